@@ -1,0 +1,55 @@
+# `make setup` once, then `make check`: the same commands that CI runs.
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+NAME ?=
+ARGS ?=
+
+.PHONY: setup check test integration bench fuzz lock clean
+.DEFAULT_GOAL := check
+
+# Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
+setup:
+	@if command -v uv >/dev/null; then \
+	    uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
+	else \
+	    $(PYTHON) -m venv $(VENV) && \
+	    awk '/^[a-z]/ { on = /^uv==/ } on' requirements.lock > $(VENV)/uv.lock && \
+	    $(BIN)/pip install --quiet --require-hashes -r $(VENV)/uv.lock; \
+	fi
+	PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip install --python $(BIN)/python --require-hashes -r requirements.lock
+	PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
+
+check:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q
+
+test:
+	$(BIN)/python -m pytest $(ARGS)
+
+integration: export SPARK_LOCAL_IP ?= 127.0.0.1
+integration:
+	$(BIN)/python -m pytest -q -m integration $(ARGS)
+
+# make bench              lists the benchmarks
+# make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on
+bench:
+	@$(BIN)/python -m benchmarks $(NAME) $(ARGS)
+
+fuzz:
+	@$(BIN)/python -m benchmarks fuzz --full
+
+# One lock for every platform and Python from 3.11 on; versions and hashes, no addresses.
+lock:
+	PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip compile pyproject.toml --all-extras --universal \
+	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --custom-compile-command "make lock" --quiet -o requirements.lock $(ARGS)
+	@! grep -nE '://|^-|(^| )/' requirements.lock || { echo 'requirements.lock names an address or a path' >&2; exit 1; }
+
+clean:
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,61 @@
+"""Everything covey raises on purpose.
+
+```
+CoveyError
+├── SpaceError       a schema, an attribute or a column of events does not fit
+└── PredicateError   a predicate's text is wrong: says line, column and what to write instead
+```
+
+A message says what was wrong, where, and how to go on. Nothing of a library below covey reaches
+a user who made a mistake.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CoveyError", "PredicateError", "SpaceError"]
+
+
+class CoveyError(Exception):
+    """The root of the tree: `except CoveyError` catches all that covey raises on purpose."""
+
+
+class SpaceError(CoveyError):
+    """A schema, an attribute or a column of events does not fit."""
+
+
+class PredicateError(CoveyError):
+    """A predicate's text is wrong.
+
+    `problem` says what, `line` and `column` (both from 1) say where, `hint` what to write instead;
+    `text` is the predicate. `str(error)` shows all of it with a mark under the place.
+
+    >>> print(PredicateError("no column 'prise'", "prise > 5", 0, "did you mean price?"))
+    line 1, column 1: no column 'prise'; did you mean price?
+      prise > 5
+      ^
+    """
+
+    def __init__(self, problem: str, text: str, offset: int = 0, hint: str = "") -> None:
+        offset = max(0, min(offset, len(text)))
+        before = text[:offset]
+        self.problem, self.text, self.hint = problem, text, hint
+        self.offset = offset
+        self.line = before.count("\n") + 1
+        self.column = offset - (before.rfind("\n") + 1) + 1
+        super().__init__(self._message())
+
+    def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str]]:
+        return type(self), (self.problem, self.text, self.offset, self.hint)
+
+    def _message(self) -> str:
+        head = f"line {self.line}, column {self.column}: {self.problem}"
+        if self.hint:
+            head += f"; {self.hint}"
+        shown, mark = self._excerpt()
+        return f"{head}\n  {shown}\n  {' ' * mark}^"
+
+    def _excerpt(self, width: int = 90) -> tuple[str, int]:
+        """The part of the line around the place, and where the mark stands in it."""
+        line = self.text.split("\n")[self.line - 1] if self.text else ""
+        start = max(0, min(self.column - 1 - width // 2, len(line) - width))
+        return line[start : start + width], self.column - 1 - start

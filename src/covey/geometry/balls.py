@@ -1,0 +1,305 @@
+"""Constraints on one vector attribute: vectors whose score with a centre lies in an interval.
+
+A score is `vector_l2_distance` or `vector_cosine_similarity` as Spark computes it, its interval one
+of float32 keys. A ball is the usual case, `0 ≤ distance ≤ radius`; its outside and shells are the
+others. A row admits some states (null, vectors, malformed ones) and, of the vectors, those that
+satisfy all of its balls.
+
+`contains` is exact to the bit. Relations between two centres use float64 and widen every interval
+by what float32 can be wrong by: `covers` never claims a cover that is none, and may miss one within
+a relative 1e-5 of touching; `overlaps` errs the other way. Cosine relations suppose that the
+product of two norms neither overflows nor underflows float32. Between several balls of one row
+relations are decided ball by ball, l2 and cosine are not compared with each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry.distances import Metric, relative_error, score
+from covey.space.events import State
+from covey.space.keys import domain, float_key, key_float
+from covey.space.ragged import Ragged
+from covey.space.types import FLOAT
+
+__all__ = ["Ball", "Balls"]
+
+Bools = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+_DOMAIN = domain(FLOAT)
+_ANY_STATE = State.NULL | State.VALUE | State.MALFORMED | State.HOLED
+_TINY = 1e-20  # absolute error where squares underflow
+_HUGE = 1e18  # squares beyond this overflow float32
+
+
+class Ball(NamedTuple):
+    """Vectors whose score with `centre` is between two float32 keys, both included."""
+
+    metric: Metric
+    centre: tuple[float, ...]
+    lower: int
+    upper: int
+
+    def covers(self, inner: Ball) -> bool:
+        """Whether every vector in `inner` is in this one."""
+        low, high = self._seen_from(inner)
+        return self.lower <= low and high <= self.upper
+
+    def overlaps(self, other: Ball) -> bool:
+        """Whether some vector may be in both."""
+        low, high = self._seen_from(other)
+        return low <= self.upper and self.lower <= high
+
+    def _seen_from(self, other: Ball) -> tuple[int, int]:
+        """Between which keys the scores with this centre lie, of all vectors in `other`."""
+        if other._is_point:
+            return self._score_of(other.centre)
+        if self.metric != other.metric:
+            return _DOMAIN.low, _DOMAIN.high
+        if self.centre == other.centre:
+            return other.lower, other.upper
+        a, b = np.array(self.centre, np.float64), np.array(other.centre, np.float64)
+        seen = _distances_seen if self.metric is Metric.L2 else _cosines_seen
+        return seen(a, b, _interval(other), relative_error(len(a)))
+
+    @property
+    def _is_point(self) -> bool:
+        return self.metric is Metric.L2 and self.upper == 0
+
+    def _score_of(self, vector: tuple[float, ...]) -> tuple[int, int]:
+        """The score of one vector, as Spark computes it; where it is null, no interval holds it."""
+        a, b = np.array([vector], np.float32), np.array([self.centre], np.float32)
+        scores, defined = score(self.metric, a, b)
+        key = int(float_key(scores)[0])
+        return (key, key) if defined[0] else (int(_DOMAIN.low) - 1, int(_DOMAIN.high) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Balls:
+    """A batch of constraints on one vector attribute, one a row.
+
+    `balls` holds, for a row, its numbers in `metrics`, `centres`, `lower` and `upper`.
+    """
+
+    states: NDArray[np.uint8]
+    balls: Ragged
+    metrics: NDArray[np.uint8]
+    centres: NDArray[np.float32]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, Sequence[Ball]]], length: int) -> Balls:
+        """From (states, balls) of each row, in their one spelling."""
+        tidied = [_tidy(states, balls) for states, balls in rows]
+        flat = [ball for _, balls in tidied for ball in balls]
+        counts = np.array([len(balls) for _, balls in tidied], np.int64)
+        return cls(
+            np.array([states for states, _ in tidied], np.uint8),
+            Ragged.from_lengths(counts, np.arange(len(flat))),
+            np.array([ball.metric for ball in flat], np.uint8),
+            np.array([ball.centre for ball in flat], np.float32).reshape(len(flat), length),
+            np.array([ball.lower for ball in flat], np.int64),
+            np.array([ball.upper for ball in flat], np.int64),
+        )
+
+    @classmethod
+    def everything(cls, count: int, length: int) -> Balls:
+        """No constraint at all, `count` times."""
+        return cls.of([(_ANY_STATE, ())] * count, length)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Balls]) -> Balls:
+        """The rows of all parts, one after another."""
+        rest = ("metrics", "centres", "lower", "upper")
+        metrics, centres, lower, upper = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in rest
+        )
+        offsets = Ragged.concat([part.balls for part in parts]).offsets
+        states = np.concatenate([part.states for part in parts])
+        return cls(states, Ragged(offsets, np.arange(len(metrics))), metrics, centres, lower, upper)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def take(self, rows: Rows) -> Balls:
+        """The given rows in the given order."""
+        taken = self.balls.take(rows)
+        chosen = taken.values
+        return Balls(
+            self.states[rows], Ragged(taken.offsets, np.arange(len(chosen))),
+            self.metrics[chosen], self.centres[chosen], self.lower[chosen], self.upper[chosen],
+        )  # fmt: skip
+
+    def row(self, i: int) -> tuple[int, list[Ball]]:
+        """Row i as (states, balls)."""
+        return int(self.states[i]), [
+            Ball(
+                Metric(int(self.metrics[j])), tuple(self.centres[j].tolist()),
+                int(self.lower[j]), int(self.upper[j]),
+            )
+            for j in self.balls.row(i)
+        ]  # fmt: skip
+
+    @property
+    def is_empty(self) -> Bools:
+        """Rows that admit nothing."""
+        empty: Bools = self.states == 0
+        return empty
+
+    @property
+    def is_everything(self) -> Bools:
+        """Rows that admit every vector and null."""
+        everything: Bools = (self.states == _ANY_STATE) & (self.balls.lengths == 0)
+        return everything
+
+    def contains(self, vectors: NDArray[np.float32], states: NDArray[np.uint8]) -> Bools:
+        """Whether row i admits vector i, whose state is `states[i]`: what Spark would say."""
+        admitted: Bools = (self.states & states) > 0
+        owner = np.repeat(np.arange(len(self)), self.balls.lengths)
+        asked = np.flatnonzero((states[owner] == State.VALUE) & admitted[owner])
+        for metric in Metric:
+            chosen = asked[self.metrics[asked] == metric]
+            scores, defined = score(metric, vectors[owner[chosen]], self.centres[chosen])
+            keys = float_key(scores)
+            inside = defined & (self.lower[chosen] <= keys) & (keys <= self.upper[chosen])
+            admitted[owner[chosen[~inside]]] = False
+        return admitted
+
+    def covers(self, inner: Balls) -> Bools:
+        """Whether row i admits all that row i of `inner` admits (never wrongly; see above)."""
+        return self._pairwise(inner, _covers)
+
+    def overlaps(self, other: Balls) -> Bools:
+        """Whether some vector, or null, may be admitted by row i of both (see above)."""
+        return self._pairwise(other, _overlaps)
+
+    def _pairwise(self, other: Balls, decide: Any) -> Bools:
+        pairs = ((self.row(i), other.row(i)) for i in range(len(self)))
+        return np.array([decide(*a, *b) for a, b in pairs], np.bool_)
+
+    def intersect(self, other: Balls) -> Balls:
+        """What both row i's admit."""
+        pairs = [(self.row(i), other.row(i)) for i in range(len(self))]
+        rows = [(a[0] & b[0], a[1] + b[1]) for a, b in pairs]
+        return Balls.of(rows, self.centres.shape[1])
+
+    def hull(self, groups: Rows) -> Balls:
+        """One row a group that covers the group's rows: a ball round balls, else any vector."""
+        rows: dict[int, tuple[int, list[Ball]]] = {}
+        for i, group in enumerate(groups.tolist()):
+            states, balls = self.row(i)
+            if group not in rows:
+                rows[group] = states, balls
+            else:
+                before = rows[group]
+                rows[group] = states | before[0], _enclosing(before, (states, balls))
+        return Balls.of(list(rows.values()), self.centres.shape[1])
+
+
+def _tidy(states: int, balls: Sequence[Ball]) -> tuple[int, list[Ball]]:
+    """The same constraint in its one spelling; balls round one centre become one."""
+    by_centre: dict[tuple[Metric, tuple[float, ...]], Ball] = {}
+    for ball in balls if states & State.VALUE else ():
+        floor = 0 if ball.metric is Metric.L2 else _DOMAIN.low
+        known = by_centre.get((ball.metric, ball.centre), ball)
+        lower, upper = max(ball.lower, known.lower, floor), min(ball.upper, known.upper)
+        by_centre[ball.metric, ball.centre] = ball._replace(lower=lower, upper=upper)
+    tidied = [
+        b for b in by_centre.values() if b.metric is Metric.COSINE or (b.lower, b.upper) != _ALL_L2
+    ]
+    if any(ball.lower > ball.upper for ball in tidied):
+        return states & ~State.VALUE, []
+    return states, sorted(tidied)
+
+
+_ALL_L2 = (0, _DOMAIN.high)
+
+
+def _covers(states: int, outer: list[Ball], inner_states: int, inner: list[Ball]) -> bool:
+    if inner_states & ~states:
+        return False
+    return not inner_states & State.VALUE or all(any(a.covers(b) for b in inner) for a in outer)
+
+
+def _overlaps(states: int, balls: list[Ball], other_states: int, others: list[Ball]) -> bool:
+    common = states & other_states
+    return bool(common & ~State.VALUE) or bool(
+        common and all(a.overlaps(b) for a in balls for b in others)
+    )
+
+
+def _interval(ball: Ball) -> tuple[float, float]:
+    low, high = key_float(np.array([ball.lower, ball.upper]), FLOAT)
+    return float(low), float(high)
+
+
+def _distances_seen(
+    a: NDArray[np.float64], b: NDArray[np.float64], radii: tuple[float, float], error: float
+) -> tuple[int, int]:
+    """Distances from `a` of all vectors whose distance from `b` lies between two radii."""
+    apart = float(np.linalg.norm(a - b))
+    near, far = radii[0] * (1 - error) - _TINY, radii[1] * (1 + error) + _TINY
+    least = max(0.0, apart - far, near - apart) if not math.isnan(far) else 0.0
+    most = apart + far
+    if not most < _HUGE:
+        return _rounded(least * (1 - error) - _TINY, False), int(_DOMAIN.high)
+    return _rounded(least * (1 - error) - _TINY, False), _rounded(most * (1 + error) + _TINY, True)
+
+
+def _cosines_seen(
+    a: NDArray[np.float64], b: NDArray[np.float64], cosines: tuple[float, float], error: float
+) -> tuple[int, int]:
+    """Similarities with `a` of all vectors whose similarity with `b` lies between two cosines."""
+    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
+    if math.isnan(cosines[1]) or not 0 < norms < _HUGE:
+        return int(_DOMAIN.low), int(
+            _DOMAIN.high
+        )  # NaN among the scores, or a centre without direction
+    slack = 4 * error
+    apart = float(np.arccos(np.clip(a @ b / norms, -1, 1)))
+    near = float(np.arccos(np.clip(cosines[1] + slack, -1, 1)))
+    far = float(np.arccos(np.clip(cosines[0] - slack, -1, 1)))
+    least = max(0.0, apart - far, near - apart)
+    most = min(np.pi, apart + far, 2 * np.pi - apart - near)
+    return _rounded(np.cos(most) - slack, False), _rounded(np.cos(least) + slack, True)
+
+
+def _rounded(number: float, up: bool) -> int:
+    """The key of the next float32 at or beyond a number."""
+    with np.errstate(over="ignore"):
+        near = np.float32(number)
+    key = int(float_key(np.array([near]))[0])
+    if up and float(near) < number:
+        return key + 1
+    return key - 1 if not up and float(near) > number else key
+
+
+def _enclosing(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list[Ball]:
+    """A ball round two rows' balls, or nothing where a row is not one l2 ball."""
+    for (states, _), (_, balls) in ((a, b), (b, a)):
+        if not states & State.VALUE:
+            return balls
+    if not all(len(balls) == 1 and _is_ball(balls[0]) for _, balls in (a, b)):
+        return a[1] if a[1] == b[1] else []
+    one, two = a[1][0], b[1][0]
+    for outer, inner in ((one, two), (two, one)):
+        if outer.covers(inner):
+            return [outer]
+    p, q = np.array(one.centre), np.array(two.centre)
+    r, s, apart = _interval(one)[1], _interval(two)[1], float(np.linalg.norm(p - q))
+    centre = (p + (q - p) * ((apart + s - r) / (2 * apart))).astype(np.float32)
+    round_both = Ball(Metric.L2, tuple(centre.tolist()), 0, 0)
+    upper = max(round_both._seen_from(ball)[1] for ball in (one, two))
+    return [round_both._replace(upper=upper)]
+
+
+def _is_ball(ball: Ball) -> bool:
+    return ball.metric is Metric.L2 and ball.lower == 0 and ball.upper < _DOMAIN.high - 1

@@ -1,0 +1,278 @@
+"""Constraints on one scalar attribute: closed intervals of keys, with null or without, and lists.
+
+Row i admits null if `nulls[i]`, and the keys from `lower[i]` to `upper[i]` that its list lets pass:
+all of them, only those listed (`IN`), or all except those listed (`NOT IN`). One spelling each: an
+interval without a key has `lower > upper`; a list of one key is an interval; what a list names lies
+within the interval, and the ends of an interval are admitted. So equal sets are equal rows.
+
+Cost: relations between aligned batches are a few NumPy operations; pairs with lists, which are
+few, are decided one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.space.keys import Domain, Keys
+from covey.space.ragged import Ragged
+from covey.space.text import after, before
+
+__all__ = ["ALL", "EXCEPT", "ONLY", "Scalars"]
+
+ALL, ONLY, EXCEPT = 0, 1, -1
+
+Bools = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """A batch of constraints on one attribute, one a row."""
+
+    domain: Domain
+    lower: Keys
+    upper: Keys
+    nulls: Bools
+    listed: NDArray[np.int8]
+    lists: Ragged
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        lower: Keys,
+        upper: Keys,
+        nulls: Bools | bool = False,
+        listed: NDArray[np.int8] | None = None,
+        lists: Ragged | None = None,
+    ) -> Scalars:
+        """Constraints in their one spelling, from intervals and lists in any order."""
+        count = len(lower)
+        nulls = np.full(count, nulls) if isinstance(nulls, bool) else nulls
+        if listed is None or lists is None or not listed.any():
+            return cls(
+                domain, *_emptied(domain, lower, upper), nulls,
+                np.zeros(count, np.int8), Ragged.empty(count, domain.dtype),
+            )  # fmt: skip
+        rows = [
+            _tidy(domain, lower[i], upper[i], int(listed[i]), set(lists.row(i).tolist()))
+            for i in range(count)
+        ]
+        return cls._from_rows(domain, rows, nulls)
+
+    @classmethod
+    def everything(cls, domain: Domain, count: int) -> Scalars:
+        """No constraint at all, `count` times."""
+        low, high = np.empty(count, domain.dtype), np.empty(count, domain.dtype)
+        low[:], high[:] = domain.low, domain.high
+        return cls.of(domain, low, high, True)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Scalars]) -> Scalars:
+        """The rows of all parts, one after another."""
+        lower, upper, nulls, listed = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("lower", "upper", "nulls", "listed")
+        )
+        lists = Ragged.concat([part.lists for part in parts])
+        return cls(parts[0].domain, lower, upper, nulls, listed, lists)
+
+    @classmethod
+    def _from_rows(cls, domain: Domain, rows: Sequence[_Row], nulls: Bools) -> Scalars:
+        lower, upper = np.empty(len(rows), domain.dtype), np.empty(len(rows), domain.dtype)
+        lower[:], upper[:] = [row[0] for row in rows], [row[1] for row in rows]
+        listed = np.array([row[2] for row in rows], np.int8)
+        return cls(
+            domain, lower, upper, nulls, listed, Ragged.of([row[3] for row in rows], domain.dtype)
+        )
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def take(self, rows: Rows) -> Scalars:
+        """The given rows in the given order."""
+        lists = (
+            self.lists.take(rows)
+            if len(self.lists.values)
+            else Ragged.empty(len(rows), self.domain.dtype)
+        )
+        lower, upper = self.lower[rows], self.upper[rows]
+        return Scalars(self.domain, lower, upper, self.nulls[rows], self.listed[rows], lists)
+
+    @property
+    def is_empty(self) -> Bools:
+        """Rows that admit nothing, not even null."""
+        return _as_bools(self.lower > self.upper) & ~self.nulls
+
+    @property
+    def is_everything(self) -> Bools:
+        """Rows that admit every key and null."""
+        everything: Bools = self.nulls & (self.listed == ALL)
+        asked = np.flatnonzero(everything)
+        whole = _as_bools(self.lower[asked] <= self.domain.low) & _as_bools(
+            self.upper[asked] >= self.domain.high
+        )
+        everything[asked] = whole
+        return everything
+
+    def contains(self, keys: Keys, valid: Bools) -> Bools:
+        """Whether row i admits key i, or null where `valid` is false."""
+        inside = _as_bools(self.lower <= keys) & _as_bools(keys <= self.upper)
+        if len(self.lists.values):
+            owner = np.repeat(np.arange(len(self)), self.lists.lengths)
+            hits = _as_bools(self.lists.values == keys[owner])
+            member = np.bincount(owner[hits], minlength=len(self)) > 0
+            inside &= np.where(self.listed == ONLY, member, ~member)
+        return _as_bools(np.where(valid, inside, self.nulls))
+
+    def covers(self, inner: Scalars) -> Bools:
+        """Whether row i admits all that row i of `inner` admits; `inner` rows are not empty."""
+        no_value = _as_bools(inner.lower > inner.upper)
+        wide = _as_bools(self.lower <= inner.lower) & _as_bools(inner.upper <= self.upper)
+        self._decide_lists(inner, wide & ~no_value, wide, _list_covers)
+        return (wide | no_value) & (self.nulls | ~inner.nulls)
+
+    def overlaps(self, other: Scalars) -> Bools:
+        """Whether some key, or null, is admitted by row i of both."""
+        meet = _as_bools(np.maximum(self.lower, other.lower) <= np.minimum(self.upper, other.upper))
+        self._decide_lists(other, meet, meet, _list_overlaps)
+        return meet | (self.nulls & other.nulls)
+
+    def _decide_lists(
+        self,
+        other: Scalars,
+        asked: Bools,
+        answer: Bools,
+        decide: Callable[[Domain, _Row, _Row], bool],
+    ) -> None:
+        """Overwrites `answer` for the asked pairs in which either side has a list."""
+        for i in np.flatnonzero(asked & ((self.listed != ALL) | (other.listed != ALL))):
+            answer[i] = decide(self.domain, self.row(int(i)), other.row(int(i)))
+
+    def intersect(self, other: Scalars) -> Scalars:
+        """What both row i's admit."""
+        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        nulls = self.nulls & other.nulls
+        if not (self.listed.any() or other.listed.any()):
+            return Scalars.of(self.domain, lower, upper, nulls)
+        rows = [
+            _both(self.domain, lower[i], upper[i], self.row(i), other.row(i))
+            for i in range(len(self))
+        ]
+        return Scalars._from_rows(self.domain, rows, nulls)
+
+    def hull(self, groups: Rows) -> Scalars:
+        """One row a group that covers the group's rows: its interval, or its list if all are lists.
+
+        `groups` numbers the groups from 0, in ascending order.
+        """
+        starts = (
+            np.flatnonzero(np.r_[True, np.diff(groups) > 0])
+            if len(groups)
+            else np.empty(0, np.int64)
+        )
+        lower = np.minimum.reduceat(self.lower, starts) if len(starts) else self.lower
+        upper = np.maximum.reduceat(self.upper, starts) if len(starts) else self.upper
+        nulls = np.logical_or.reduceat(self.nulls, starts) if len(starts) else self.nulls
+        listed = np.zeros(len(starts), np.int8)
+        lists: list[set[Any]] = [set() for _ in starts]
+        stops = np.r_[starts[1:], len(groups)]
+        point = _as_bools(self.lower == self.upper)
+        for g in (
+            np.flatnonzero(np.minimum.reduceat((self.listed == ONLY) | point, starts))
+            if len(starts)
+            else ()
+        ):
+            listed[g] = ONLY
+            for i in range(starts[g], stops[g]):
+                lists[g] |= set(self.row(i)[3]) or {self.lower[i]}
+        return Scalars.of(
+            self.domain, lower, upper, nulls, listed, Ragged.of(lists, self.domain.dtype)
+        )
+
+    def row(self, i: int) -> _Row:
+        """Row i as (lower, upper, listed, list)."""
+        return self.lower[i], self.upper[i], int(self.listed[i]), self.lists.row(i).tolist()
+
+
+_Row = tuple[Any, Any, int, list[Any]]
+
+
+def _as_bools(compared: Any) -> Bools:
+    """Comparisons of object arrays come as objects."""
+    return np.asarray(compared, np.bool_)
+
+
+def _emptied(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
+    """Intervals without a key in their one spelling."""
+    empty = _as_bools(lower > upper)
+    if not empty.any():
+        return lower, upper
+    lower, upper = lower.copy(), upper.copy()
+    lower[empty], upper[empty] = domain.high, domain.low
+    return lower, upper
+
+
+def _tidy(domain: Domain, lower: Any, upper: Any, listed: int, keys: set[Any]) -> _Row:
+    """One row in its one spelling."""
+    nothing: _Row = (domain.high, domain.low, ALL, [])
+    if lower > upper:
+        return nothing
+    if listed == ALL:
+        return lower, upper, ALL, []
+    inside = sorted(key for key in keys if lower <= key <= upper)
+    if listed == EXCEPT:
+        excluded = set(inside)
+        while lower in excluded:
+            excluded.discard(lower)
+            lower = after(lower) if isinstance(lower, str) else lower + 1
+        while upper in excluded:
+            excluded.discard(upper)
+            upper = before(upper) if isinstance(upper, str) else upper - 1
+        if lower > upper:
+            return nothing
+        return lower, upper, EXCEPT if excluded else ALL, sorted(excluded)
+    if not inside:
+        return nothing
+    if len(inside) == domain.count(inside[0], inside[-1]):
+        return inside[0], inside[-1], ALL, []
+    return inside[0], inside[-1], ONLY, inside
+
+
+def _both(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) -> _Row:
+    only = [set(row[3]) for row in (a, b) if row[2] == ONLY]
+    excluded = {key for row in (a, b) if row[2] == EXCEPT for key in row[3]}
+    if only:
+        return _tidy(domain, lower, upper, ONLY, set.intersection(*only) - excluded)
+    return _tidy(domain, lower, upper, EXCEPT if excluded else ALL, excluded)
+
+
+def _list_covers(domain: Domain, outer: _Row, inner: _Row) -> bool:
+    """Whether the keys of one row are among those of another whose interval is wider."""
+    if inner[2] == ONLY:
+        return all(_admits(outer, key) for key in inner[3])
+    excluded = set(inner[3])
+    within = [key for key in outer[3] if inner[0] <= key <= inner[1] and key not in excluded]
+    if outer[2] == EXCEPT:
+        return not within
+    return outer[2] == ALL or len(within) == domain.count(inner[0], inner[1]) - len(excluded)
+
+
+def _list_overlaps(domain: Domain, a: _Row, b: _Row) -> bool:
+    for one, other in ((a, b), (b, a)):
+        if one[2] == ONLY:
+            return any(_admits(other, key) for key in one[3])
+    lower, upper = max(a[0], b[0]), min(a[1], b[1])
+    first, last, *_ = _both(domain, lower, upper, a, b)
+    return bool(first <= last)
+
+
+def _admits(row: _Row, key: Any) -> bool:
+    return bool(row[0] <= key <= row[1]) and (
+        row[2] == ALL or (key in set(row[3])) == (row[2] == ONLY)
+    )

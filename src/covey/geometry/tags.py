@@ -1,0 +1,254 @@
+"""Constraints on one tags attribute: tokens that must and must not occur.
+
+A row admits null, lists, or both (`states`). A list is admitted if it has at least one token of
+every required group, no forbidden token, and none outside `only` where that is given; if `whole`,
+it has no null element either (Spark: that a token is absent is unknown, not true, where an element
+is null). One spelling each: no group contains a token that cannot occur, nor another group.
+
+Cost: `contains` is vectorised; relations between two rules are decided pair by pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.space.events import State
+from covey.space.ragged import Ragged
+
+__all__ = ["Rule", "Tags"]
+
+Bools = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+class Rule(NamedTuple):
+    """One constraint, as people and relations see it."""
+
+    states: int = State.VALUE
+    groups: frozenset[frozenset[str]] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+    whole: bool = False
+    only: frozenset[str] | None = None
+
+    def tidy(self) -> Rule:
+        """The same rule in its one spelling."""
+        only = None if self.only is None else self.only - self.forbidden
+        groups = {g - self.forbidden if only is None else g & only for g in self.groups}
+        if not self.states & State.VALUE or frozenset() in groups:
+            return Rule(self.states & State.NULL)
+        kept = frozenset(g for g in groups if not any(other < g for other in groups))
+        forbidden = self.forbidden if only is None else frozenset()
+        return Rule(self.states, kept, forbidden, self.whole, only)
+
+    def covers(self, inner: Rule) -> bool:
+        """Whether every list (or null) that `inner` admits is admitted; both are tidy."""
+        if inner.states & ~self.states:
+            return False
+        if not inner.states & State.VALUE:
+            return True
+        if inner.only is None:
+            may_occur = self.only is None and self.forbidden <= inner.forbidden
+        else:
+            may_occur = not inner.only & self.forbidden and (
+                self.only is None or inner.only <= self.only
+            )
+        return (
+            may_occur
+            and inner.whole >= self.whole
+            and all(any(has <= wants for has in inner.groups) for wants in self.groups)
+        )
+
+    def intersect(self, other: Rule) -> Rule:
+        """What both admit."""
+        return Rule(
+            self.states & other.states,
+            self.groups | other.groups,
+            self.forbidden | other.forbidden,
+            self.whole or other.whole,
+            self.only
+            if other.only is None
+            else other.only
+            if self.only is None
+            else self.only & other.only,
+        ).tidy()
+
+    def hull(self, other: Rule) -> Rule:
+        """The smallest rule that covers both (each of its groups joins one of either)."""
+        states = self.states | other.states
+        for one, rest in ((self, other), (other, self)):
+            if not one.states & State.VALUE:
+                return rest._replace(states=states)
+        joined = frozenset(a | b for a in self.groups for b in other.groups)
+        whole = self.whole and other.whole
+        if self.only is not None and other.only is not None:
+            return Rule(states, joined, frozenset(), whole, self.only | other.only).tidy()
+        forbidden = self._barred(other.forbidden) & other._barred(self.forbidden)
+        return Rule(states, joined, forbidden, whole).tidy()
+
+    def _barred(self, tokens: frozenset[str]) -> frozenset[str]:
+        """What this rule bars: all it forbids, and of `tokens` those outside `only`."""
+        return self.forbidden if self.only is None else tokens - self.only
+
+
+EVERYTHING = Rule(State.NULL | State.VALUE)
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """A batch of rules on one attribute, one a row, as columns.
+
+    `groups` holds, for a row, its numbers in `tokens`, where each group is a row of tokens.
+    """
+
+    states: NDArray[np.uint8]
+    groups: Ragged
+    tokens: Ragged
+    forbidden: Ragged
+    whole: Bools
+    bounded: Bools
+    only: Ragged
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule]) -> Tags:
+        """From single rules."""
+        groups = [[sorted(group) for group in sorted(map(sorted, rule.groups))] for rule in rules]
+        counts = np.array([len(row) for row in groups], np.int64)
+        return cls(
+            np.array([rule.states for rule in rules], np.uint8),
+            Ragged.from_lengths(counts, np.arange(counts.sum())),
+            Ragged.of([group for row in groups for group in row]),
+            Ragged.of([sorted(rule.forbidden) for rule in rules]),
+            np.array([rule.whole for rule in rules], np.bool_),
+            np.array([rule.only is not None for rule in rules], np.bool_),
+            Ragged.of([sorted(rule.only or ()) for rule in rules]),
+        )
+
+    @classmethod
+    def everything(cls, count: int) -> Tags:
+        """No constraint at all, `count` times."""
+        return cls.of([EVERYTHING] * count)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Tags]) -> Tags:
+        """The rows of all parts, one after another."""
+        tokens = Ragged.concat([part.tokens for part in parts])
+        groups = Ragged.concat([part.groups for part in parts])
+        return cls(
+            np.concatenate([part.states for part in parts]),
+            Ragged(groups.offsets, np.arange(len(tokens))),
+            tokens,
+            Ragged.concat([part.forbidden for part in parts]),
+            np.concatenate([part.whole for part in parts]),
+            np.concatenate([part.bounded for part in parts]),
+            Ragged.concat([part.only for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def take(self, rows: Rows) -> Tags:
+        """The given rows in the given order."""
+        groups = self.groups.take(rows)
+        return Tags(
+            self.states[rows],
+            Ragged(groups.offsets, np.arange(len(groups.values))),
+            self.tokens.take(groups.values),
+            self.forbidden.take(rows),
+            self.whole[rows],
+            self.bounded[rows],
+            self.only.take(rows),
+        )
+
+    def row(self, i: int) -> Rule:
+        """Row i as a rule."""
+        return Rule(
+            int(self.states[i]),
+            frozenset(frozenset(self.tokens.row(g).tolist()) for g in self.groups.row(i)),
+            frozenset(self.forbidden.row(i).tolist()),
+            bool(self.whole[i]),
+            frozenset(self.only.row(i).tolist()) if self.bounded[i] else None,
+        )
+
+    @property
+    def is_empty(self) -> Bools:
+        """Rows that admit nothing."""
+        empty: Bools = self.states == 0
+        return empty
+
+    @property
+    def is_everything(self) -> Bools:
+        """Rows that admit every list and null."""
+        free = (
+            (self.groups.lengths == 0) & (self.forbidden.lengths == 0) & ~self.whole & ~self.bounded
+        )
+        everything: Bools = free & (self.states == EVERYTHING.states)
+        return everything
+
+    def contains(self, lists: Ragged, valid: Bools) -> Bools:
+        """Whether row i admits list i, or null where `valid` is false."""
+        pair_of_group = _owners(self.groups)
+        group_of_token = _owners(self.tokens)
+        has, wants, bars, may = _codes(
+            lists.values, self.tokens.values, self.forbidden.values, self.only.values
+        )
+        width = 1 + int(max(codes.max(initial=0) for codes in (has, wants, bars, may)))
+        holes = np.array([token is None for token in lists.values.tolist()], np.bool_)
+        owner = _owners(lists)
+        present = owner * width + has
+        met = np.isin(pair_of_group[group_of_token] * width + wants, present)
+        unmet_groups = np.bincount(group_of_token[met], minlength=len(self.tokens)) == 0
+        barred = np.isin(_owners(self.forbidden) * width + bars, present)
+        strange = ~np.isin(present, _owners(self.only) * width + may) & ~holes & self.bounded[owner]
+        refused = np.zeros(len(self), np.bool_)
+        refused[pair_of_group[unmet_groups]] = True
+        refused[_owners(self.forbidden)[barred]] = True
+        refused[owner[strange | (holes & self.whole[owner])]] = True
+        return np.where(
+            valid, ~refused & (self.states & State.VALUE > 0), self.states & State.NULL > 0
+        )
+
+    def covers(self, inner: Tags) -> Bools:
+        """Whether row i admits all that row i of `inner` admits."""
+        return self._pairwise(inner, Rule.covers)
+
+    def overlaps(self, other: Tags) -> Bools:
+        """Whether some list, or null, is admitted by row i of both."""
+        return self._pairwise(other, lambda a, b: a.intersect(b).states != 0)
+
+    def _pairwise(self, other: Tags, decide: Callable[[Rule, Rule], bool]) -> Bools:
+        return np.array([decide(self.row(i), other.row(i)) for i in range(len(self))], np.bool_)
+
+    def intersect(self, other: Tags) -> Tags:
+        """What both row i's admit."""
+        return Tags.of([self.row(i).intersect(other.row(i)) for i in range(len(self))])
+
+    def hull(self, groups: Rows) -> Tags:
+        """One row a group that covers the group's rows; `groups` counts from 0, ascending."""
+        rows: dict[int, list[Rule]] = {}
+        for i, group in enumerate(groups.tolist()):
+            rows.setdefault(group, []).append(self.row(i))
+        return Tags.of([reduce(Rule.hull, rules) for rules in rows.values()])
+
+
+def _owners(rows: Ragged) -> Rows:
+    """For every value, the row it belongs to."""
+    return np.repeat(np.arange(len(rows)), rows.lengths)
+
+
+def _codes(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
+    """The tokens of several arrays as numbers, the same number for the same token."""
+    numbers: dict[object, int] = {}
+    return [
+        np.fromiter(
+            (numbers.setdefault(token, len(numbers)) for token in array.tolist()),
+            np.int64,
+            len(array),
+        )
+        for array in arrays
+    ]

@@ -1,0 +1,6 @@
+"""The index contract and the indexes."""
+
+from covey.index.contract import Index, Pairs
+from covey.index.scan import Scan
+
+__all__ = ["Index", "Pairs", "Scan"]

@@ -1,0 +1,70 @@
+"""What every index answers, and the pairs that it answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.space import Events
+
+__all__ = ["Index", "Pairs"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of a row of the question and a stored row, sorted by the first, then by the second.
+
+    >>> list(Pairs.of([1, 0, 1], [5, 2, 3]))
+    [(0, 2), (1, 3), (1, 5)]
+    """
+
+    asked: Rows
+    stored: Rows
+
+    @classmethod
+    def of(cls, asked: object, stored: object) -> Pairs:
+        """Pairs in their order, from two arrays in any order."""
+        first, second = np.asarray(asked, np.int64), np.asarray(stored, np.int64)
+        order = np.lexsort((second, first))
+        return cls(first[order], second[order])
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return zip(self.asked.tolist(), self.stored.tolist(), strict=True)
+
+    def first(self, limit: int) -> Pairs:
+        """At most `limit` pairs of each asked row."""
+        starts = np.searchsorted(self.asked, self.asked)
+        kept = np.arange(len(self)) - starts < limit
+        return Pairs(self.asked[kept], self.stored[kept])
+
+
+class Index(Protocol):
+    """Stored regions with row numbers, asked with batches. Every answer is exact.
+
+    Whoever implements it runs `covey.testing.IndexContract`.
+    """
+
+    def matching(self, events: Events) -> Pairs:
+        """Stored regions that contain each event."""
+        ...
+
+    def covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+        """Stored regions that cover each given one: all, or some `limit` of them."""
+        ...
+
+    def covered_by(self, regions: Regions) -> Pairs:
+        """Stored regions that each given one covers."""
+        ...
+
+    def overlapping(self, regions: Regions) -> Pairs:
+        """Stored regions that have an event in common with each given one."""
+        ...

@@ -1,0 +1,284 @@
+"""How Spark compares an attribute with a literal: the common type, and where the literal cuts.
+
+Spark casts both sides to a common type, which may lose digits (`bigint = 0.5D` compares doubles).
+Casts of an attribute keep its order, so whatever the literal is, the keys below it come before the
+keys above it: a comparison is a pair of cuts in the keys, found exactly. Where a cast does not keep
+the order (text compared as a number), the cast itself is a derived attribute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from covey.language import casts
+from covey.language.literals import LiteralError, Typed, narrow
+from covey.space.keys import domain, float_key, value
+from covey.space.space import Settings
+from covey.space.text import after
+from covey.space.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    Type,
+    decimal,
+)  # fmt: skip
+
+__all__ = [
+    "Cuts",
+    "cast_needed",
+    "common_of_list",
+    "common_of_pair",
+    "common_with",
+    "cuts",
+    "is_lossy",
+    "wider_numeric",
+]
+
+
+class Cuts(NamedTuple):
+    """The first key whose value is at least the literal, and the first whose value is above it."""
+
+    at_least: Any
+    above: Any
+
+
+def common_of_pair(a: Type, b: Type, settings: Settings) -> Type | None:
+    """The type to which Spark casts both sides of a comparison; `None` where it refuses.
+
+    >>> from covey.space.types import INT
+    >>> common_of_pair(INT, decimal(2, 1), Settings()).__str__()
+    'decimal(11,1)'
+    """
+    if a == b:
+        return a
+    if VOID in (a, b):
+        return a if b == VOID else b
+    if a.is_numeric and b.is_numeric:
+        return wider_numeric(a, b, settings.ansi)
+    if a.is_datetime and b.is_datetime:
+        return _wider_datetime(a, b)
+    if STRING in (a, b):
+        other = b if a == STRING else a
+        return _with_text(other, settings.ansi) if other.is_scalar else None
+    if BOOLEAN in (a, b) and (a.is_numeric or b.is_numeric) and not settings.ansi:
+        return b if a == BOOLEAN else a
+    return None
+
+
+def common_of_list(types: Sequence[Type], settings: Settings) -> Type | None:
+    """The one type to which Spark casts an attribute and all values of an `IN` list.
+
+    It is not that of `=`: without ANSI, a text in the list turns everything into text.
+    """
+    known = [t for t in types if t != VOID] or [VOID]
+    if not settings.ansi and STRING in known:
+        return None if BOOLEAN in known or not all(t.is_scalar for t in known) else STRING
+    if not settings.ansi and BOOLEAN in known:
+        return BOOLEAN if set(known) == {BOOLEAN} else None
+    common: Type | None = known[0]
+    for type_ in known[1:]:
+        common = None if common is None else common_of_pair(common, type_, settings)
+    return common
+
+
+def common_with(attribute: Type, literal: Typed, settings: Settings) -> Type | None:
+    """The common type of an attribute and one literal.
+
+    Among decimals an integer counts only the digits it has. A moment is compared with a local time
+    by what the session's clock shows then: Spark's optimizer turns the cast round.
+    """
+    if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
+        return TIMESTAMP_NTZ
+    if attribute.is_decimal and literal.type.is_integral:
+        return common_of_pair(attribute, decimal(len(str(abs(literal.value))), 0), settings)
+    return common_of_pair(attribute, literal.type, settings)
+
+
+def wider_numeric(a: Type, b: Type, ansi: bool) -> Type:
+    """The common type of two numbers."""
+    if a.is_integral and b.is_integral:
+        return max(a, b, key=lambda t: _WIDTH[t.name])
+    if DOUBLE in (a, b) or ((a.is_decimal or b.is_decimal) and FLOAT in (a, b)):
+        return DOUBLE
+    if FLOAT in (a, b):
+        return FLOAT if a == b or not ansi else DOUBLE
+    p, q = as_decimal(a), as_decimal(b)
+    scale = max(p.scale, q.scale)
+    precision = max(p.precision - p.scale, q.precision - q.scale) + scale
+    return decimal(min(precision, 38), max(0, scale - max(0, precision - 38)))
+
+
+_WIDTH = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+def as_decimal(type_: Type) -> Type:
+    """The decimal type that holds all values of an integral one."""
+    return decimal(_DIGITS[type_.name], 0) if type_.is_integral else type_
+
+
+def _wider_datetime(a: Type, b: Type) -> Type:
+    return TIMESTAMP if TIMESTAMP in (a, b) else TIMESTAMP_NTZ if TIMESTAMP_NTZ in (a, b) else DATE
+
+
+def _with_text(other: Type, ansi: bool) -> Type:
+    if ansi:
+        return BIGINT if other.is_integral else DOUBLE if other.is_numeric else other
+    return DOUBLE if other.is_decimal and other.scale > 0 else other
+
+
+def cast_needed(attribute: Type, common: Type) -> bool:
+    """Whether casting the attribute changes the order of its values (or has no order to keep)."""
+    if attribute == STRING or common == STRING:
+        return attribute != common
+    return attribute == TIMESTAMP_NTZ and common == TIMESTAMP
+
+
+def is_lossy(attribute: Type, common: Type | None) -> bool:
+    """Whether casting the attribute can make very many values equal, too many to list."""
+    if common is None or attribute == common:
+        return False
+    if common.is_fractional and not attribute.is_fractional:
+        return attribute.precision > 18 or (attribute == BIGINT and common == FLOAT)
+    return attribute.is_decimal and common.is_decimal and common.scale < attribute.scale
+
+
+@lru_cache(maxsize=1 << 16)
+def cuts(attribute: Type, common: Type, literal: Typed, settings: Settings) -> Cuts | None:
+    """Where a literal cuts the keys of an attribute; `None` where the comparison is null.
+
+    Raises `LiteralError` where Spark would raise on every row.
+    """
+    bound = _cast_literal(literal, common, settings)
+    if bound is None:
+        return None
+    whole = domain(attribute)
+    if attribute == STRING:
+        return Cuts(bound, after(bound))
+    below, above = int(whole.low), int(whole.high) + 1
+    if attribute == common or (attribute.is_integral and common.is_integral):
+        return Cuts(min(max(bound, below), above), min(max(bound + 1, below), above))
+    image = _image(attribute, common, settings)
+    at_least = _first(below, above, lambda key: image(key) >= bound)
+    return Cuts(at_least, _first(at_least, above, lambda key: image(key) > bound))
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first integer from `low` on for which something holds, `high` if it holds for none."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _image(attribute: Type, common: Type, settings: Settings) -> Callable[[int], int]:
+    """The key of an attribute as an integer that orders values of the common type."""
+    if common.is_fractional:
+        return lambda key: _float_order(_as_number(key, attribute), common)
+    if common.is_decimal:
+        shift = common.scale - attribute.scale
+        return lambda key: key * 10**shift if shift >= 0 else _half_up(key, 10**-shift)
+    if attribute == DATE and common == TIMESTAMP:
+        return lambda key: casts.local_to_utc(key * casts.DAY, settings.time_zone)
+    if attribute == DATE and common == TIMESTAMP_NTZ:
+        return lambda key: key * casts.DAY
+    return lambda key: key
+
+
+def _as_number(key: int, attribute: Type) -> Any:
+    return (
+        value(key, attribute) if attribute.is_fractional else Decimal(key).scaleb(-attribute.scale)
+    )
+
+
+def _float_order(number: Any, common: Type) -> int:
+    """A number as the key of a float or a double."""
+    if common == DOUBLE:
+        return int(float_key(np.array([float(number)]))[0])
+    exact = Decimal(number) if math.isfinite(number) else None
+    single = np.float32(number) if exact is None else narrow(exact)
+    return int(float_key(np.array([single], np.float32))[0])
+
+
+def _half_up(number: int, divisor: int) -> int:
+    rounded = (2 * abs(number) + divisor) // (2 * divisor)
+    return rounded if number >= 0 else -rounded
+
+
+def _cast_literal(literal: Typed, common: Type, settings: Settings) -> Any:
+    """The literal as an integer that orders values of the common type (a text stays), or null."""
+    if literal.value is None:
+        return None
+    if literal.type == STRING and common != STRING:
+        read = _from_text(literal.value, common, settings)
+        if read is None and settings.ansi:
+            raise LiteralError(
+                f"{literal.value!r} is no {common}: Spark would raise on every event"
+            )
+        return read
+    if common == STRING:
+        return _to_text(literal, settings)
+    if common.is_fractional:
+        return _float_order(literal.value, common)
+    if common.is_decimal:
+        scaled = casts.rescale(Decimal(literal.value), common)
+        return None if scaled is None else int(scaled.scaleb(common.scale))
+    if common == TIMESTAMP and literal.type in (DATE, TIMESTAMP_NTZ):
+        return casts.local_to_utc(_micros(literal), settings.time_zone)
+    if common == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
+        return casts.utc_to_local(literal.value, settings.time_zone)
+    return _micros(literal) if common == TIMESTAMP_NTZ else int(literal.value)
+
+
+def _micros(literal: Typed) -> int:
+    return int(literal.value) * (casts.DAY if literal.type == DATE else 1)
+
+
+def _from_text(text: str, common: Type, settings: Settings) -> int | None:
+    if common.is_fractional:
+        number = casts.to_double(text)
+        return None if number is None else _float_order(number, common)
+    if common.is_decimal:
+        scaled = casts.to_decimal(text, common)
+        return None if scaled is None else int(scaled.scaleb(common.scale))
+    if common.is_integral:
+        return casts.to_integer(text, _WIDTH[common.name], settings.ansi)
+    if common == BOOLEAN:
+        return casts.to_boolean(text)
+    if common == DATE:
+        return casts.to_date(text)
+    return (
+        casts.to_ntz(text)
+        if common == TIMESTAMP_NTZ
+        else casts.to_timestamp(text, settings.time_zone)
+    )
+
+
+def _to_text(literal: Typed, settings: Settings) -> str:
+    if literal.type == STRING:
+        return str(literal.value)
+    if literal.type.is_integral:
+        return str(literal.value)
+    if literal.type.is_decimal:
+        return str(literal.value)
+    if literal.type == DATE:
+        return str(value(literal.value, DATE))
+    if literal.type.is_datetime:
+        local = literal.value
+        if literal.type == TIMESTAMP:
+            local = casts.utc_to_local(local, settings.time_zone)
+        shown = str(value(local, TIMESTAMP_NTZ))
+        return shown.rstrip("0") if "." in shown else shown
+    raise LiteralError(f"a list that mixes text with {literal.type} is not read here")

@@ -1,0 +1,324 @@
+"""Conditions without AND, OR and NOT: comparisons, lists and patterns as atoms.
+
+Whatever is none of these but has a boolean value is a derived attribute that Spark computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from covey.language import literals
+from covey.language.atoms import Compare, Member, Nullness, Prefix, Truth, Union
+from covey.language.coerce import cast_needed, common_of_list, common_with, is_lossy
+from covey.language.expressions import unwrapped
+from covey.language.literals import Typed
+from covey.language.nearness import is_distance, nearness
+from covey.language.operands import Operands
+from covey.language.shapes import list_shape, pattern, pattern_shape, plain_shape, type_shape
+from covey.language.slots import Ref
+from covey.language.tagging import tagging
+from covey.space.events import State
+from covey.space.space import Attribute
+from covey.space.types import BOOLEAN, STRING, TIMESTAMP, Type
+
+__all__ = ["Conditions", "Product"]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Unions that must all hold: whoever multiplies them out bounds their number."""
+
+    sides: list[Union]
+
+
+_OPS: dict[type[exp.Expr], str] = {
+    exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.EQ: "=", exp.NullSafeEQ: "<=>",
+}  # fmt: skip
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_NOT_NULL = State.VALUE | State.MALFORMED | State.HOLED
+
+
+class Conditions:
+    """The conditions of one tree."""
+
+    def __init__(self, operands: Operands) -> None:
+        self.operands = operands
+
+    def quiet(self, node: exp.Expr) -> Union | None:
+        """For which events measuring distances in a condition does not raise; `None` for all."""
+        attributes: dict[str, Attribute] = {}
+        for call in node.find_all(exp.Anonymous):
+            for argument in call.expressions if is_distance(call) else ():
+                if (
+                    argument.find(exp.Column)
+                    and self.operands.expressions.type_of(argument).is_vector
+                ):
+                    attribute = self.operands.attribute(argument)
+                    attributes[attribute.name] = attribute
+        if not attributes:
+            return None
+        quiet = State.NULL | State.VALUE | State.HOLED
+        return [tuple(Nullness(attribute, quiet) for attribute in attributes.values())]
+
+    def when(self, node: exp.Expr, outcome: bool) -> Union | Product:
+        """For which events a condition has an outcome."""
+        if type(node) in _OPS:
+            return self._comparison(node, outcome)
+        if isinstance(node, exp.In):
+            return self._in(node, outcome)
+        if isinstance(node, exp.Is):
+            return self._is(node, outcome)
+        if isinstance(node, exp.Like):
+            return self._like(node, node.this, node.expression, outcome)
+        if isinstance(node, exp.Anonymous):
+            return self._call(node, outcome)
+        return self._boolean(node, outcome)
+
+    def _comparison(self, node: exp.Expr, outcome: bool) -> Union:
+        left, right = unwrapped(node.this), unwrapped(node.expression)
+        op = _OPS[type(node)]
+        if self.operands.literal(right) is None and self.operands.literal(left) is not None:
+            left, right, op = right, left, _MIRRORED.get(op, op)
+        literal = self.operands.literal(right)
+        folded = self._folded(left, right, op)
+        if folded is not None:
+            return [()] if folded == outcome else []
+        if literal is None or self.operands.literal(left) is not None:
+            return self._boolean(node, outcome)
+        ref, typed = literal
+        if is_distance(left):
+            near = nearness(self.operands, left, op, ref, typed, outcome)
+            if near is not None:
+                return near
+        attribute = self.operands.comparable(left, ref, typed)
+        if typed.type == BOOLEAN or typed.value is None:
+            return self._constant(attribute, op, typed, outcome)
+        if op in ("=", "<=>"):
+            if not outcome and is_lossy(
+                attribute.type, common_with(attribute.type, typed, self.operands.space.settings)
+            ):
+                apart: Union = [(Compare(attribute, one, ref),) for one in ("lt", "gt")]
+                return apart + ([(Nullness(attribute, State.NULL),)] if op == "<=>" else [])
+            return [(Member(attribute, (ref,), outcome, op == "<=>"),)]
+        if attribute.type == BOOLEAN and typed.type.is_numeric:
+            raise self.operands.tree.error(
+                f"boolean cannot be compared with {typed.type}", node, "write = true"
+            )
+        compare = Compare(attribute, op, ref)
+        return [(compare if outcome else compare.opposite(),)]
+
+    def _folded(self, left: exp.Expr, right: exp.Expr, op: str) -> bool | None:
+        """What a comparison of two literals of one type says, such as `1 = 1`."""
+        a, b = self.operands.literal(left), self.operands.literal(right)
+        if a is None or b is None or a[1].type != b[1].type or a[1].value is None:
+            return None
+        self.operands.expressions.fixed |= {ref.slot for ref, _ in (a, b) if ref.slot >= 0}
+        return _HOLDS[op](a[1].value, b[1].value)
+
+    def _constant(self, attribute: Attribute, op: str, typed: Typed, outcome: bool) -> Union:
+        """A comparison with `true`, `false` or NULL: no slot to fill in."""
+        if typed.value is None:
+            if op != "<=>":
+                return []
+            return [(Nullness(attribute, State.NULL if outcome else _NOT_NULL),)]
+        if attribute.type != BOOLEAN:
+            raise self.operands.tree.error(
+                f"{attribute.type} cannot be compared with boolean", self.operands.tree.root
+            )
+        values = [v for v in (0, 1) if _HOLDS[op](v, int(typed.value)) == outcome]
+        union: Union = [(Truth(attribute, v),) for v in values]
+        if op == "<=>" and not outcome:
+            union.append((Nullness(attribute, State.NULL),))
+        return union
+
+    def _in(self, node: exp.Expr, outcome: bool) -> Union | Product:
+        refs: list[Ref] = []
+        types: list[Type] = []
+        has_null = False
+        if not node.expressions or node.args.get("query"):
+            raise self.operands.expressions.outside(node)
+        for one in node.expressions:
+            slot = self.operands.tree.slot(one) if isinstance(one, exp.Literal) else -1
+            if slot >= 0 and self.operands.tree.raws[slot][0] == "(":
+                refs.append(Ref(slot, -1))
+                types += [
+                    literals.decode(raw).type
+                    for raw in literals.elements(self.operands.tree.raws[slot])
+                ]
+                self.operands.shapes[slot] = list_shape
+                continue
+            literal = self.operands.literal(one)
+            if literal is None:
+                return self._boolean(node, outcome)
+            if literal[1].value is None:
+                has_null = True
+            else:
+                refs.append(literal[0])
+                types.append(literal[1].type)
+                self.operands.shapes[literal[0].slot] = type_shape
+        if not refs:
+            self.operands.attribute(node.this)
+            return []
+        attribute = self.operands.attribute(node.this)
+        common = common_of_list([attribute.type, *types], self.operands.space.settings)
+        if common is None:
+            raise self.operands.tree.error(
+                f"{attribute.type} cannot be looked up among {', '.join({str(t) for t in types})}",
+                node,
+                "write values of the column's type",
+            )  # fmt: skip
+        if len(refs) == 1 and refs[0].cast == TIMESTAMP and not has_null:
+            return self.when(exp.EQ(this=node.this, expression=node.expressions[0]), outcome)
+        if cast_needed(attribute.type, common):
+            self.operands.derived.pop(attribute.name, None)
+            attribute = self.operands.cast(node.this, common)
+        if is_lossy(attribute.type, common):
+            return self._one_by_one(node, attribute, refs, common, has_null, outcome)
+        common = None if self._as_pairs(attribute.type, refs) else common
+        whole = [ref for ref in refs if ref.element == -1]
+        if whole:
+            return [
+                (
+                    Member(
+                        attribute,
+                        tuple(replace(r, element=None) for r in refs),
+                        outcome,
+                        False,
+                        has_null,
+                        common,
+                        True,
+                    ),
+                )
+            ]
+        return [(Member(attribute, tuple(refs), outcome, False, has_null, common),)]
+
+    def _one_by_one(
+        self,
+        node: exp.Expr,
+        attribute: Attribute,
+        refs: Sequence[Ref],
+        common: Type,
+        has_null: bool,
+        outcome: bool,
+    ) -> Union | Product:
+        """A list of values to each of which, after Spark's cast, many keys are equal."""
+        self.operands.expressions.fixed |= {ref.slot for ref in refs}
+        single = [
+            replace(ref, element=i) if ref.element == -1 else ref
+            for ref in refs
+            for i in range(
+                len(literals.elements(self.operands.tree.raws[ref.slot]))
+                if ref.element == -1
+                else 1
+            )
+        ]
+        if outcome:
+            equal: Union = [(Member(attribute, (ref,), common=common),) for ref in single]
+            return equal
+        if has_null:
+            return []
+        apart: list[Union] = [
+            [(Compare(attribute, op, ref, common),) for op in ("lt", "gt")] for ref in single
+        ]
+        return Product(apart)
+
+    def _as_pairs(self, attribute: Type, refs: Sequence[Ref]) -> bool:
+        """Whether comparing with each value of a list by itself says the same as with the list."""
+        raws = [raw for ref in refs for raw in literals.elements(self.operands.tree.raws[ref.slot])]
+        kinds = {literals.kind(raw.lstrip("+- ")) for raw in raws}
+        short = max(map(len, raws)) <= 18 and (
+            not attribute.is_decimal or attribute.precision <= 18
+        )
+        plain = all(ref.cast is None for ref in refs)
+        return (
+            len(kinds) == 1
+            and short
+            and (
+                self.operands.space.settings.ansi
+                or (plain and kinds == {"s"} and attribute == STRING)
+            )
+        )
+
+    def _is(self, node: exp.Expr, outcome: bool) -> Union:
+        if (
+            isinstance(node.expression, exp.Null)
+            and not self.operands.expressions.type_of(node.this).is_attribute
+        ):
+            return self._boolean(node, outcome)
+        if isinstance(node.expression, exp.Null):
+            attribute = self.operands.attribute(node.this)
+            return [(Nullness(attribute, State.NULL if outcome else _NOT_NULL),)]
+        raise self.operands.expressions.outside(node)
+
+    def _like(self, node: exp.Expr, subject: exp.Expr, like: exp.Expr, outcome: bool) -> Union:
+        literal = self.operands.literal(unwrapped(like))
+        if literal is None or literal[1].type != STRING or literal[1].value is None:
+            return self._boolean(node, outcome)
+        ref, typed = literal
+        self.operands.shapes[ref.slot] = pattern_shape
+        if self.operands.expressions.type_of(subject) != STRING or pattern(typed.value) == "other":
+            return self._boolean(node, outcome)
+        attribute = self.operands.attribute(subject)
+        if pattern(typed.value) == "exact":
+            return [(Member(attribute, (ref,), outcome),)]
+        return _prefix(attribute, ref, outcome)
+
+    def _call(self, node: exp.Expr, outcome: bool) -> Union:
+        name = str(node.this).lower()
+        arguments = node.expressions
+        if name in ("array_contains", "arrays_overlap") and len(arguments) == 2:
+            tagged = tagging(self.operands, name, arguments, outcome)
+            if tagged is not None:
+                return tagged
+        if name in ("isnull", "isnotnull") and len(arguments) == 1:
+            is_null = (name == "isnull") == outcome
+            return [
+                (
+                    Nullness(
+                        self.operands.attribute(arguments[0]), State.NULL if is_null else _NOT_NULL
+                    ),
+                )
+            ]
+        if name == "startswith" and len(arguments) == 2:
+            literal = self.operands.literal(arguments[1])
+            plain = (
+                literal is not None
+                and literal[1].type == STRING
+                and not set(literal[1].value) & set("\\%")
+            )
+            if (
+                literal is not None
+                and plain
+                and self.operands.expressions.type_of(arguments[0]) == STRING
+            ):
+                self.operands.shapes[literal[0].slot] = plain_shape
+                return _prefix(self.operands.attribute(arguments[0]), literal[0], outcome)
+            if literal is not None:
+                self.operands.shapes[literal[0].slot] = plain_shape
+        return self._boolean(node, outcome)
+
+    def _boolean(self, node: exp.Expr, outcome: bool) -> Union:
+        """A condition that is no interval of anything: a derived boolean that Spark computes."""
+        type_ = self.operands.expressions.type_of(node)
+        if type_ != BOOLEAN:
+            raise self.operands.tree.error(
+                f"this is {type_}, not a condition", node, "compare it with something"
+            )
+        attribute = self.operands.attribute(node)
+        return [(Truth(attribute, int(outcome)),)]
+
+
+_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: a == b, "<=>": lambda a, b: a == b, "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _prefix(attribute: Attribute, ref: Ref, outcome: bool) -> Union:
+    if outcome:
+        return [(Prefix(attribute, ref),)]
+    return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

@@ -1,0 +1,246 @@
+"""Literals: cutting them out of a predicate's text, and what each of them is.
+
+A text without its literals is a *template*: predicates that differ only in their literals share
+one, and parsing it once serves all of them. Literals never pass through the SQL parser, so they
+mean what Spark's lexer makes of them: `1` is an int, `1.5` a decimal, `1e3` a double, `1.5F` a
+float; strings have Spark's escapes.
+
+Cost: cutting one text takes about 4 µs, much less than parsing it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from covey.space.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    Type,
+    decimal,
+)  # fmt: skip
+
+__all__ = [
+    "LiteralError", "Typed", "cut", "decode", "elements", "kind", "narrow", "tokens", "unquote",
+    "without",
+]  # fmt: skip
+
+_TAIL = r"(?:[eE][+-]?[0-9]+)?(?:[bB][dD]|[LSYDFlsydf])?(?![\w`])"
+_NUMBER = rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_TAIL}"
+_SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")[^"\\]*+)*+"'
+_ONE = rf"""(?:'{_SINGLE}|"{_DOUBLE}|[+-]?\s*{_NUMBER})"""
+# The first character decides what can follow: an expression that starts with a plain set of
+# characters is searched for several times faster than one that starts with a choice.
+_CUT = re.compile(
+    rf"""(['"`0-9.(/-](?:
+        (?<=')(?<!\w'){_SINGLE}
+      | (?<=")(?<!\w"){_DOUBLE}
+      | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
+      | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
+      | (?<=\()\s*{_ONE}(?:\s*,\s*{_ONE})*\s*\)
+      | (?<=(?<!\w)[rR]')[^']*' | (?<=(?<!\w)[rR]")[^"]*"
+      | (?<=`)(?:[^`]|``)*` | (?<=-)-[^\n]* | (?<=/)\*.*?\*/
+    ))""",
+    re.DOTALL | re.ASCII | re.VERBOSE,
+)
+_ELEMENT = re.compile(_ONE, re.DOTALL | re.ASCII)
+
+MARK = "\0"
+"""Stands in a template where a literal was."""
+
+
+class Typed(NamedTuple):
+    """A literal's type and value (`None` is null); a decimal's value is a `Decimal`."""
+
+    type: Type
+    value: Any
+
+
+class LiteralError(ValueError):
+    """A literal that Spark would refuse to read; the caller knows where it stands."""
+
+
+def cut(text: str) -> tuple[str, list[str]]:
+    """The template of a text, and its literals as written; a list of literals is one. Comments go.
+
+    >>> cut("price > 5 AND city IN ('Rome', 'Oslo')")
+    ('price > \\x00 AND city IN \\x00', ['5', "('Rome', 'Oslo')"])
+    """
+    parts = _CUT.split(text)
+    if "`" not in text and "--" not in text and "/*" not in text:
+        return MARK.join(parts[::2]), parts[1::2]
+    for i in range(1, len(parts), 2):
+        if parts[i][0] == "`":
+            parts[i - 1], parts[i] = parts[i - 1] + parts[i], ""
+        elif parts[i][0] in "-/":
+            parts[i - 1], parts[i] = parts[i - 1] + " ", ""
+    pieces = [
+        part + MARK if raw else part
+        for part, raw in zip(parts[::2], [*parts[1::2], ""], strict=True)
+    ]
+    return "".join(pieces), [raw for raw in parts[1::2] if raw]
+
+
+def tokens(text: str) -> Iterator[re.Match[str]]:
+    """The literals, quoted names and comments of a text, in order."""
+    return _CUT.finditer(text)
+
+
+def without(text: str) -> str:
+    """The text with blanks in place of literals, quoted names and comments."""
+    return _CUT.sub(lambda match: " " * len(match.group()), text)
+
+
+_BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"} | dict.fromkeys(
+    "LlSsYy", "l"
+)
+
+
+def kind(raw: str) -> str:
+    """One letter for what a literal is; literals of one kind can be read together.
+
+    s text, i int, d decimal, e double, f float, l an integer with a suffix, ( a list of literals.
+    """
+    if raw.isdigit():
+        return "i"
+    letter = _BY_LAST.get(raw[-1])
+    if letter is None:
+        return "e" if "e" in raw or "E" in raw else "d"
+    return "d" if letter == "e" and raw[-2] in "bB" else letter
+
+
+def elements(raw: str) -> list[str]:
+    """The literals in a list, as written."""
+    return _ELEMENT.findall(raw)
+
+
+def decode(raw: str) -> Typed:
+    """The type and value of one literal, with its sign if it has one.
+
+    >>> decode("-1.50"), decode("3000000000").type.name, decode("'it\\\\'s'").value
+    (Typed(type=Type(name='decimal', precision=3, scale=2, length=0, element=None, fields=()), \
+value=Decimal('-1.50')), 'bigint', "it's")
+    """
+    if raw[0] in "'\"":
+        return Typed(STRING, unquote(raw))
+    sign, digits = ("-", raw[1:].lstrip()) if raw[0] == "-" else ("", raw.lstrip("+").lstrip())
+    letter = kind(digits)
+    if letter == "i":
+        return _integer(sign, digits)
+    if letter == "l":
+        type_ = {"l": BIGINT, "s": SMALLINT, "y": TINYINT}[digits[-1].lower()]
+        return (
+            _bounded(int(sign + digits[:-1]), type_) if digits[:-1].isdigit() else _refuse(digits)
+        )
+    if letter == "e":
+        return Typed(DOUBLE, _finite(float(sign + digits.rstrip("dD")), digits))
+    if letter == "f":
+        return Typed(FLOAT, _finite(float(narrow(Decimal(sign + digits[:-1]))), digits))
+    return _decimal(Decimal(sign + digits.rstrip("bBdD")))
+
+
+def narrow(number: Decimal) -> np.float32:
+    """The nearest float32, in one rounding (through float64 there would be two)."""
+    with np.errstate(over="ignore"):
+        near = np.float32(float(number))
+    best = near
+    for other in (np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))):
+        if not (np.isfinite(other) and np.isfinite(best)):
+            continue
+        gap, known = abs(Decimal(float(other)) - number), abs(Decimal(float(best)) - number)
+        if gap < known or (gap == known and other.view(np.uint32) % 2 == 0):
+            best = other
+    return best
+
+
+def unquote(raw: str) -> str:
+    """The text that a string literal stands for, by Spark's escapes."""
+    quote, body = raw[0], raw[1:-1]
+    if "\\" not in body and quote not in body:
+        return body
+    text = "".join(_unescaped(body, quote))
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return "".join("?" if "\ud800" <= c <= "\udfff" else c for c in whole)
+
+
+_ESCAPES = {
+    "0": "\0",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "Z": "\x1a",
+    "%": "\\%",
+    "_": "\\_",
+}
+_OCTAL = re.compile(r"[01][0-7]{2}", re.ASCII)
+_HEX = {"u": re.compile(r"[0-9a-fA-F]{4}"), "U": re.compile(r"[0-9a-fA-F]{8}")}
+
+
+def _unescaped(body: str, quote: str) -> Iterator[str]:
+    i = 0
+    while i < len(body):
+        character = body[i]
+        if character == quote and body[i + 1 : i + 2] == quote:
+            yield quote
+            i += 2
+        elif character != "\\" or i + 1 == len(body):
+            yield character
+            i += 1
+        elif octal := _OCTAL.match(body, i + 1):
+            yield chr(int(octal.group(), 8))
+            i += 4
+        elif (letter := body[i + 1]) in _HEX and (digits := _HEX[letter].match(body, i + 2)):
+            code = int(digits.group(), 16)
+            yield chr(code) if code <= 0x10FFFF else "?"
+            i = digits.end()
+        else:
+            yield _ESCAPES.get(letter, letter)
+            i += 2
+
+
+def _integer(sign: str, digits: str) -> Typed:
+    value = int(sign + digits)
+    for type_, bits in ((INT, 31), (BIGINT, 63)):
+        if -(1 << bits) <= value < 1 << bits:
+            return Typed(type_, value)
+    return _decimal(Decimal(sign + digits))
+
+
+def _bounded(value: int, type_: Type) -> Typed:
+    bits = {"tinyint": 7, "smallint": 15, "bigint": 63}[type_.name]
+    if not -(1 << bits) <= value < 1 << bits:
+        raise LiteralError(f"{value} does not fit {type_}")
+    return Typed(type_, value)
+
+
+def _decimal(value: Decimal) -> Typed:
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or abs(exponent) > 80 or len(digits) > 80:
+        raise LiteralError("a decimal has at most 38 digits")
+    if exponent > 0:
+        digits, exponent = digits + (0,) * exponent, 0
+    significant = len("".join(map(str, digits)).lstrip("0")) or 1
+    precision = max(significant, -exponent)
+    if precision > 38:
+        raise LiteralError(f"a decimal has at most 38 digits, this one {precision}")
+    return Typed(decimal(precision, -exponent), Decimal((sign, digits, exponent)))
+
+
+def _finite(value: float, digits: str) -> float:
+    if value in (float("inf"), float("-inf")):
+        raise LiteralError(f"{digits} is out of range")
+    return value
+
+
+def _refuse(digits: str) -> Typed:
+    raise LiteralError(f"{digits} is no whole number")

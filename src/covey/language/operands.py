@@ -1,0 +1,123 @@
+"""The two sides of a condition: the attribute that it constrains and the literal it names."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from covey.language import literals
+from covey.language.coerce import cast_needed, common_with
+from covey.language.expressions import Expressions, unwrapped
+from covey.language.grammar import Tree
+from covey.language.literals import LiteralError, Typed
+from covey.language.shapes import Key, itself, list_shape, type_shape
+from covey.language.slots import Ref
+from covey.space.space import Attribute, Space
+from covey.space.types import BOOLEAN, STRING, VOID, Type
+
+__all__ = ["Operands"]
+
+
+class Operands:
+    """The operands of one tree; collects the derived attributes and the keys of its plan."""
+
+    def __init__(self, tree: Tree, space: Space) -> None:
+        self.tree, self.space = tree, space
+        self.expressions = Expressions(tree, space)
+        self.derived: dict[str, Attribute] = {}
+        self.shapes: dict[int, Key] = {}
+
+    def keys(self) -> tuple[tuple[int, Key], ...]:
+        """What of which literals shapes the plan."""
+        keys = {**self.shapes, **dict.fromkeys(self.expressions.fixed, itself)}
+        return tuple(sorted(keys.items(), key=lambda key: key[0]))
+
+    def check_slots(self) -> None:
+        """Every literal must have been understood, or something was dropped on the way."""
+        seen = {
+            self.tree.slot(n)
+            for n in self.tree.root.walk()
+            if isinstance(n, exp.Literal | exp.RawString)
+        }
+        if len(seen) != len(self.tree.raws):
+            raise self.tree.error(
+                "something in this predicate is outside the language", self.tree.root
+            )
+
+    def attribute(self, node: exp.Expr) -> Attribute:
+        """The attribute that an expression is; a derived one is noted."""
+        attribute = self.expressions.attribute(node)
+        if attribute.is_derived:
+            self.derived[attribute.name] = attribute
+        return attribute
+
+    def comparable(self, node: exp.Expr, ref: Ref, typed: Typed) -> Attribute:
+        """The attribute that a comparison constrains: the expression, or its cast."""
+        if not node.find(exp.Column):
+            raise self.tree.error(
+                "this does not depend on the event", node, "compare a column with a literal"
+            )
+        attribute = self.attribute(node)
+        if not attribute.type.is_scalar and typed.value is not None:
+            raise self.tree.error(
+                f"{attribute.name} is {attribute.type}", node,
+                "use array_contains" if attribute.type.is_tags else "use vector_l2_distance",
+            )  # fmt: skip
+        if typed.value is None:
+            return attribute
+        common = common_with(attribute.type, typed, self.space.settings)
+        if common is None:
+            raise self.tree.error(
+                f"{attribute.name} is {attribute.type}: no comparison with {typed.type}", node,
+                "write a literal of its type",
+            )  # fmt: skip
+        if attribute.type == STRING and common != STRING:
+            self.shapes[ref.slot] = type_shape
+        if cast_needed(attribute.type, common):
+            if attribute.is_derived:
+                del self.derived[attribute.name]
+            return self.cast(node, common)
+        return attribute
+
+    def cast(self, node: exp.Expr, common: Type) -> Attribute:
+        """An expression cast to the type in which Spark compares it."""
+        inner = self.expressions.derived(node, common)
+        attribute = Attribute(
+            f"CAST({inner.name} AS {str(common).upper()})", common, is_derived=True
+        )
+        self.derived[attribute.name] = attribute
+        return attribute
+
+    def literal(self, node: exp.Expr) -> tuple[Ref, Typed] | None:
+        """A literal, and what it is in the predicate at hand; `None` for anything else."""
+        node = unwrapped(node)
+        negative = False
+        while isinstance(node, exp.Neg):
+            node, negative = unwrapped(node.this), not negative
+        if isinstance(node, exp.Boolean) and not negative:
+            return Ref(-1), Typed(BOOLEAN, bool(node.this))
+        if isinstance(node, exp.Null):
+            return Ref(-1), Typed(VOID, None)
+        cast = None
+        if (
+            isinstance(node, exp.Cast)
+            and not negative
+            and isinstance(unwrapped(node.this), exp.Literal | exp.RawString)
+        ):
+            cast = self.expressions.data_type(node.to)
+            if not cast.is_datetime:
+                return None
+            node = unwrapped(node.this)
+        if not isinstance(node, exp.Literal | exp.RawString):
+            return None
+        slot = self.tree.slot(node)
+        element = None
+        if self.tree.raws[slot][0] == "(":
+            if len(literals.elements(self.tree.raws[slot])) != 1:
+                raise self.tree.error("a list cannot stand here", node, "use IN")
+            element = 0
+            self.shapes[slot] = list_shape
+        ref = Ref(slot, element, negative, cast, isinstance(node, exp.RawString))
+        try:
+            return ref, ref.typed(self.tree.raws, self.space.settings)
+        except LiteralError as error:
+            raise self.tree.error(str(error), node) from None

@@ -1,0 +1,276 @@
+"""Predicates to regions, in batches.
+
+Texts are cut into template and literals; a template that is a chain of ANDs into its conjuncts.
+Each different piece is parsed once, and its literals are filled in for all texts that have it: a
+million texts have few different conjuncts, though their combinations may be many. A single text is
+a batch of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import PredicateError, SpaceError
+from covey.geometry import Regions
+from covey.language import literals
+from covey.language.assemble import Assembly
+from covey.language.conjuncts import conjuncts, filled
+from covey.language.logic import MAX_REGIONS, Plan, plan
+from covey.language.shapes import Key
+from covey.language.slots import Located, Slots
+from covey.space import Space
+
+__all__ = ["Parser", "Predicates", "parse"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicates:
+    """Parsed predicates: their regions, and what became of each text.
+
+    `regions` row r belongs to text `of[r]` (ascending); a text that can never be true has no region
+    and stands in `never`, one that cannot be read in `rejected` with its error.
+    """
+
+    space: Space
+    count: int
+    regions: Regions
+    of: Rows
+    never: Rows
+    rejected: dict[int, PredicateError]
+
+
+def parse(space: Space, texts: Sequence[str], *, max_regions: int = MAX_REGIONS) -> Predicates:
+    """The regions of predicates; the first that cannot be read raises its `PredicateError`.
+
+    What the regions contain is exactly what `events.where(text)` would keep, under the settings of
+    the space. Use `Parser` for many batches, or to collect errors instead.
+
+    Cost: 10 µs or less a text where many share their conjuncts, about 0.3 ms where none do.
+
+    >>> import pyarrow as pa
+    >>> space = Space.of({"price": pa.float64(), "city": pa.string()})
+    >>> texts = ["price > 5 AND city IN ('Rome', 'Oslo')", "price < 1 AND price > 2"]
+    >>> predicates = parse(space, texts)
+    >>> len(predicates.regions), predicates.never.tolist()
+    (1, [1])
+    """
+    predicates = Parser(space, max_regions=max_regions).parse(texts)
+    for row in sorted(predicates.rejected):
+        raise predicates.rejected[row]
+    return predicates
+
+
+@dataclass(slots=True)
+class _Group:
+    """Texts that share a piece: their rows, and the piece's literals as columns, a slot each."""
+
+    rows: list[int] = field(default_factory=list)
+    columns: list[list[str]] = field(default_factory=list)
+
+    def add(self, rows: list[int], columns: Sequence[list[str]]) -> None:
+        if not self.rows:
+            self.columns = [[] for _ in columns]
+        self.rows += rows
+        for known, new in zip(self.columns, columns, strict=True):
+            known += new
+
+    def take(self, chosen: Sequence[int]) -> _Group:
+        if len(chosen) == len(self.rows):
+            return self
+        return _Group(
+            [self.rows[i] for i in chosen], [[column[i] for i in chosen] for column in self.columns]
+        )
+
+
+class Parser:
+    """Parses batches of predicates over one space and remembers their pieces.
+
+    Not for use by several threads at once. It remembers at most `max_templates` pieces.
+    """
+
+    def __init__(
+        self, space: Space, *, max_regions: int = MAX_REGIONS, max_templates: int = 10_000
+    ) -> None:
+        self.space = space
+        self._max_regions, self._max_templates = max_regions, max_templates
+        self._keys: dict[tuple[str, str], tuple[tuple[int, Key], ...]] = {}
+        self._plans: dict[tuple[object, ...], Plan] = {}
+
+    def parse(self, texts: Sequence[str]) -> Predicates:
+        """The regions of these texts; errors are collected in `rejected`.
+
+        Derived attributes that the texts need are added to `space`, here and in the result.
+        """
+        templates = _by_template(texts)
+        pieces: dict[str, _Group] = {}
+        for template, group in templates.items():
+            start = 0
+            for piece in conjuncts(template):
+                stop = start + piece.count(literals.MARK)
+                pieces.setdefault(piece, _Group()).add(group.rows, group.columns[start:stop])
+                start = stop
+        assembly = Assembly(len(texts))
+        unfit: set[int] = set()
+        for piece, group in pieces.items():
+            self._fill(piece, group, assembly, unfit)
+        rejected = self._parse_whole(texts, templates, unfit, assembly)
+        regions, of = assembly.regions(self.space, unfit, rejected)
+        alive = np.zeros(len(texts), np.bool_)
+        alive[of] = True
+        alive[list(rejected)] = True
+        return Predicates(self.space, len(texts), regions, of, np.flatnonzero(~alive), rejected)
+
+    def _fill(self, piece: str, group: _Group, assembly: Assembly, unfit: set[int]) -> None:
+        """Fills in a conjunct for all texts that have it; what needs a closer look is unfit."""
+        for made, some in self._planned(piece, group):
+            if isinstance(made, PredicateError) or len(made.conjunctions) != 1:
+                unfit.update(some.rows)
+                continue
+            slots = Slots(some.columns, len(some.rows), self.space.settings)
+            assembly.add(made.conjunctions[0], slots, np.array(some.rows, np.int64))
+            unfit.update(some.rows[i] for i in slots.failures)
+
+    def _parse_whole(
+        self,
+        texts: Sequence[str],
+        templates: dict[str, _Group],
+        unfit: set[int],
+        assembly: Assembly,
+    ) -> dict[int, PredicateError]:
+        """Parses texts that are no chain of simple conjuncts, or wrong; says what is wrong."""
+        rejected: dict[int, PredicateError] = {}
+        for template, group in templates.items() if unfit else ():
+            asked = [i for i, row in enumerate(group.rows) if row in unfit]
+            for made, some in self._planned(template, group.take(asked), texts) if asked else ():
+                if isinstance(made, PredicateError):
+                    rejected[some.rows[0]] = made
+                    continue
+                slots = Slots(some.columns, len(some.rows), self.space.settings)
+                rows = np.array(some.rows, np.int64)
+                for conjunction in made.conjunctions:
+                    assembly.add(conjunction, slots, assembly.further(rows))
+                for i, failure in slots.failures.items():
+                    rejected[some.rows[i]] = _located(failure, texts[some.rows[i]])
+        return rejected
+
+    def _planned(
+        self, template: str, group: _Group, texts: Sequence[str] | None = None
+    ) -> list[tuple[Plan | PredicateError, _Group]]:
+        """The plans of one template, each with the texts that share it; an error has one text."""
+        found: list[tuple[Plan | PredicateError, _Group]] = []
+        for kinds, same_kinds in _by_kinds(group):
+            keys = self._keys.get((template, kinds))
+            for name, some in _by_keys(template, kinds, keys, same_kinds).items():
+                made = self._plans.get(name) if keys is not None else None
+                if made is not None:
+                    found.append((made, some))
+                    continue
+                found += self._plan(template, kinds, some, texts)
+        return found
+
+    def _plan(
+        self, template: str, kinds: str, group: _Group, texts: Sequence[str] | None
+    ) -> list[tuple[Plan | PredicateError, _Group]]:
+        """Plans texts of one template that no plan is known for."""
+        made = self._try(self._text(template, group, texts))
+        if isinstance(made, PredicateError):
+            # Another text of this template may be right: the error may lie in a literal.
+            rest = group.take(range(1, len(group.rows)))
+            first = [(made, group.take([0]))]
+            if texts is None:
+                return [(made, group)]
+            return first + (self._plan(template, kinds, rest, texts) if rest.rows else [])
+        self._remember(self._keys, (template, kinds), made.keys)
+        found: list[tuple[Plan | PredicateError, _Group]] = []
+        for n, (name, some) in enumerate(_by_keys(template, kinds, made.keys, group).items()):
+            again = made if n == 0 else self._try(self._text(template, some, texts))
+            if isinstance(again, PredicateError):
+                found += (
+                    self._plan(template, kinds, some, texts)
+                    if len(some.rows) > 1
+                    else [(again, some)]
+                )
+            else:
+                self._remember(self._plans, name, again)
+                found.append((again, some))
+        return found
+
+    def _text(self, template: str, group: _Group, texts: Sequence[str] | None) -> str:
+        if texts is not None:
+            return texts[group.rows[0]]
+        return filled(template, [column[0] for column in group.columns])
+
+    def _try(self, text: str) -> Plan | PredicateError:
+        try:
+            made = plan(text, self.space, self._max_regions)
+            self.space = self.space.with_derived(*made.derived)
+        except PredicateError as error:
+            return error
+        except SpaceError as error:
+            return PredicateError(str(error), text, 0)
+        return made
+
+    def _remember(self, cache: dict, key: object, value: object) -> None:  # type: ignore[type-arg]
+        if len(cache) >= self._max_templates:
+            cache.clear()
+        cache[key] = value
+
+
+def _by_template(texts: Sequence[str]) -> dict[str, _Group]:
+    """Texts by template; literals in one flat list, as a list each would burden the collector."""
+    found: dict[str, tuple[list[int], list[str]]] = {}
+    cut = literals.cut
+    for row, text in enumerate(texts):
+        template, raws = cut(text)
+        known = found.get(template)
+        if known is None:
+            found[template] = ([row], raws)
+        else:
+            known[0].append(row)
+            known[1].extend(raws)
+    return {
+        t: _Group(rows, _columns(flat, t.count(literals.MARK))) for t, (rows, flat) in found.items()
+    }
+
+
+def _columns(flat: list[str], slots: int) -> list[list[str]]:
+    return [flat[slot::slots] for slot in range(slots)]
+
+
+def _by_kinds(group: _Group) -> list[tuple[str, _Group]]:
+    """Texts of one template, by the kinds of their literals."""
+    kind = literals.kind
+    columns = [[kind(raw) for raw in column] for column in group.columns]
+    if all(column.count(column[0]) == len(column) for column in columns):
+        return [("".join(column[0] for column in columns), group)]
+    groups: dict[str, list[int]] = {}
+    for i, kinds in enumerate(zip(*columns, strict=True)):
+        groups.setdefault("".join(kinds), []).append(i)
+    return [(kinds, group.take(chosen)) for kinds, chosen in groups.items()]
+
+
+def _by_keys(
+    template: str, kinds: str, keys: tuple[tuple[int, Key], ...] | None, group: _Group
+) -> dict[tuple[object, ...], _Group]:
+    """Texts of one template and kinds, by what else decides their plan."""
+    if not keys:
+        return {(template, kinds): group}
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for i in range(len(group.rows)):
+        name = (template, kinds, *(key(group.columns[slot][i]) for slot, key in keys))
+        groups.setdefault(name, []).append(i)
+    return {name: group.take(chosen) for name, chosen in groups.items()}
+
+
+def _located(failure: Located, text: str) -> PredicateError:
+    """A literal's failure, at its place in the text."""
+    starts = [m.start() for m in literals.tokens(text) if m.group()[0] not in "`-/"]
+    return PredicateError(
+        str(failure), text, starts[failure.slot] if failure.slot < len(starts) else 0
+    )

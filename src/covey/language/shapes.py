@@ -1,0 +1,68 @@
+"""What of a literal shapes a plan, so that predicates that agree in it share the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from covey.language import literals
+from covey.language.literals import LiteralError
+
+__all__ = [
+    "Key",
+    "centre_shape",
+    "itself",
+    "list_shape",
+    "pattern",
+    "pattern_shape",
+    "plain_shape",
+    "type_shape",
+]
+
+Key = Callable[[str], object]
+"""From a literal as written to what counts of it."""
+
+
+def itself(raw: str) -> object:
+    """All of it."""
+    return raw
+
+
+def pattern(text: str) -> str:
+    """What a LIKE pattern is: a text, a prefix, or anything else."""
+    body = text.removesuffix("%")
+    if any(special in body for special in "%_\\"):
+        return "other"
+    return "prefix" if body != text else "exact"
+
+
+def pattern_shape(raw: str) -> object:
+    """What a LIKE pattern is; all of it where Spark must match it."""
+    shape = pattern(literals.unquote(raw))
+    return raw if shape == "other" else shape
+
+
+def plain_shape(raw: str) -> object:
+    """Nothing, of a text without special characters."""
+    return raw if "\\" in raw or "%" in raw else ""
+
+
+def type_shape(raw: str) -> object:
+    """Its type."""
+    try:
+        return str(literals.decode(raw).type)
+    except LiteralError:
+        return raw
+
+
+def list_shape(raw: str) -> object:
+    """The kind of a list's values where they are short and of one kind, else all of their types."""
+    values = literals.elements(raw)
+    kinds = {literals.kind(one.lstrip("+- ")) for one in values}
+    if len(kinds) == 1 and max(map(len, values)) <= 18:
+        return kinds.pop(), len(values) == 1
+    return tuple(dict.fromkeys(map(type_shape, values)))
+
+
+def centre_shape(raw: str) -> object:
+    """How many numbers a vector has."""
+    return raw.count(",")

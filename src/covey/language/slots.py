@@ -1,0 +1,246 @@
+"""Literals of many predicates read together, one slot of their common template at a time.
+
+The usual pairs of attribute and literal are read as whole columns; what they do not cover goes
+literal by literal through `covey.language.coerce`, to the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from covey.language import casts, coerce
+from covey.language.literals import LiteralError, Typed, decode, elements, kind, unquote
+from covey.space.keys import Keys, domain, float_key
+from covey.space.space import Settings
+from covey.space.text import after
+from covey.space.types import DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
+
+__all__ = ["Located", "Positions", "Ref", "Slots"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A literal of a template: its slot, its place in a list, a minus before it, a cast of it."""
+
+    slot: int
+    element: int | None = None
+    negative: bool = False
+    cast: Type | None = None
+    is_raw: bool = False
+
+    def typed(self, raws: Sequence[str], settings: Settings) -> Typed:
+        """Its type and value in one predicate."""
+        raw = raws[self.slot]
+        if self.element is not None:
+            raw = elements(raw)[self.element]
+        literal = Typed(STRING, raw[1:-1]) if self.is_raw else decode(_signed(raw, self.negative))
+        return literal if self.cast is None else _cast(literal, self.cast, settings)
+
+
+class Located(LiteralError):
+    """A literal that cannot be used, and the slot it stands in."""
+
+    def __init__(self, problem: str, slot: int) -> None:
+        super().__init__(problem)
+        self.slot = slot
+
+
+OK, NULL, ALWAYS, NEVER = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Where literals cut the keys of an attribute (see `coerce.Cuts`), one a row.
+
+    `outcome` tells rows that do not cut: null, or always or never true whatever the event holds.
+    """
+
+    at_least: Keys
+    above: Keys
+    outcome: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The literals of n predicates that share a template: `columns[slot][row]` as written."""
+
+    columns: Sequence[Sequence[str]]
+    count: int
+    settings: Settings
+    failures: dict[int, Located] = field(default_factory=dict)
+
+    def row(self, i: int) -> list[str]:
+        return [column[i] for column in self.columns]
+
+    def typed(self, ref: Ref) -> list[Typed]:
+        """A literal in every predicate; what cannot be read is noted and null."""
+        return [self._typed_or_noted(i, ref) for i in range(self.count)]
+
+    def _typed_or_noted(self, i: int, ref: Ref) -> Typed:
+        try:
+            return ref.typed(self.row(i), self.settings)
+        except LiteralError as error:
+            self.failures.setdefault(i, Located(str(error), ref.slot))
+            return Typed(STRING, None)
+
+    def texts(self, ref: Ref) -> list[str]:
+        """A text literal in every predicate."""
+        raws = self.columns[ref.slot]
+        if ref.element is None and not ref.is_raw and ref.cast is None:
+            return [
+                raw[1:-1]
+                if "\\" not in raw and raw[0] not in raw[1:-1]
+                else self._unquoted(i, raw, ref.slot)
+                for i, raw in enumerate(raws)
+            ]
+        return [str(literal.value) for literal in self.typed(ref)]
+
+    def _unquoted(self, i: int, raw: str, slot: int) -> str:
+        try:
+            return unquote(raw)
+        except LiteralError as error:
+            self.failures.setdefault(i, Located(str(error), slot))
+            return ""
+
+    def lists(self, slot: int) -> tuple[NDArray[np.int64], Slots]:
+        """The lists in a slot: how long each is, and their literals as one slot of their own."""
+        rows = [elements(raw) for raw in self.columns[slot]]
+        lengths = np.array([len(row) for row in rows], np.int64)
+        flat = [raw for row in rows for raw in row]
+        return lengths, replace(self, columns=[flat], count=len(flat), failures={})
+
+    def positions(
+        self, ref: Ref, attribute: Type, op: str, common: Type | None = None
+    ) -> Positions:
+        """Where a literal cuts the keys of an attribute, in every predicate."""
+        if common is None and ref.element is None and ref.cast is None and not ref.is_raw:
+            read = self._columnwise(ref, attribute, op)
+            if read is not None:
+                return Positions(*read, np.zeros(self.count, np.int8))
+        at_least, above = np.empty(self.count, object), np.empty(self.count, object)
+        outcome = np.zeros(self.count, np.int8)
+        for i in range(self.count):
+            try:
+                at_least[i], above[i], outcome[i] = _position(
+                    ref.typed(self.row(i), self.settings), attribute, op, common, self.settings
+                )
+            except LiteralError as error:
+                self.failures.setdefault(i, Located(str(error), ref.slot))
+                at_least[i], above[i], outcome[i] = None, None, NULL
+        low = domain(attribute).low
+        at_least[outcome != OK], above[outcome != OK] = low, low
+        return Positions(at_least, above, outcome)
+
+    def _columnwise(self, ref: Ref, attribute: Type, op: str) -> tuple[Keys, Keys] | None:
+        raws = self.columns[ref.slot]
+        if not self.count:
+            return None
+        letter = kind(raws[0])
+        if attribute == STRING and letter == "s":
+            keys, next_keys = np.empty(self.count, object), np.empty(self.count, object)
+            keys[:] = self.texts(ref)
+            # Adding "\0" to the whole array would lose it: NumPy's own strings end at a NUL.
+            next_keys[:] = [after(text) for text in keys.tolist()] if op == "gt" else keys
+            return keys, next_keys
+        longest = 38 if attribute.is_fractional else 18
+        if letter not in "ide" or not attribute.is_numeric or max(map(len, raws)) > longest:
+            return None
+        try:
+            return _numbers(pa.array(raws), letter, ref.negative, attribute, op, self.settings.ansi)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+
+
+def _numbers(
+    raws: pa.Array, letter: str, negative: bool, attribute: Type, op: str, ansi: bool
+) -> tuple[Keys, Keys] | None:
+    """Cuts of plain numbers of at most 18 characters, or `None` where one needs a closer look."""
+    sign = -1 if negative else 1
+    if attribute.is_integral and letter == "i":
+        keys = sign * raws.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        return _inside(keys, attribute)
+    if attribute.is_decimal and letter in "id" and attribute.precision <= 18:
+        exact = pc.utf8_rtrim(raws, characters="bBdD").cast(pa.decimal128(38, attribute.scale))
+        words = np.frombuffer(exact.buffers()[1], np.int64).reshape(-1, 2)
+        if (words[:, 1] != words[:, 0] >> 63).any():
+            return None
+        return _inside(sign * words[:, 0], attribute)
+    if not attribute.is_fractional:
+        return None
+    numbers = sign * pc.utf8_rtrim(raws, characters="dDbB").cast(pa.float64()).to_numpy(
+        zero_copy_only=False
+    )
+    if not np.isfinite(numbers).all():
+        return None
+    if attribute == DOUBLE:
+        keys = float_key(numbers)
+        return keys, keys + 1
+    if letter == "i" and not ansi:
+        return None
+    with np.errstate(over="ignore"):
+        singles = numbers.astype(np.float32)
+    keys, wide = float_key(singles), singles.astype(np.float64)
+    return keys + (wide < numbers), keys + (wide <= numbers)
+
+
+def _inside(keys: NDArray[np.int64], attribute: Type) -> tuple[Keys, Keys] | None:
+    whole = domain(attribute)
+    if len(keys) and not (whole.low < keys.min() and keys.max() < whole.high):
+        return None
+    return keys, keys + 1
+
+
+def _position(
+    literal: Typed, attribute: Type, op: str, common: Type | None, settings: Settings
+) -> tuple[Any, Any, int]:
+    if literal.value is None:
+        return None, None, NULL
+    if attribute.is_integral and literal.type.is_decimal and op != "=" and common is None:
+        # Spark decides such a comparison without looking at the attribute, not even for null.
+        if literal.value > (1 << 63) - 1:
+            return None, None, ALWAYS if op in ("lt", "le") else NEVER
+        if literal.value < -(1 << 63):
+            return None, None, ALWAYS if op in ("gt", "ge") else NEVER
+        floor, ceiling = int(literal.value.__floor__()), int(literal.value.__ceil__())
+        whole = domain(attribute)
+        bounds = [min(max(key, whole.low), whole.high + 1) for key in (ceiling, floor + 1)]
+        return bounds[0], bounds[1], OK
+    common = common or coerce.common_with(attribute, literal, settings)
+    if common is None:
+        raise LiteralError(f"{attribute} cannot be compared with {literal.type}")
+    found = coerce.cuts(attribute, common, literal, settings)
+    return (None, None, NULL) if found is None else (*found, OK)
+
+
+def _signed(raw: str, negative: bool) -> str:
+    if not negative:
+        return raw
+    if raw[0] in "'\"":
+        raise LiteralError("a text has no minus")
+    return raw[1:] if raw[0] == "-" else "-" + raw.lstrip("+").lstrip()
+
+
+def _cast(literal: Typed, type_: Type, settings: Settings) -> Typed:
+    """A literal under CAST, or a typed one such as DATE '2024-05-01'."""
+    if literal.type == type_:
+        return literal
+    if literal.type != STRING or type_ not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        raise LiteralError(
+            f"CAST of {literal.type} to {type_} is not read here: write the {type_} itself"
+        )
+    if type_ == DATE:
+        value = casts.to_date(literal.value)
+    elif type_ == TIMESTAMP_NTZ:
+        value = casts.to_ntz(literal.value)
+    else:
+        value = casts.to_timestamp(literal.value, settings.time_zone)
+    if value is None:
+        raise LiteralError(f"{literal.value!r} is no {type_}")
+    return Typed(type_, value)

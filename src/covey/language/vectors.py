@@ -1,0 +1,79 @@
+"""Literal vectors: `CAST(array(0.1, 0.2) AS ARRAY<FLOAT>)` or `array(0.1F, 0.2F)`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.language import casts
+from covey.language.literals import LiteralError, Typed, decode, elements, narrow
+from covey.space.types import DOUBLE, FLOAT, decimal
+
+__all__ = ["centres"]
+
+_PLAIN = frozenset("0123456789.,+- ()")
+
+
+def centres(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
+    """The vector that a list of literals stands for, as Spark casts it.
+
+    >>> centres("(0.1, 2)", 2, True, True)
+    array([0.1, 2. ], dtype=float32)
+    """
+    vector = _plain(raw) if is_cast and _PLAIN.issuperset(raw) else _closely(raw, is_cast, ansi)
+    if len(vector) != length:
+        raise LiteralError(f"a vector of {len(vector)} numbers, but the attribute has {length}")
+    return vector
+
+
+def _plain(raw: str) -> NDArray[np.float32]:
+    """Numbers without exponents or suffixes: decimals, each rounded once."""
+    words = raw.strip("()").replace(" ", "").split(",")
+    whole = max(len(word.lstrip("+-").partition(".")[0]) for word in words)
+    scale = max(len(word.partition(".")[2]) for word in words)
+    if whole + scale > 38:
+        return _closely(raw, True, True)
+    doubles = np.array(words, np.float64)
+    with np.errstate(over="ignore"):
+        singles = doubles.astype(np.float32)
+    # A double half-way between two floats may have been rounded on its way there: look again.
+    for i in np.flatnonzero(doubles.view(np.uint64) & 0x1FFFFFFF == 0x10000000):
+        singles[i] = narrow(Decimal(words[i]))
+    return singles
+
+
+def _closely(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
+    typed = [decode(_tight(word)) for word in elements(raw)]
+    if not all(literal.type.is_numeric for literal in typed):
+        raise LiteralError("a vector has numbers only")
+    if not is_cast:
+        floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
+        if not floats or not any(t.type == FLOAT for t in typed):
+            raise LiteralError(
+                "Spark takes no decimals here: write CAST(array(…) AS ARRAY<FLOAT>), or 0.1F each"
+            )
+    return np.array([_single(literal, _common(typed)) for literal in typed], np.float32)
+
+
+def _tight(word: str) -> str:
+    return word[0] + word[1:].lstrip() if word[0] in "+-" else word
+
+
+def _common(typed: list[Typed]) -> tuple[bool, int]:
+    """Whether Spark makes doubles of the elements first, and the scale of their decimal type."""
+    if any(literal.type in (DOUBLE, FLOAT) for literal in typed):
+        return True, 0
+    decimals = [t.type if t.type.is_decimal else decimal(20, 0) for t in typed]
+    scale = max(t.scale for t in decimals)
+    whole = max(t.precision - t.scale for t in decimals)
+    return False, max(0, scale - max(0, whole + scale - 38))
+
+
+def _single(literal: Typed, common: tuple[bool, int]) -> np.float32:
+    through_double, scale = common
+    if through_double:
+        return np.float32(float(literal.value))
+    exact = casts.rescale(Decimal(literal.value), decimal(38, scale))
+    return narrow(Decimal(literal.value) if exact is None else exact)

@@ -1,0 +1,167 @@
+"""Values of every scalar type as ordered keys, exactly: a before b if and only if key(a) < key(b).
+
+Keys are integers without gaps, so that `> 5` is `≥ 6` on integers and the next float on floats:
+integers, dates (days) and timestamps (microseconds) as they are, decimals unscaled, floats by
+their bits with -0.0 at 0.0 and one NaN after infinity, as Spark orders them. They fit in int64
+except decimals of more than 18 digits (Python integers). The key of a text is the text.
+
+Cost: 8 bytes per value; a few nanoseconds per value of a column, more for text and long decimals.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.errors import SpaceError
+from covey.space.text import TOP, Below
+from covey.space.types import Type, to_arrow
+
+__all__ = ["Domain", "Keys", "domain", "float_key", "from_column", "key_float", "value"]
+
+Keys = NDArray[Any]  # int64, or objects: str and Below for text, int for long decimals
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The keys of a type: all from `low` to `high`, both included."""
+
+    low: Any
+    high: Any
+    dtype: np.dtype[Any]
+
+    def count(self, lower: Any, upper: Any) -> float:
+        """How many keys an interval holds (`inf` for most intervals of text).
+
+        >>> from covey.space.types import INT, STRING
+        >>> domain(INT).count(2, 4), domain(STRING).count("a", "a\\0")
+        (3, 2)
+        """
+        if lower > upper:
+            return 0
+        if self.low != "":
+            return int(upper) - int(lower) + 1
+        if (
+            isinstance(upper, Below)
+            or not upper.startswith(lower)
+            or upper[len(lower) :].strip("\0")
+        ):
+            return float("inf")
+        return len(upper) - len(lower) + 1
+
+
+_INT64 = np.dtype(np.int64)
+_OBJECT = np.dtype(object)
+_INFINITY64 = 0x7FF0 << 48
+_INFINITY32 = 0x7F80 << 16
+
+
+@cache
+def domain(type_: Type) -> Domain:
+    """All keys of a scalar type."""
+    bits = {"tinyint": 7, "smallint": 15, "int": 31, "date": 31}.get(type_.name)
+    if bits is not None:
+        return Domain(-(1 << bits), (1 << bits) - 1, _INT64)
+    if type_.name in ("bigint", "timestamp", "timestamp_ntz"):
+        return Domain(-(1 << 63), (1 << 63) - 1, _INT64)
+    if type_.name == "boolean":
+        return Domain(0, 1, _INT64)
+    if type_.is_fractional:
+        infinity = _INFINITY64 if type_.name == "double" else _INFINITY32
+        return Domain(-infinity, infinity + 1, _INT64)
+    if type_.is_decimal:
+        top = 10**type_.precision - 1
+        return Domain(-top, top, _INT64 if type_.precision <= 18 else _OBJECT)
+    if type_.is_text:
+        return Domain("", TOP, _OBJECT)
+    raise SpaceError(f"values of type {type_} have no order here")
+
+
+def float_key(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    """Ordered integers for float32 or float64 values.
+
+    >>> float_key(np.array([-np.inf, -0.0, 0.0, 5e-324, np.nan])).tolist()
+    [-9218868437227405312, 0, 0, 1, 9218868437227405313]
+    """
+    wide = values.dtype == np.float64
+    signed, infinity = (np.int64, _INFINITY64) if wide else (np.int32, _INFINITY32)
+    bits = np.ascontiguousarray(values).view(signed).astype(np.int64)
+    size = bits & (0x7FFF_FFFF_FFFF_FFFF if wide else 0x7FFF_FFFF)
+    return np.where(np.isnan(values), infinity + 1, np.where(bits < 0, -size, size))
+
+
+def key_float(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:
+    """The floats of ordered integers: the inverse of `float_key`."""
+    wide = type_.name == "double"
+    infinity = _INFINITY64 if wide else _INFINITY32
+    size = np.abs(keys)
+    if wide:
+        floats: NDArray[Any] = size.view(np.float64)
+    else:
+        floats = size.astype(np.int32).view(np.float32)
+    return np.where(size > infinity, floats.dtype.type(np.nan), np.where(keys < 0, -floats, floats))
+
+
+def from_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_]]:
+    """Keys of an Arrow column, and which rows are not null (the key of a null means nothing)."""
+    valid = np.asarray(column.is_valid())
+    if type_.is_text:
+        keys = np.empty(len(column), object)
+        keys[:] = column.cast(pa.string()).fill_null("").to_pylist()
+        return keys, valid
+    try:
+        column = column.cast(to_arrow(type_))
+    except pa.ArrowInvalid as error:
+        raise SpaceError(f"a column does not fit type {type_}: {error}") from None
+    if type_.is_decimal:
+        return _unscaled(column, type_.precision > 18), valid
+    if type_.name == "boolean":
+        return column.cast(pa.int8()).fill_null(0).to_numpy().astype(np.int64), valid
+    if type_.is_fractional:
+        return float_key(column.fill_null(0.0).to_numpy()), valid
+    width = pa.int32() if type_.name == "date" else pa.int64()
+    return column.cast(width).fill_null(0).to_numpy().astype(np.int64), valid
+
+
+def value(key: Any, type_: Type) -> Any:
+    """The value that a key stands for: a Python object for people to read.
+
+    >>> from covey.space.types import DATE, decimal
+    >>> value(19000, DATE), value(1250, decimal(9, 2)), value(1, Type("boolean"))
+    (datetime.date(2022, 1, 8), Decimal('12.50'), True)
+    """
+    if type_.name == "boolean":
+        return bool(key)
+    if type_.is_fractional:
+        return float(key_float(np.array([key], np.int64), type_)[0])
+    if type_.is_decimal:
+        sign, digits = int(key) < 0, str(abs(int(key)))
+        return Decimal((int(sign), tuple(map(int, digits)), -type_.scale))
+    try:
+        if type_.name == "date":
+            return dt.date(1970, 1, 1) + dt.timedelta(days=int(key))
+        if type_.is_datetime:
+            zone = dt.UTC if type_.name == "timestamp" else None
+            return dt.datetime(1970, 1, 1, tzinfo=zone) + dt.timedelta(microseconds=int(key))
+    except OverflowError:
+        return f"{int(key)} {'days' if type_.name == 'date' else 'µs'} from 1970-01-01"
+    return key if type_.is_text else int(key)
+
+
+def _unscaled(column: pa.Array, wide: bool) -> Keys:
+    """The integers behind a decimal128 column."""
+    words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
+    words = words[column.offset : column.offset + len(column)]
+    if not wide:
+        return np.where(np.asarray(column.is_valid()), words[:, 0], 0)
+    low = words[:, 0].astype(np.uint64).astype(object)
+    keys: Keys = words[:, 1].astype(object) * (1 << 64) + low
+    keys[~np.asarray(column.is_valid())] = 0
+    return keys

@@ -1,0 +1,143 @@
+"""A space: the attributes that events have and subscriptions constrain.
+
+Read from an Arrow schema (Spark's `df.schema` arrives through Arrow too). With it go the session
+settings under which predicates have their meaning, because `date > '2024-05-01'` depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pyarrow as pa
+
+from covey.errors import SpaceError
+from covey.space.types import FLOAT, Type, from_arrow, vector
+
+__all__ = ["Attribute", "Settings", "Space"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The Spark session settings that predicates depend on.
+
+    `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`.
+    """
+
+    time_zone: str = "UTC"
+    ansi: bool = True
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise SpaceError(
+                f"no time zone {self.time_zone!r}; write a region such as 'Europe/Berlin' or 'UTC'"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A named, typed dimension; a derived one is named by the Spark SQL text that computes it."""
+
+    name: str
+    type: Type
+    is_derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The columns of an event, the derived attributes found so far, and the session settings.
+
+    Immutable: `with_derived` gives a new space. Two spaces over one schema differ only in their
+    derived attributes, and regions of either can be compared.
+
+    >>> space = Space.of({"symbol": pa.string(), "price": pa.float64()})
+    >>> [f"{a.name}: {a.type}" for a in space]
+    ['symbol: string', 'price: double']
+    """
+
+    columns: tuple[Attribute, ...]
+    derived: tuple[Attribute, ...] = ()
+    settings: Settings = Settings()
+    max_derived: int = 64
+    _by_name: Mapping[str, Attribute] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_name: dict[str, Attribute] = {}
+        for attribute in self.columns + self.derived:
+            if attribute.name in by_name:
+                raise SpaceError(f"two attributes are called {attribute.name!r}")
+            by_name[attribute.name] = attribute
+        if len(self.derived) > self.max_derived:
+            raise SpaceError(
+                f"{len(self.derived)} derived attributes, {self.max_derived} allowed: each is "
+                "computed for every event; reuse expressions, or raise max_derived"
+            )
+        object.__setattr__(self, "_by_name", by_name)
+
+    @classmethod
+    def from_arrow(
+        cls,
+        schema: pa.Schema,
+        *,
+        vectors: Mapping[str, int] | None = None,
+        settings: Settings | None = None,
+        max_derived: int = 64,
+    ) -> Space:
+        """The space of an Arrow schema; `vectors` tells which `array<float>` are, and their length.
+
+        Columns of other types stay: a derived attribute may read them.
+        """
+        lengths = dict(vectors or {})
+        columns = []
+        for arrow_field in schema:
+            type_ = from_arrow(arrow_field.type)
+            if arrow_field.name in lengths:
+                length = lengths.pop(arrow_field.name)
+                if type_.element != FLOAT or type_.length not in (0, length):
+                    raise SpaceError(
+                        f"column {arrow_field.name!r} is {type_}, no vector of {length} floats"
+                    )
+                type_ = vector(length)
+            columns.append(Attribute(arrow_field.name, type_))
+        if lengths:
+            raise SpaceError(
+                f"vectors names {', '.join(map(repr, lengths))}, but the schema has no such column"
+            )
+        return cls(tuple(columns), settings=settings or Settings(), max_derived=max_derived)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, pa.DataType],
+        *,
+        vectors: Mapping[str, int] | None = None,
+        settings: Settings | None = None,
+        max_derived: int = 64,
+    ) -> Space:
+        """The space of columns given by name: `Space.of({"price": pa.float64()})`."""
+        return cls.from_arrow(
+            pa.schema(list(columns.items())),
+            vectors=vectors,
+            settings=settings,
+            max_derived=max_derived,
+        )
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return (a for a in self.columns + self.derived if a.type.is_attribute)
+
+    def __getitem__(self, name: str) -> Attribute:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise SpaceError(f"the space has no attribute {name!r}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def with_derived(self, *attributes: Attribute) -> Space:
+        """This space with further derived attributes; those it has already are not added twice."""
+        new = tuple(a for a in attributes if a.name not in self._by_name)
+        return replace(self, derived=self.derived + new) if new else self

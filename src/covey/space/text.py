@@ -1,0 +1,65 @@
+"""Upper ends of intervals of text that are not themselves a text.
+
+Intervals are closed, so that one kind of end remains. `x > 'b'` starts at `'b\\0'`, the next text
+after `'b'`; but no text is the last one before `'b'`, so `x < 'b'` ends at `Below('b')`, and an
+interval without an end at `TOP`. Both compare with `str` by Spark's order (UTF-8 bytes, which is
+the order of code points), so arrays that mix them work with NumPy's own comparisons.
+"""
+
+from __future__ import annotations
+
+from functools import total_ordering
+
+__all__ = ["TOP", "Below", "End", "after", "before"]
+
+
+@total_ordering
+class Below:
+    """The place just before a text, after all that sort before it; `TOP` is after every text.
+
+    >>> "a" < "azzz" < Below("b") < "b", Below("b") < TOP
+    (True, True)
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __lt__(self, other: str | Below) -> bool:
+        if self.text is None:
+            return False
+        if isinstance(other, Below):
+            return other.text is None or self.text < other.text
+        return self.text <= other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Below) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash((Below, self.text))
+
+    def __repr__(self) -> str:
+        return "TOP" if self.text is None else f"Below({self.text!r})"
+
+    def __reduce__(self) -> tuple[type[Below], tuple[str | None]]:
+        return Below, (self.text,)
+
+
+TOP = Below(None)
+
+End = str | Below
+
+
+def before(text: str) -> End:
+    """The end of all texts that sort before this one, in its only spelling.
+
+    >>> before("b"), before("b\\0")
+    (Below('b'), 'b')
+    """
+    return text[:-1] if text.endswith("\0") else Below(text)
+
+
+def after(text: str) -> str:
+    """The first text that sorts after this one."""
+    return text + "\0"

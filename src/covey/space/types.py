@@ -1,0 +1,163 @@
+"""Types of attributes and of the expressions over them, by Spark's own names.
+
+A scalar type is an ordered set of values (`covey.space.keys` turns them into integers). Tags are
+Spark's `array<string>`; a vector is an `array<float>` of which the length is known. Other types can
+be columns of an event, and parts of a derived attribute, but not attributes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from covey.errors import SpaceError
+
+__all__ = [
+    "BIGINT", "BOOLEAN", "DATE", "DOUBLE", "FLOAT", "INT", "SMALLINT", "STRING", "TAGS",
+    "TIMESTAMP", "TIMESTAMP_NTZ", "TINYINT", "VOID", "Type", "array", "decimal", "from_arrow",
+    "to_arrow", "vector",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type by Spark's name: `Type("int")`, `decimal(10, 2)`, `vector(384)`.
+
+    >>> str(decimal(10, 2)), decimal(10, 2).is_scalar
+    ('decimal(10,2)', True)
+    """
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    length: int = 0
+    element: Type | None = None
+    fields: tuple[tuple[str, Type], ...] = ()
+
+    @property
+    def is_integral(self) -> bool:
+        return self.name in _INTEGRAL
+
+    @property
+    def is_fractional(self) -> bool:
+        return self.name in ("float", "double")
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.name == "decimal"
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.is_integral or self.is_fractional or self.is_decimal
+
+    @property
+    def is_datetime(self) -> bool:
+        return self.name in ("date", "timestamp", "timestamp_ntz")
+
+    @property
+    def is_text(self) -> bool:
+        return self.name == "string"
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.is_numeric or self.is_datetime or self.is_text or self.name == "boolean"
+
+    @property
+    def is_tags(self) -> bool:
+        return self == TAGS
+
+    @property
+    def is_vector(self) -> bool:
+        return self.name == "array" and self.element == FLOAT and self.length > 0
+
+    @property
+    def is_attribute(self) -> bool:
+        """Whether subscriptions can constrain a value of this type directly."""
+        return self.is_scalar or self.is_tags or self.is_vector
+
+    def __str__(self) -> str:
+        if self.is_decimal:
+            return f"decimal({self.precision},{self.scale})"
+        if self.name == "array":
+            return f"array<{self.element}>" + (f"[{self.length}]" if self.length else "")
+        if self.name == "struct":
+            return "struct<" + ",".join(f"{n}:{t}" for n, t in self.fields) + ">"
+        return self.name
+
+
+_INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+TINYINT, SMALLINT, INT, BIGINT = (Type(name) for name in _INTEGRAL)
+FLOAT, DOUBLE = Type("float"), Type("double")
+DATE, TIMESTAMP, TIMESTAMP_NTZ = Type("date"), Type("timestamp"), Type("timestamp_ntz")
+STRING, BOOLEAN, VOID = Type("string"), Type("boolean"), Type("void")
+TAGS = Type("array", element=STRING)
+
+
+def decimal(precision: int, scale: int) -> Type:
+    """`decimal(precision, scale)` as Spark has it: at most 38 digits, scale within them."""
+    if not (1 <= precision <= 38 and 0 <= scale <= precision):
+        raise SpaceError(f"no such type: decimal({precision},{scale}); 0 ≤ scale ≤ precision ≤ 38")
+    return Type("decimal", precision, scale)
+
+
+def vector(length: int) -> Type:
+    """An `array<float>` of one known length."""
+    return Type("array", length=length, element=FLOAT)
+
+
+def array(element: Type) -> Type:
+    """An array of any element type; of text it is tags."""
+    return Type("array", element=element)
+
+
+_FROM_ARROW = {
+    pa.int8(): TINYINT, pa.int16(): SMALLINT, pa.int32(): INT, pa.int64(): BIGINT,
+    pa.float32(): FLOAT, pa.float64(): DOUBLE, pa.bool_(): BOOLEAN, pa.date32(): DATE,
+    pa.string(): STRING, pa.large_string(): STRING, pa.string_view(): STRING, pa.null(): VOID,
+}  # fmt: skip
+
+
+def from_arrow(arrow: pa.DataType) -> Type:
+    """The type of an Arrow column; what Spark could not hold is named `arrow:…` and no attribute.
+
+    >>> from_arrow(pa.timestamp("us", "UTC"))
+    Type(name='timestamp', precision=0, scale=0, length=0, element=None, fields=())
+    """
+    if (known := _FROM_ARROW.get(arrow)) is not None:
+        return known
+    if pa.types.is_dictionary(arrow):
+        return from_arrow(arrow.value_type)
+    if pa.types.is_timestamp(arrow):
+        return TIMESTAMP if arrow.tz else TIMESTAMP_NTZ
+    if pa.types.is_decimal(arrow) and arrow.precision <= 38 and 0 <= arrow.scale:
+        return decimal(arrow.precision, arrow.scale)
+    if pa.types.is_fixed_size_list(arrow):
+        element = from_arrow(arrow.value_type)
+        return vector(arrow.list_size) if element == FLOAT else array(element)
+    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
+        return array(from_arrow(arrow.value_type))
+    if pa.types.is_struct(arrow):
+        return Type("struct", fields=tuple((f.name, from_arrow(f.type)) for f in arrow))
+    return Type(f"arrow:{arrow}")
+
+
+_TO_ARROW = {
+    TINYINT: pa.int8(), SMALLINT: pa.int16(), INT: pa.int32(), BIGINT: pa.int64(),
+    FLOAT: pa.float32(), DOUBLE: pa.float64(), BOOLEAN: pa.bool_(), DATE: pa.date32(),
+    STRING: pa.string(), TIMESTAMP: pa.timestamp("us", "UTC"), TIMESTAMP_NTZ: pa.timestamp("us"),
+}  # fmt: skip
+
+
+def to_arrow(type_: Type) -> pa.DataType:
+    """The Arrow type that Spark gives a column of this type (vectors as plain lists)."""
+    if type_.is_decimal:
+        return pa.decimal128(type_.precision, type_.scale)
+    if type_.name == "array" and type_.element is not None:
+        return pa.list_(to_arrow(type_.element))
+    if type_.name == "struct":
+        return pa.struct([(name, to_arrow(field)) for name, field in type_.fields])
+    if type_ not in _TO_ARROW:
+        raise SpaceError(f"no Arrow column type is known for {type_}")
+    return _TO_ARROW[type_]

@@ -1,0 +1,1 @@
+"""Oracles, contract tests and random cases, shipped so that users can test their own index."""

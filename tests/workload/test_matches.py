@@ -1,0 +1,139 @@
+"""Matches per event are near what each workload says of itself, extrapolated from a small size.
+
+Expected matches are proportional to the number of subscriptions, so a small size is enough. At
+larger ones: `python tests/workload/test_matches.py classifieds 2000000 1000`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.geometry.balls import Balls
+from covey.geometry.regions import Batch
+from covey.geometry.scalars import ONLY, Scalars
+from covey.geometry.tags import Tags
+from covey.space import Events
+from covey.space.events import Column, ScalarColumn, TagColumn, VectorColumn
+from covey.space.keys import key_float
+from covey.space.ragged import Ragged
+from covey.space.types import FLOAT
+from covey.workload import Workload, by_name
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "stated", "subscriptions", "events"),
+    [
+        ("uniform-boxes-2", 1_000_000, 1.0, 100_000, 4000),
+        ("uniform-boxes-4", 1_000_000, 5.9, 100_000, 2000),
+        ("uniform-boxes-8", 1_000_000, 0.17, 100_000, 3000),
+        ("alerts", 1_000_000, 46, 50_000, 400),
+        ("skewed", 1_000_000, 230, 100_000, 400),
+        ("classifieds", 8_000_000, 30, 200_000, 1500),
+        ("watches", 200_000, 5, 20_000, 500),
+    ],
+)
+def test_matches_per_event(
+    name: str, at: int, stated: float, subscriptions: int, events: int
+) -> None:
+    measured = matches_per_event(by_name(name), subscriptions, events) * at / subscriptions
+    assert measured == pytest.approx(stated, rel=0.25)
+
+
+def matches_per_event(workload: Workload, subscriptions: int, events: int) -> float:
+    """Brute force: every event against all subscriptions, attribute by attribute."""
+    regions = workload.regions(0, subscriptions)
+    batch = Events.from_arrow(workload.events(0, events), workload.space)
+    most_constrained_first = sorted(regions.constraints, key=lambda n: -_count(regions, n))
+    tests = [
+        (regions.constraints[name], _admits(regions.constraints[name].batch, batch[name]))
+        for name in most_constrained_first
+    ]
+    matches = 0
+    for event in range(events):
+        alive = np.arange(subscriptions)
+        for given, admits in tests:
+            if len(given.rows) == subscriptions:
+                alive = alive[admits(event, alive)]
+                continue
+            places, there = given.find(alive)
+            there[there] = ~admits(event, places[there])
+            alive = alive[~there]
+        matches += len(alive)
+    return matches / events
+
+
+def _count(regions: Regions, name: str) -> int:
+    return len(regions.constraints[name].rows)
+
+
+Admits = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
+
+
+def _admits(batch: Batch, column: Column) -> Admits:
+    """Of an event and rows of a batch: which of these admit it."""
+    if isinstance(batch, Balls) and isinstance(column, VectorColumn):
+        return _is_near(batch, column)
+    if isinstance(batch, Tags) and isinstance(column, TagColumn):
+        return _has_words(batch, column)
+    assert isinstance(batch, Scalars)
+    assert isinstance(column, ScalarColumn)
+    return _is_between(batch, column)
+
+
+def _is_near(batch: Balls, column: VectorColumn) -> Admits:
+    squares, radii = (batch.centres**2).sum(axis=1), key_float(batch.upper, FLOAT)
+
+    def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        vector = column.matrix[event]
+        products = batch.centres @ vector
+        near: NDArray[np.bool_] = squares - 2 * products + (vector**2).sum() <= radii**2
+        return near[rows]
+
+    return admits
+
+
+def _has_words(batch: Tags, column: TagColumn) -> Admits:
+    wanted, has = _codes(batch.tokens.values, column.tokens.values)
+
+    def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        places, owner = batch.groups.places(rows)  # every group is one word
+        words = has[column.tokens.offsets[event] : column.tokens.offsets[event + 1]]
+        lacking = np.bincount(owner[~np.isin(wanted[places], words)], minlength=len(rows))
+        return np.equal(lacking, 0)
+
+    return admits
+
+
+def _is_between(batch: Scalars, column: ScalarColumn) -> Admits:
+    lower, upper, keys, lists = batch.lower, batch.upper, column.keys, batch.lists
+    if keys.dtype == object:
+        lower, upper, keys, listed = _codes(lower, upper, keys, lists.values)
+        lists = Ragged(lists.offsets, listed)
+
+    def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        inside = (lower[rows] <= keys[event]) & (keys[event] <= upper[rows])
+        if len(lists.values):
+            places, owner = lists.places(rows)
+            found = np.bincount(owner[lists.values[places] == keys[event]], minlength=len(rows)) > 0
+            inside &= found | (batch.listed[rows] != ONLY)
+        return np.asarray(inside & column.valid[event], np.bool_)
+
+    return admits
+
+
+def _codes(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
+    """Texts as numbers in the same order."""
+    order = {text: i for i, text in enumerate(sorted({t for a in arrays for t in a.tolist()}))}
+    return [np.array([order[text] for text in array.tolist()], np.int64) for array in arrays]
+
+
+if __name__ == "__main__":
+    name, subscriptions, events = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    found = matches_per_event(by_name(name), subscriptions, events)
+    print(f"{name}: {found:.3f} matches per event at {subscriptions:,} subscriptions")
