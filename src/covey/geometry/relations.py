@@ -39,7 +39,8 @@ def contains(regions: Regions, r: Rows, events: Events, e: Rows) -> Bools:
     for name, given in regions.constraints.items():
         places, there = given.find(r)
         asked = np.flatnonzero(there & answer)
-        answer[asked] = _contains(given.batch.take(places[asked]), events[name], e[asked])
+        if len(asked):
+            answer[asked] = _contains(given.batch.take(places[asked]), events[name], e[asked])
     return answer
 
 

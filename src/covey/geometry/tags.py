@@ -11,7 +11,7 @@ Cost: `contains` is vectorised; relations between two rules are decided pair by 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -226,7 +226,29 @@ class Tags:
 
     def intersect(self, other: Tags) -> Tags:
         """What both row i's admit."""
+        if self._only_tokens and other._only_tokens:
+            joined = self._joined(other)
+            if joined is not None:
+                return joined
         return Tags.of([self.row(i).intersect(other.row(i)) for i in range(len(self))])
+
+    @property
+    def _only_tokens(self) -> bool:
+        """Whether all rows ask for single tokens and nothing else."""
+        strict = self.whole.any() or self.bounded.any() or len(self.forbidden.values)
+        simple = (self.tokens.lengths == 1).all() and (self.states == State.VALUE).all()
+        return bool(simple and not strict)
+
+    def _joined(self, other: Tags) -> Tags | None:
+        """Both rows' single tokens, unless some row asks for one twice."""
+        tokens = Ragged(self.groups.offsets, self.tokens.values).beside(
+            Ragged(other.groups.offsets, other.tokens.values)
+        )
+        (codes,) = _codes(tokens.values)
+        if len(np.unique(_owners(tokens) * (len(codes) + 1) + codes)) < len(codes):
+            return None
+        each = Ragged.from_lengths(np.ones(len(codes), np.int64), tokens.values)
+        return replace(self, groups=Ragged(tokens.offsets, np.arange(len(codes))), tokens=each)
 
     def hull(self, groups: Rows) -> Tags:
         """One row a group that covers the group's rows; `groups` counts from 0, ascending."""

@@ -118,6 +118,23 @@ class Member:
     whole_list: bool = False
 
     def constrain(self, slots: Slots) -> Batch:
+        if self.whole_list and len(self.refs) == 1:
+            return self._once_each(slots)
+        return self._constrain(slots)
+
+    def _once_each(self, slots: Slots) -> Batch:
+        """The constraints of lists, of which many predicates have the same."""
+        column = slots.columns[self.refs[0].slot]
+        numbers = {raw: i for i, raw in enumerate(dict.fromkeys(column))}
+        of = np.fromiter((numbers[raw] for raw in column), np.int64, len(column))
+        distinct = replace(slots, columns=[list(numbers)], count=len(numbers), failures={})
+        batch = replace(self, refs=(Ref(0),))._constrain(distinct)
+        for i in np.flatnonzero(np.isin(of, list(distinct.failures))).tolist():
+            failure = distinct.failures[int(of[i])]
+            slots.failures.setdefault(i, Located(str(failure), self.refs[0].slot))
+        return batch.take(of)
+
+    def _constrain(self, slots: Slots) -> Scalars:
         whole = domain(self.attribute.type)
         n = slots.count
         if len(self.refs) == 1 and not self.whole_list and self.when:

@@ -37,7 +37,7 @@ from covey.space.types import (
     decimal,
 )  # fmt: skip
 
-__all__ = ["Expressions"]
+__all__ = ["Expressions", "bare", "chain", "quoted", "unwrapped"]
 
 _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -74,7 +74,7 @@ class Expressions:
         """The attribute that an expression is: a column, or a derived one."""
         node = unwrapped(node)
         if isinstance(node, exp.Column) and len(node.parts) == 1:
-            column = self._column(node.parts[0])
+            column = self.column(node.parts[0])
             if not column.type.is_attribute:
                 raise self.tree.error(
                     f"column {column.name!r} is {column.type}", node,
@@ -94,7 +94,7 @@ class Expressions:
             raise self.tree.error(
                 "this does not depend on the event", node, "compare a column with a literal"
             )
-        name = text[1:-1] if text[0] == "(" and _closes(text) == len(text) - 1 else text
+        name = bare(text)
         return Attribute(name, type_, is_derived=True)
 
     def type_of(self, node: exp.Expr) -> Type:
@@ -246,7 +246,7 @@ class Expressions:
         parts = list(node.parts)
         if any(not isinstance(part, exp.Identifier) for part in parts):
             raise self.outside(node)
-        column = self._column(parts[0])
+        column = self.column(parts[0])
         type_, names = column.type, [quoted(column.name)]
         for part in parts[1:]:
             if type_.name != "struct":
@@ -264,7 +264,7 @@ class Expressions:
             type_ = found[0][1]
         return type_, ".".join(names)
 
-    def _column(self, identifier: exp.Expr) -> Attribute:
+    def column(self, identifier: exp.Expr) -> Attribute:
         found = self._columns.get(identifier.name.lower(), [])
         if len(found) == 1:
             return found[0]
@@ -454,20 +454,32 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def chain(node: exp.Expr) -> list[exp.Expr]:
+    """The operands of a chain of ANDs or of ORs, from left to right."""
+    kind, parts, todo = type(node), [], [node]
+    while todo:
+        one = unwrapped(todo.pop())
+        if type(one) is kind:
+            todo += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts
+
+
 def quoted(name: str) -> str:
     """A column's name as Spark reads it back."""
     return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
-def _closes(text: str) -> int:
-    """Where the parenthesis that opens a text closes."""
+def bare(text: str) -> str:
+    """A text without the parentheses round all of it."""
     plain = literals.without(text)
     depth = 0
     for i, character in enumerate(plain):
         depth += (character == "(") - (character == ")")
         if depth == 0:
-            return i
-    return -1
+            return text[1:-1] if i == len(text) - 1 and text[0] == "(" else text
+    return text
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:

@@ -76,6 +76,11 @@ def cut(text: str) -> tuple[str, list[str]]:
     ('price > \\x00 AND city IN \\x00', ['5', "('Rome', 'Oslo')"])
     """
     parts = _CUT.split(text)
+    if MARK in text:
+        parts = [
+            p.replace(MARK, "\ufffd") if i % 2 == 0 or p[0] == "`" else p
+            for i, p in enumerate(parts)
+        ]
     if "`" not in text and "--" not in text and "/*" not in text:
         return MARK.join(parts[::2]), parts[1::2]
     for i in range(1, len(parts), 2):

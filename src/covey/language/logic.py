@@ -18,7 +18,7 @@ from sqlglot import exp
 from covey.errors import PredicateError
 from covey.language.atoms import Conjunction, Member, Union
 from covey.language.conditions import Conditions
-from covey.language.expressions import unwrapped
+from covey.language.expressions import chain, unwrapped
 from covey.language.grammar import Tree, parse_tree
 from covey.language.literals import LiteralError
 from covey.language.operands import Operands
@@ -74,7 +74,7 @@ class _Logic:
         if isinstance(node, exp.Not):
             return self.when(node.this, not outcome)
         if isinstance(node, exp.And | exp.Or):
-            parts = _chain(node)
+            parts = chain(node)
             if isinstance(node, exp.And) == outcome:
                 return self._all([self.when(part, outcome) for part in parts], node)
             return self._any(parts, outcome, node)
@@ -96,7 +96,7 @@ class _Logic:
         if not isinstance(node, exp.And | exp.Or):
             return self.conditions.quiet(node)
         settled = isinstance(node, exp.Or)
-        first, *rest = _chain(node)
+        first, *rest = chain(node)
         calm = self.calm(first)
         for part in rest:
             next_calm = self.calm(part)
@@ -154,18 +154,6 @@ def _desugared(node: exp.Expr) -> exp.Expr:
         equal = [exp.EQ(this=node.this, expression=one) for one in node.expressions]
         return reduce(lambda a, b: exp.Or(this=a, expression=b), equal)  # type: ignore[arg-type, return-value]
     return node
-
-
-def _chain(node: exp.Expr) -> list[exp.Expr]:
-    """The operands of a chain of ANDs or of ORs, from left to right."""
-    kind, parts, todo = type(node), [], [node]
-    while todo:
-        one = unwrapped(todo.pop())
-        if type(one) is kind:
-            todo += [one.expression, one.this]
-        else:
-            parts.append(one)
-    return parts
 
 
 def _merged(union: Iterable[Conjunction]) -> Union:

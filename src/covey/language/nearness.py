@@ -11,7 +11,7 @@ from covey.language.literals import Typed
 from covey.language.operands import Operands
 from covey.language.shapes import centre_shape
 from covey.language.slots import Ref
-from covey.space.types import FLOAT, Type, array
+from covey.space.types import FLOAT, STRING, Type, array
 
 __all__ = ["is_distance", "nearness"]
 
@@ -27,7 +27,8 @@ def nearness(
     operands: Operands, call: exp.Expr, op: str, ref: Ref, typed: Typed, outcome: bool
 ) -> Union | None:
     """A condition on the distance to a literal vector, or `None` if it is to something else."""
-    if len(call.expressions) != 2 or not (typed.type.is_numeric or typed.value is None):
+    comparable = typed.type.is_numeric or typed.type == STRING or typed.value is None
+    if len(call.expressions) != 2 or not comparable:
         raise operands.tree.error("a distance is compared with a number", call)
     sides = [unwrapped(side) for side in call.expressions]
     having = [side for side in sides if side.find(exp.Column)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from covey.language import literals
 from covey.language.literals import LiteralError
@@ -54,6 +55,7 @@ def type_shape(raw: str) -> object:
         return raw
 
 
+@lru_cache(maxsize=1 << 12)
 def list_shape(raw: str) -> object:
     """The kind of a list's values where they are short and of one kind, else all of their types."""
     values = literals.elements(raw)

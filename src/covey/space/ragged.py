@@ -66,6 +66,15 @@ class Ragged:
         starts = np.cumsum(lengths) - lengths
         return np.arange(len(owner)) - starts[owner] + self.offsets[rows][owner], owner
 
+    def beside(self, other: Ragged) -> Ragged:
+        """Row i of this and then row i of the other, as one row."""
+        both = Ragged.concat([self, other])
+        rows = np.arange(len(self))
+        return Ragged.from_lengths(
+            self.lengths + other.lengths,
+            both.take(np.stack([rows, rows + len(self)], 1).ravel()).values,
+        )
+
     @staticmethod
     def concat(parts: Sequence[Ragged]) -> Ragged:
         """All rows of all parts, one after another."""

@@ -1,0 +1,124 @@
+"""Predicates to regions: how fast, and whether Spark agrees.
+
+Timers include everything from a list of texts to `Regions` with a fresh parser, one core; sizes
+and seeds are fixed. `templated` texts have three conditions and four literals and share a template;
+`alerts` is the workload of that name; of the `distinct` texts no two share a template.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pyarrow as pa
+import sqlglot
+
+from benchmarks.harness import Value, interleaved, progress
+from covey import Parser, Settings, Space
+from covey.language import literals
+from covey.testing.generate import random_events, random_predicate, random_space
+from covey.workload import by_name
+
+KEYS = {
+    "templated_per_s": "texts per second that share a template",
+    "alerts_per_s": "texts per second of the alerts workload",
+    "classifieds_per_s": "texts per second of the classifieds workload",
+    "distinct_per_s": "texts per second of which no two share a template",
+    "distinct_vs_sqlglot": "the same against sqlglot's parser alone (1 is as fast)",
+    "spark_predicates": "random predicates compared with Spark",
+    "spark_in_language": "share of them that covey reads",
+    "spark_disagreements": "events on which Spark and covey disagree, and texts Spark refuses",
+}
+
+_SESSIONS = [
+    Settings("UTC", True), Settings("America/New_York", True), Settings("Asia/Kathmandu", False),
+    Settings("America/New_York", False), Settings("Europe/Berlin", True),
+]  # fmt: skip
+
+
+def run(only: frozenset[str], full: bool) -> dict[str, Value]:
+    """Speeds on one core, then the comparison with Spark."""
+    results: dict[str, Value] = {}
+    cases = {key: make for key, make in _SPEEDS.items() if key in only}
+    for key, make in cases.items():
+        space, texts = make()
+        seconds = interleaved(5, parse=lambda space=space, texts=texts: Parser(space).parse(texts))  # type: ignore[misc]
+        results[key] = round(len(texts) / seconds["parse"])
+    if only & {"distinct_per_s", "distinct_vs_sqlglot"}:
+        results |= _distinct(only)
+    if only & {"spark_predicates", "spark_in_language", "spark_disagreements"}:
+        results |= {key: value for key, value in _against_spark(5_000).items() if key in only}
+    return results
+
+
+def _templated() -> tuple[Space, list[str]]:
+    rng = random.Random(1)
+    space = Space.of({"symbol": pa.string(), "price": pa.float64(), "qty": pa.int32()})
+    return space, [
+        f"symbol = 'S{rng.randrange(5_000)}' AND price > {rng.random() * 200:.2f} "
+        f"AND qty BETWEEN {rng.randrange(100)} AND {rng.randrange(100, 1_000)}"
+        for _ in range(200_000)
+    ]
+
+
+def _workload(name: str) -> tuple[Space, list[str]]:
+    workload = by_name(name)
+    return workload.space, workload.predicates(0, 100_000)
+
+
+_SPEEDS: dict[str, Callable[[], tuple[Space, list[str]]]] = {
+    "templated_per_s": _templated,
+    "alerts_per_s": lambda: _workload("alerts"),
+    "classifieds_per_s": lambda: _workload("classifieds"),
+}
+
+
+def _distinct(only: frozenset[str]) -> dict[str, Value]:
+    rng = random.Random(2)
+    space = random_space(Settings())
+    by_template: dict[str, str] = {}
+    while len(by_template) < 10_000:
+        text = random_predicate(rng, space, 2)
+        by_template.setdefault(literals.cut(text)[0], text)
+    texts = list(by_template.values())
+    seconds = interleaved(
+        3,
+        covey=lambda: Parser(space).parse(texts),
+        sqlglot=lambda: [sqlglot.condition(text, dialect="spark") for text in texts],
+    )
+    found: dict[str, Value] = {
+        "distinct_per_s": round(len(texts) / seconds["covey"]),
+        "distinct_vs_sqlglot": round(seconds["sqlglot"] / seconds["covey"], 2),
+    }
+    return {key: value for key, value in found.items() if key in only}
+
+
+def _against_spark(predicates: int) -> dict[str, Value]:
+    from pyspark.sql import SparkSession
+
+    from covey.testing.oracle import compare
+
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    read = disagreements = 0
+    each = predicates // len(_SESSIONS)
+    for n, settings in enumerate(_SESSIONS):
+        progress(n, len(_SESSIONS), "sessions")
+        rng = random.Random(1_000 + n)
+        space = random_space(settings)
+        table = random_events(rng, space, 120)
+        report = compare(spark, space, table, [random_predicate(rng, space) for _ in range(each)])
+        read += report.read
+        disagreements += len(report.disagreements)
+    progress(len(_SESSIONS), len(_SESSIONS), "sessions")
+    spark.stop()
+    total = each * len(_SESSIONS)
+    return {
+        "spark_predicates": total,
+        "spark_in_language": round(read / total, 4),
+        "spark_disagreements": disagreements,
+    }

@@ -1,0 +1,149 @@
+"""Spark is the oracle: regions contain exactly what `where` keeps.
+
+The full comparison (5,000 predicates in five sessions) is `python -m benchmarks language`.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey import Events, Settings, Space, parse
+from covey.geometry.distances import Metric, score
+from covey.index import Scan
+from covey.testing.generate import random_events, random_predicate, random_space
+from covey.testing.oracle import compare, set_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize(
+    ("settings", "seed"),
+    [
+        (Settings("UTC", True), 11),
+        (Settings("America/New_York", True), 12),
+        (Settings("Europe/Berlin", False), 13),
+    ],
+    ids=str,
+)
+def test_random_predicates(spark: SparkSession, settings: Settings, seed: int) -> None:
+    rng = random.Random(seed)
+    space = random_space(settings)
+    table = random_events(rng, space, 100)
+    texts = [random_predicate(rng, space) for _ in range(200)]
+    report = compare(spark, space, table, texts)
+    assert report.disagreements == []
+    assert report.read >= 0.95 * len(texts)
+
+
+EMBEDDED = Space.of({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v": 2})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vector_l2_distance(v, array(0F, 0F)) < 5",
+        "NOT (vector_l2_distance(v, array(0F, 0F)) < 5)",
+        "n = 1 OR vector_l2_distance(v, array(0F, 0F)) < 5",
+        "vector_l2_distance(v, array(0F, 0F)) < 5 OR n = 1",
+        "NOT (n <> 1 AND vector_l2_distance(v, array(0F, 0F)) < 5)",
+        "(n = 1 AND vector_cosine_similarity(v, array(1F, 1F)) > 0.5) OR n = 2",
+        "(n = 2 OR vector_cosine_similarity(v, array(1F, 1F)) > 0.5) AND n IS NOT NULL",
+        "v IS NULL OR vector_cosine_similarity(v, array(1F, 1F)) <= 0.5 OR n = 2",
+        "vector_l2_distance(v, array(0F, 0F)) BETWEEN 1 AND 5 OR v IS NULL",
+    ],
+)
+def test_rows_on_which_spark_raises_do_not_match(spark: SparkSession, text: str) -> None:
+    from pyspark.errors import PySparkException
+
+    set_session(spark, EMBEDDED.settings)
+    vectors = [
+        [3.0, 4.0],
+        [0.0, 0.0],
+        [1.0],
+        [],
+        None,
+        [1.0, None],
+        [1.0, float("nan")],
+        [1.0, 2.0, 3.0],
+    ]
+    rows = [(n, v) for n in (1, 2, None) for v in vectors]
+    frame = spark.createDataFrame(rows, "n int, v array<float>")
+    theirs = []
+    for i in range(len(rows)):
+        one = spark.createDataFrame(rows[i : i + 1], frame.schema)
+        try:
+            theirs.append(one.where(text).count() == 1)
+        except PySparkException:
+            theirs.append(False)
+    table = pa.table(
+        {
+            "n": pa.array([n for n, _ in rows], pa.int32()),
+            "v": pa.array([v for _, v in rows], pa.list_(pa.float32())),
+        }
+    )
+    ours = Scan(parse(EMBEDDED, [text]).regions).matching(Events.from_arrow(table, EMBEDDED))
+    assert [i in set(ours.asked.tolist()) for i in range(len(rows))] == theirs
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 40, 384])
+def test_distances_agree_to_the_bit(spark: SparkSession, length: int) -> None:
+    rng = np.random.default_rng(length)
+    scale = 10.0 ** rng.integers(-12, 12, (300, 1))
+    a, b = (
+        (rng.normal(size=(300, length)) * scale).astype(np.float32),
+        rng.normal(size=(300, length)).astype(np.float32),
+    )
+    lists = {
+        "a": pa.array(a.tolist(), pa.list_(pa.float32())),
+        "b": pa.array(b.tolist(), pa.list_(pa.float32())),
+    }
+    frame = spark.createDataFrame(pa.table(lists))
+    computed = frame.selectExpr(
+        "vector_l2_distance(a, b)", "vector_cosine_similarity(a, b)"
+    ).toArrow()
+    for metric in Metric:
+        scores, defined = score(metric, a, b)
+        theirs = computed.column(int(metric))
+        np.testing.assert_array_equal(defined, np.asarray(theirs.is_valid()))
+        np.testing.assert_array_equal(scores[defined], np.asarray(theirs.drop_null(), np.float32))
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_derived_attributes_have_the_types_that_spark_gives_them(
+    spark: SparkSession, ansi: bool
+) -> None:
+    space = random_space(Settings("UTC", ansi))
+    set_session(spark, space.settings)
+    schema = ", ".join(f"{c.name} {str(c.type).split('[')[0]}" for c in space.columns)
+    frame = spark.createDataFrame([], schema)
+    for text in DERIVED:
+        (attribute,) = parse(space, [f"{text} IS NULL"]).space.derived
+        theirs = frame.selectExpr(attribute.name).schema[0].dataType.simpleString()
+        assert theirs == str(attribute.type).split("[")[0], attribute.name
+
+
+DERIVED = (
+    """
+i8 + 1; i8 + i16; i32 * i64; i32 / 2; f32 + i32; f32 * 2; f32 / 2; f64 - d10; d10 + 1; d10 *
+d10; d10 / 3; d10 % 7; d3818 * d3818; d3818 / d10; d10 + i32; d10 * i64; i32 div 4; i64 % 5; -
+d10; abs(f32); abs(d18); floor(d10); ceil(f64); floor(d38); round(f32, 2); round(i32);
+sqrt(i32); pow(f64, 2); ln(d10); lower(name); concat(name, 'x'); name || 'x'; length(name);
+substring(name, 1, 2); split(name, ' '); split(name, ' ')[0]; year(day); hour(ts);
+to_date(name); date_add(day, 3); datediff(day, '2020-01-01'); date_trunc('hour', ts);
+coalesce(i8, 3); coalesce(d10, 1); coalesce(f32, 1); greatest(i8, i64); least(d10, d38);
+if(flag, i8, i64); CASE WHEN flag THEN d10 ELSE 1 END; size(tags); array_position(tags, 'a');
+element_at(tags, 1); tags[0]; array_distinct(tags); who.id; who.nick; CAST(name AS DECIMAL(12,
+3)); CAST(ts AS DATE); hash(name); xxhash64(i32); vector_inner_product(vec, vec); array(CAST(f64
+AS FLOAT), f32); i8 > i16; name LIKE '%x%'; isnan(f64)
+""".replace("\n", " ")
+    .strip()
+    .split("; ")
+)

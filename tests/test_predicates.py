@@ -1,0 +1,79 @@
+"""Texts for common shapes mean what they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey import Events, Space, parse, predicates
+from covey.index import Scan
+
+GLOBE = Space.of({"lat": pa.float64(), "lon": pa.float64()})
+
+
+def _kilometres(a: tuple[float, float], b: tuple[float, float]) -> float:
+    (p, q), (r, s) = (map(math.radians, a), map(math.radians, b))
+    h = math.sin((r - p) / 2) ** 2 + math.cos(p) * math.cos(r) * math.sin((s - q) / 2) ** 2
+    return 2 * predicates.EARTH_KM * math.asin(math.sqrt(h))
+
+
+@pytest.mark.parametrize("place", [(52.5, 13.4), (-16.0, 179.99), (89.9, 0.0)])
+def test_within_km_is_the_great_circle_distance(place: tuple[float, float]) -> None:
+    text = predicates.within_km("lat", "lon", *place, 50)
+    parsed = parse(GLOBE, [text])
+    (unit,) = parsed.space.derived
+    assert unit.type.length == 3
+    rng = np.random.default_rng(1)
+    lat = np.clip(place[0] + rng.normal(0, 0.5, 500), -90, 90)
+    lon = (place[1] + rng.normal(0, 0.5, 500) + 180) % 360 - 180
+    phi, theta = np.radians(lat), np.radians(lon)
+    vectors = np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)], 1)
+    column = pa.array(vectors.astype(np.float32).tolist(), pa.list_(pa.float32()))
+    events = Events.from_arrow(pa.table({"lat": lat, "lon": lon, unit.name: column}), parsed.space)
+    found = set(Scan(parsed.regions).matching(events).asked.tolist())
+    distances = [_kilometres(place, (a, o)) for a, o in zip(lat, lon, strict=True)]
+    clear = [i for i, km in enumerate(distances) if abs(km - 50) > 0.002]
+    assert {i for i in clear if distances[i] < 50} == found & set(clear)
+    assert found
+
+
+def test_one_derived_attribute_serves_all_circles() -> None:
+    texts = [predicates.within_km("lat", "lon", i, i, 5) for i in range(20)]
+    assert len(parse(GLOBE, texts).space.derived) == 1
+
+
+def test_boxes_span_the_date_line() -> None:
+    text = predicates.within_box("lat", "lon", -20, 170, -10, -170)
+    events = Events.from_arrow(
+        pa.table({"lat": [-15.0, -15.0, -15.0], "lon": [179.0, -179.0, 0.0]}), GLOBE
+    )
+    assert sorted(Scan(parse(GLOBE, [text]).regions).matching(events).asked.tolist()) == [0, 1]
+
+
+def test_tags() -> None:
+    space = Space.of({"words": pa.list_(pa.string())})
+    events = Events.from_arrow(pa.table({"words": [["red", "bike"], ["red"], ["it's"], []]}), space)
+
+    def kept(text: str) -> list[int]:
+        return sorted(set(Scan(parse(space, [text]).regions).matching(events).asked.tolist()))
+
+    assert kept(predicates.has_all("words", ["red", "bike"])) == [0]
+    assert kept(predicates.has_any("words", ["bike", "it's"])) == [0, 2]
+    assert kept(predicates.has_none("words", ["red"])) == [2, 3]
+
+
+def test_near_takes_a_distance_or_a_similarity() -> None:
+    with pytest.raises(ValueError, match="either"):
+        predicates.near("v", [1.0])
+    space = Space.of({"v": pa.list_(pa.float32())}, vectors={"v": 2})
+    events = Events.from_arrow(
+        pa.table({"v": pa.array([[1, 0], [0, 1]], pa.list_(pa.float32()))}), space
+    )
+    for text in (
+        predicates.near("v", [1, 0], distance=0.5),
+        predicates.near("v", [2, 0.1], similarity=0.9),
+    ):
+        assert Scan(parse(space, [text]).regions).matching(events).asked.tolist() == [0]
