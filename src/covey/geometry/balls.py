@@ -40,45 +40,56 @@ _HUGE = 1e18  # squares beyond this overflow float32
 
 
 class Ball(NamedTuple):
-    """Vectors whose score with `centre` is between two float32 keys, both included."""
+    """Vectors whose score with `centre` is between two float32 keys, both included.
+
+    With `is_point` it is the one vector `centre` itself; a ball of radius 0 holds more, as small
+    differences underflow.
+    """
 
     metric: Metric
     centre: tuple[float, ...]
     lower: int
     upper: int
+    is_point: bool = False
 
     def covers(self, inner: Ball) -> bool:
         """Whether every vector in `inner` is in this one."""
+        if self.is_point:
+            return inner.is_point and self.centre == inner.centre
         low, high = self._seen_from(inner)
         return self.lower <= low and high <= self.upper
 
     def overlaps(self, other: Ball) -> bool:
         """Whether some vector may be in both."""
+        if self.is_point and not other.is_point:
+            return other.overlaps(self)
         low, high = self._seen_from(other)
         return low <= self.upper and self.lower <= high
 
     def _seen_from(self, other: Ball) -> tuple[int, int]:
-        """Between which keys the scores with this centre lie, of all vectors in `other`."""
-        if other._is_point:
+        """Between which keys the scores with this centre lie, of all vectors in `other`.
+
+        Where a score may be null, beyond all keys: no interval holds it.
+        """
+        if other.is_point:
             return self._score_of(other.centre)
         if self.metric != other.metric:
-            return _DOMAIN.low, _DOMAIN.high
+            return _NOWHERE if self.metric is Metric.COSINE else (0, int(_DOMAIN.high))
         if self.centre == other.centre:
             return other.lower, other.upper
         a, b = np.array(self.centre, np.float64), np.array(other.centre, np.float64)
         seen = _distances_seen if self.metric is Metric.L2 else _cosines_seen
         return seen(a, b, _interval(other), relative_error(len(a)))
 
-    @property
-    def _is_point(self) -> bool:
-        return self.metric is Metric.L2 and self.upper == 0
-
     def _score_of(self, vector: tuple[float, ...]) -> tuple[int, int]:
-        """The score of one vector, as Spark computes it; where it is null, no interval holds it."""
+        """The score of one vector, as Spark computes it."""
         a, b = np.array([vector], np.float32), np.array([self.centre], np.float32)
         scores, defined = score(self.metric, a, b)
         key = int(float_key(scores)[0])
-        return (key, key) if defined[0] else (int(_DOMAIN.low) - 1, int(_DOMAIN.high) + 1)
+        return (key, key) if defined[0] else _NOWHERE
+
+
+_NOWHERE = (int(_DOMAIN.low) - 1, int(_DOMAIN.high) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,7 @@ class Balls:
     centres: NDArray[np.float32]
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
+    points: Bools
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, Sequence[Ball]]], length: int) -> Balls:
@@ -108,6 +120,7 @@ class Balls:
             np.array([ball.centre for ball in flat], np.float32).reshape(len(flat), length),
             np.array([ball.lower for ball in flat], np.int64),
             np.array([ball.upper for ball in flat], np.int64),
+            np.array([ball.is_point for ball in flat], np.bool_),
         )
 
     @classmethod
@@ -118,13 +131,14 @@ class Balls:
     @classmethod
     def concat(cls, parts: Sequence[Balls]) -> Balls:
         """The rows of all parts, one after another."""
-        rest = ("metrics", "centres", "lower", "upper")
-        metrics, centres, lower, upper = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in rest
+        metrics, centres, lower, upper, points = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("metrics", "centres", "lower", "upper", "points")
         )
         offsets = Ragged.concat([part.balls for part in parts]).offsets
+        balls = Ragged(offsets, np.arange(len(metrics)))
         states = np.concatenate([part.states for part in parts])
-        return cls(states, Ragged(offsets, np.arange(len(metrics))), metrics, centres, lower, upper)
+        return cls(states, balls, metrics, centres, lower, upper, points)
 
     def __len__(self) -> int:
         return len(self.states)
@@ -136,6 +150,7 @@ class Balls:
         return Balls(
             self.states[rows], Ragged(taken.offsets, np.arange(len(chosen))),
             self.metrics[chosen], self.centres[chosen], self.lower[chosen], self.upper[chosen],
+            self.points[chosen],
         )  # fmt: skip
 
     def row(self, i: int) -> tuple[int, list[Ball]]:
@@ -143,7 +158,7 @@ class Balls:
         return int(self.states[i]), [
             Ball(
                 Metric(int(self.metrics[j])), tuple(self.centres[j].tolist()),
-                int(self.lower[j]), int(self.upper[j]),
+                int(self.lower[j]), int(self.upper[j]), bool(self.points[j]),
             )
             for j in self.balls.row(i)
         ]  # fmt: skip
@@ -170,6 +185,8 @@ class Balls:
             scores, defined = score(metric, vectors[owner[chosen]], self.centres[chosen])
             keys = float_key(scores)
             inside = defined & (self.lower[chosen] <= keys) & (keys <= self.upper[chosen])
+            same = (vectors[owner[chosen]] == self.centres[chosen]).all(axis=1)
+            inside = np.where(self.points[chosen], same, inside)
             admitted[owner[chosen[~inside]]] = False
         return admitted
 
@@ -206,14 +223,17 @@ class Balls:
 
 def _tidy(states: int, balls: Sequence[Ball]) -> tuple[int, list[Ball]]:
     """The same constraint in its one spelling; balls round one centre become one."""
-    by_centre: dict[tuple[Metric, tuple[float, ...]], Ball] = {}
+    by_centre: dict[tuple[Metric, tuple[float, ...], bool], Ball] = {}
     for ball in balls if states & State.VALUE else ():
         floor = 0 if ball.metric is Metric.L2 else _DOMAIN.low
-        known = by_centre.get((ball.metric, ball.centre), ball)
+        name = (ball.metric, ball.centre, ball.is_point)
+        known = by_centre.get(name, ball)
         lower, upper = max(ball.lower, known.lower, floor), min(ball.upper, known.upper)
-        by_centre[ball.metric, ball.centre] = ball._replace(lower=lower, upper=upper)
+        by_centre[name] = ball._replace(lower=lower, upper=upper)
     tidied = [
-        b for b in by_centre.values() if b.metric is Metric.COSINE or (b.lower, b.upper) != _ALL_L2
+        ball
+        for ball in by_centre.values()
+        if ball.metric is Metric.COSINE or (ball.lower, ball.upper) != _ALL_L2
     ]
     if any(ball.lower > ball.upper for ball in tidied):
         return states & ~State.VALUE, []
@@ -246,12 +266,14 @@ def _distances_seen(
 ) -> tuple[int, int]:
     """Distances from `a` of all vectors whose distance from `b` lies between two radii."""
     apart = float(np.linalg.norm(a - b))
-    near, far = radii[0] * (1 - error) - _TINY, radii[1] * (1 + error) + _TINY
+    near = min(radii[0] * (1 - error) - _TINY, _HUGE)  # beyond, distances overflow
+    far = radii[1] * (1 + error) + _TINY
     least = max(0.0, apart - far, near - apart) if not math.isnan(far) else 0.0
+    low = _rounded(max(0.0, least * (1 - error) - _TINY), False)
     most = apart + far
     if not most < _HUGE:
-        return _rounded(least * (1 - error) - _TINY, False), int(_DOMAIN.high)
-    return _rounded(least * (1 - error) - _TINY, False), _rounded(most * (1 + error) + _TINY, True)
+        return low, int(_DOMAIN.high)
+    return low, _rounded(most * (1 + error) + _TINY, True)
 
 
 def _cosines_seen(
@@ -259,10 +281,10 @@ def _cosines_seen(
 ) -> tuple[int, int]:
     """Similarities with `a` of all vectors whose similarity with `b` lies between two cosines."""
     norms = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if math.isnan(cosines[1]) or not 0 < norms < _HUGE:
-        return int(_DOMAIN.low), int(
-            _DOMAIN.high
-        )  # NaN among the scores, or a centre without direction
+    if not 0 < norms < _HUGE:
+        return _NOWHERE  # a centre without direction
+    if math.isnan(cosines[1]):
+        return int(_DOMAIN.low), int(_DOMAIN.high)
     slack = 4 * error
     apart = float(np.arccos(np.clip(a @ b / norms, -1, 1)))
     near = float(np.arccos(np.clip(cosines[1] + slack, -1, 1)))
@@ -295,6 +317,8 @@ def _enclosing(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list[Bal
             return [outer]
     p, q = np.array(one.centre), np.array(two.centre)
     r, s, apart = _interval(one)[1], _interval(two)[1], float(np.linalg.norm(p - q))
+    if not 0 < apart < _HUGE:
+        return []
     centre = (p + (q - p) * ((apart + s - r) / (2 * apart))).astype(np.float32)
     round_both = Ball(Metric.L2, tuple(centre.tolist()), 0, 0)
     upper = max(round_both._seen_from(ball)[1] for ball in (one, two))

@@ -19,7 +19,7 @@ from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
 from covey.geometry.scalars import Scalars
 from covey.geometry.tags import Rule, Tags
-from covey.space import Events, Space
+from covey.space import Attribute, Events, Space, Type
 from covey.space.events import ScalarColumn, State, TagColumn, VectorColumn
 from covey.space.keys import domain
 
@@ -113,9 +113,9 @@ class Regions:
                 constraints[name] = Constraints(np.flatnonzero(there)[kept], batch)
         return Regions(self.space, len(rows), constraints)
 
-    def batch(self, name: str, rows: Rows) -> Batch:
+    def batch(self, attribute: Attribute, rows: Rows) -> Batch:
         """The constraints of the given regions on one attribute, free ones included."""
-        free = everything(self.space, name, 1)
+        name, free = attribute.name, everything(attribute.type, 1)
         if name not in self.constraints:
             return free.take(np.zeros(len(rows), np.int64))
         given = self.constraints[name]
@@ -124,9 +124,8 @@ class Regions:
         return both.take(np.where(there, places + 1, 0))
 
 
-def everything(space: Space, name: str, count: int) -> Batch:
+def everything(type_: Type, count: int) -> Batch:
     """`count` rows that do not constrain an attribute."""
-    type_ = space[name].type
     if type_.is_vector:
         return Balls.everything(count, type_.length)
     return Tags.everything(count) if type_.is_tags else Scalars.everything(domain(type_), count)
@@ -138,7 +137,7 @@ def _point(column: ScalarColumn | TagColumn | VectorColumn, space: Space, name: 
         vectors = [tuple(vector) for vector in column.matrix.tolist()]
         return Balls.of(
             [
-                (state, [Ball(Metric.L2, vector, 0, 0)] if state == State.VALUE else [])
+                (state, [Ball(Metric.L2, vector, 0, 0, True)] if state == State.VALUE else [])
                 for vector, state in zip(vectors, column.states.tolist(), strict=True)
             ],
             column.matrix.shape[1],

@@ -51,7 +51,7 @@ def covers(outer: Regions, i: Rows, inner: Regions, j: Rows) -> Bools:
         places, there = given.find(i)
         asked = np.flatnonzero(there & answer)
         batch: Any = given.batch.take(places[asked])
-        answer[asked] = batch.covers(inner.batch(name, j[asked]))
+        answer[asked] = batch.covers(inner.batch(outer.space[name], j[asked]))
     return answer
 
 
@@ -130,11 +130,10 @@ def _contains(batch: Any, column: Any, rows: Rows) -> Bools:
 
 def _lengths(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
     """The share of the real interval between two numbers that each row admits."""
-    lower = np.clip(key_float(batch.lower, type_).astype(np.float64), low, high)
-    upper = np.clip(
-        np.nan_to_num(key_float(batch.upper, type_).astype(np.float64), nan=high), low, high
-    )
-    return np.where(batch.listed == ONLY, 0.0, np.maximum(0.0, upper - lower) / (high - low))
+    lower = np.nan_to_num(key_float(batch.lower, type_).astype(np.float64), nan=np.inf)
+    upper = np.nan_to_num(key_float(batch.upper, type_).astype(np.float64), nan=np.inf)
+    length = np.maximum(0.0, np.clip(upper, low, high) - np.clip(lower, low, high))
+    return np.where(batch.listed == ONLY, 0.0, length / (high - low))
 
 
 def _counts(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:

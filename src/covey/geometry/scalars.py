@@ -167,33 +167,23 @@ class Scalars:
         return Scalars._from_rows(self.domain, rows, nulls)
 
     def hull(self, groups: Rows) -> Scalars:
-        """One row a group that covers the group's rows: its interval, or its list if all are lists.
+        """One row a group that covers the group's rows: its interval, or a list if all are short.
 
         `groups` numbers the groups from 0, in ascending order.
         """
-        starts = (
-            np.flatnonzero(np.r_[True, np.diff(groups) > 0])
-            if len(groups)
-            else np.empty(0, np.int64)
-        )
+        starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])[: len(groups)]
         lower = np.minimum.reduceat(self.lower, starts) if len(starts) else self.lower
         upper = np.maximum.reduceat(self.upper, starts) if len(starts) else self.upper
         nulls = np.logical_or.reduceat(self.nulls, starts) if len(starts) else self.nulls
         listed = np.zeros(len(starts), np.int8)
         lists: list[set[Any]] = [set() for _ in starts]
-        stops = np.r_[starts[1:], len(groups)]
-        point = _as_bools(self.lower == self.upper)
-        for g in (
-            np.flatnonzero(np.minimum.reduceat((self.listed == ONLY) | point, starts))
-            if len(starts)
-            else ()
-        ):
-            listed[g] = ONLY
-            for i in range(starts[g], stops[g]):
-                lists[g] |= set(self.row(i)[3]) or {self.lower[i]}
-        return Scalars.of(
-            self.domain, lower, upper, nulls, listed, Ragged.of(lists, self.domain.dtype)
-        )
+        for g, (start, stop) in enumerate(zip(starts, [*starts[1:], len(groups)], strict=True)):
+            short = [_short(self.domain, self.row(i)) for i in range(start, stop)]
+            known = [keys for keys in short if keys is not None]
+            if len(known) == len(short):
+                listed[g], lists[g] = ONLY, set().union(*known)
+        ragged = Ragged.of(lists, self.domain.dtype)
+        return Scalars.of(self.domain, lower, upper, nulls, listed, ragged)
 
     def row(self, i: int) -> _Row:
         """Row i as (lower, upper, listed, list)."""
@@ -219,7 +209,7 @@ def _emptied(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
 
 
 def _tidy(domain: Domain, lower: Any, upper: Any, listed: int, keys: set[Any]) -> _Row:
-    """One row in its one spelling."""
+    """One row in its one spelling: of a list and what it leaves out, the shorter one is listed."""
     nothing: _Row = (domain.high, domain.low, ALL, [])
     if lower > upper:
         return nothing
@@ -230,18 +220,43 @@ def _tidy(domain: Domain, lower: Any, upper: Any, listed: int, keys: set[Any]) -
         excluded = set(inside)
         while lower in excluded:
             excluded.discard(lower)
-            lower = after(lower) if isinstance(lower, str) else lower + 1
+            lower = after(lower) if isinstance(lower, str) else int(lower) + 1
         while upper in excluded:
             excluded.discard(upper)
-            upper = before(upper) if isinstance(upper, str) else upper - 1
+            upper = before(upper) if isinstance(upper, str) else int(upper) - 1
         if lower > upper:
             return nothing
-        return lower, upper, EXCEPT if excluded else ALL, sorted(excluded)
+        if not excluded:
+            return lower, upper, ALL, []
+        if domain.count(lower, upper) > 2 * len(excluded):
+            return lower, upper, EXCEPT, sorted(excluded)
+        inside = [key for key in domain.keys(lower, upper) if key not in excluded]
     if not inside:
         return nothing
-    if len(inside) == domain.count(inside[0], inside[-1]):
-        return inside[0], inside[-1], ALL, []
-    return inside[0], inside[-1], ONLY, inside
+    lower, upper = inside[0], inside[-1]
+    count = domain.count(lower, upper)
+    if count == len(inside):
+        return lower, upper, ALL, []
+    if count <= 2 * len(inside) - 1:
+        rest = set(inside)
+        return lower, upper, EXCEPT, [key for key in domain.keys(lower, upper) if key not in rest]
+    return lower, upper, ONLY, inside
+
+
+_SHORT = 64
+
+
+def _short(domain: Domain, row: _Row) -> set[Any] | None:
+    """The keys of a row that is a list of few, a single key, or none."""
+    lower, upper, listed, keys = row
+    if listed == ONLY:
+        return set(keys)
+    if lower > upper:
+        return set()
+    if listed == ALL:
+        return {lower} if lower == upper else None
+    few = domain.count(lower, upper) <= _SHORT
+    return set(domain.keys(lower, upper)) - set(keys) if few else None
 
 
 def _both(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) -> _Row:

@@ -50,7 +50,7 @@ class Pairs:
 class Index(Protocol):
     """Stored regions with row numbers, asked with batches. Every answer is exact.
 
-    Whoever implements it runs `covey.testing.IndexContract`.
+    Whoever implements it runs `covey.testing.contract.IndexContract`.
     """
 
     def matching(self, events: Events) -> Pairs:

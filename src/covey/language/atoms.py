@@ -21,7 +21,7 @@ from covey.geometry.regions import Batch
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import Rule, Tags
 from covey.language.literals import LiteralError
-from covey.language.slots import ALWAYS, NEVER, NULL, OK, Located, Positions, Ref, Slots
+from covey.language.slots import ALWAYS, NEVER, NULL, OK, WHOLE, Located, Positions, Ref, Slots
 from covey.language.vectors import centres
 from covey.space.events import State
 from covey.space.keys import Domain, Keys, domain
@@ -115,10 +115,9 @@ class Member:
     null_safe: bool = False
     has_null: bool = False
     common: Type | None = None
-    whole_list: bool = False
 
     def constrain(self, slots: Slots) -> Batch:
-        if self.whole_list and len(self.refs) == 1:
+        if len(self.refs) == 1 and self.refs[0].is_list:
             return self._once_each(slots)
         return self._constrain(slots)
 
@@ -128,7 +127,7 @@ class Member:
         numbers = {raw: i for i, raw in enumerate(dict.fromkeys(column))}
         of = np.fromiter((numbers[raw] for raw in column), np.int64, len(column))
         distinct = replace(slots, columns=[list(numbers)], count=len(numbers), failures={})
-        batch = replace(self, refs=(Ref(0),))._constrain(distinct)
+        batch = replace(self, refs=(Ref(0, WHOLE),))._constrain(distinct)
         for i in np.flatnonzero(np.isin(of, list(distinct.failures))).tolist():
             failure = distinct.failures[int(of[i])]
             slots.failures.setdefault(i, Located(str(failure), self.refs[0].slot))
@@ -137,7 +136,7 @@ class Member:
     def _constrain(self, slots: Slots) -> Scalars:
         whole = domain(self.attribute.type)
         n = slots.count
-        if len(self.refs) == 1 and not self.whole_list and self.when:
+        if len(self.refs) == 1 and not self.refs[0].is_list and self.when:
             at = slots.positions(self.refs[0], self.attribute.type, "=", self.common)
             lower, upper = _interval(whole, at, "=")
             nothing = at.outcome != OK
@@ -162,7 +161,7 @@ class Member:
         for ref in self.refs:
             row_of = np.arange(slots.count)
             source, one = slots, ref
-            if self.whole_list:
+            if ref.is_list:
                 lengths, source = slots.lists(ref.slot)
                 row_of, one = np.repeat(row_of, lengths), Ref(0)
             at = source.positions(one, self.attribute.type, "=", self.common)
@@ -270,7 +269,7 @@ class Tokens:
 
     def _tokens(self, slots: Slots, ref: Ref) -> list[list[str]]:
         """The tokens that a literal names in every predicate: one, or those of a list."""
-        if ref.element != -1:
+        if not ref.is_list:
             return [[text] for text in slots.texts(ref)]
         lengths, flat = slots.lists(ref.slot)
         texts = Ragged.from_lengths(lengths, np.array(flat.texts(Ref(0)), object))
@@ -329,6 +328,7 @@ class InBall:
             matrix[kept],
             lower[kept],
             upper[kept],
+            np.zeros(count, np.bool_),
         )
 
 

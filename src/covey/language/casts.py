@@ -17,7 +17,7 @@ from covey.language.literals import LiteralError
 from covey.space.types import Type
 
 __all__ = [
-    "DAY", "local_to_utc", "rescale", "to_boolean", "to_date", "to_decimal", "to_double",
+    "DAY", "instead", "local_to_utc", "rescale", "to_boolean", "to_date", "to_decimal", "to_double",
     "to_integer",    "to_ntz", "to_timestamp", "utc_to_local",
 ]  # fmt: skip
 
@@ -26,6 +26,17 @@ _EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 _MICROS = 1_000_000
 DAY = 86_400 * _MICROS
 _SPAN = 400 * 365 + 97  # days after which the calendar and its weekdays repeat
+
+
+def instead(type_: Type) -> str:
+    """What to write where a literal of a type is expected."""
+    if type_.is_numeric:
+        return "write a number"
+    return {
+        "boolean": "write true or false", "date": "write a day such as '2024-05-31'",
+        "timestamp": "write a time such as '2024-05-31 18:30:00'",
+        "timestamp_ntz": "write a time such as '2024-05-31 18:30:00'",
+    }.get(type_.name, "write a text in quotes")  # fmt: skip
 
 
 def to_boolean(text: str) -> bool | None:
@@ -47,6 +58,8 @@ def to_integer(text: str, bits: int, ansi: bool) -> int | None:
     if match is None or text in ("", "+", "-"):
         return None
     digits = match.group() if ansi else match.group(1)
+    if len(digits.lstrip("+-0")) > 20:
+        return None
     value = int(digits) if digits.strip("+-") else 0
     return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
 
@@ -70,6 +83,9 @@ def to_double(text: str) -> Decimal | float | None:
 
 def _number(text: str) -> Decimal | float:
     """A decimal number of any exponent; where it is beyond every float, what it rounds to."""
+    number, _, exponent = text.lower().partition("e")
+    if len(exponent) > 9 or len(number) > 4000:
+        raise LiteralError("a number of more digits than are read here")
     value = Decimal(text)
     if not value or -400 < value.adjusted() < 400:
         return value
@@ -149,7 +165,7 @@ def _special(text: str) -> int | None:
     if word.lower() == "epoch":
         return 0
     if _WORDS.fullmatch(word) or re.match(r"T?[0-9]{1,2}:", word):
-        raise LiteralError(f"{word!r} means something else every day: write a date")
+        raise LiteralError(f"{word!r} means something else every day; write a date")
     return None
 
 

@@ -97,10 +97,13 @@ def common_with(attribute: Type, literal: Typed, settings: Settings) -> Type | N
     """The common type of an attribute and one literal.
 
     Among decimals an integer counts only the digits it has. A moment is compared with a local time
-    by what the session's clock shows then: Spark's optimizer turns the cast round.
+    by what the session's clock shows then, where that tells the moment: Spark's optimizer turns
+    the cast round.
     """
     if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
-        return TIMESTAMP_NTZ
+        zone = settings.time_zone
+        shown = casts.utc_to_local(literal.value, zone)
+        return TIMESTAMP_NTZ if casts.local_to_utc(shown, zone) == literal.value else TIMESTAMP
     if attribute.is_decimal and literal.type.is_integral:
         return common_of_pair(attribute, decimal(len(str(abs(literal.value))), 0), settings)
     return common_of_pair(attribute, literal.type, settings)
@@ -224,8 +227,10 @@ def _cast_literal(literal: Typed, common: Type, settings: Settings) -> Any:
     if literal.type == STRING and common != STRING:
         read = _from_text(literal.value, common, settings)
         if read is None and settings.ansi:
+            shown = literal.value if len(literal.value) <= 40 else literal.value[:40] + "…"
             raise LiteralError(
-                f"{literal.value!r} is no {common}: Spark would raise on every event"
+                f"{shown!r} is no {common}: Spark would raise on every event; "
+                + casts.instead(common)
             )
         return read
     if common == STRING:

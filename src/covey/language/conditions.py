@@ -11,15 +11,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from covey.language import literals
+from covey.language import casts, literals
 from covey.language.atoms import Compare, Member, Nullness, Prefix, Truth, Union
 from covey.language.coerce import cast_needed, common_of_list, common_with, is_lossy
 from covey.language.expressions import unwrapped
 from covey.language.literals import Typed
 from covey.language.nearness import is_distance, nearness
 from covey.language.operands import Operands
-from covey.language.shapes import list_shape, pattern, pattern_shape, plain_shape, type_shape
-from covey.language.slots import Ref
+from covey.language.shapes import list_shape, pattern, pattern_shape, plain_shape, types_shape
+from covey.language.slots import WHOLE, Ref
 from covey.language.tagging import tagging
 from covey.space.events import State
 from covey.space.space import Attribute
@@ -144,22 +144,19 @@ class Conditions:
         for one in node.expressions:
             slot = self.operands.tree.slot(one) if isinstance(one, exp.Literal) else -1
             if slot >= 0 and self.operands.tree.raws[slot][0] == "(":
-                refs.append(Ref(slot, -1))
-                types += [
-                    literals.decode(raw).type
-                    for raw in literals.elements(self.operands.tree.raws[slot])
-                ]
+                refs.append(Ref(slot, WHOLE))
+                types += self.operands.types_in(one)
                 self.operands.shapes[slot] = list_shape
                 continue
             literal = self.operands.literal(one)
-            if literal is None:
+            if literal is None or literal[1].type == BOOLEAN:
                 return self._boolean(node, outcome)
             if literal[1].value is None:
                 has_null = True
             else:
                 refs.append(literal[0])
                 types.append(literal[1].type)
-                self.operands.shapes[literal[0].slot] = type_shape
+                self.operands.shapes[literal[0].slot] = list_shape
         if not refs:
             self.operands.attribute(node.this)
             return []
@@ -167,9 +164,11 @@ class Conditions:
         common = common_of_list([attribute.type, *types], self.operands.space.settings)
         if common is None:
             raise self.operands.tree.error(
-                f"{attribute.type} cannot be looked up among {', '.join({str(t) for t in types})}",
+                f"{attribute.type} cannot be looked up among "
+                f"{', '.join(dict.fromkeys(map(str, types)))}",
                 node,
-                "write values of the column's type",
+                "write array_contains(tags, 'a')" if attribute.type.is_tags
+                else casts.instead(attribute.type),
             )  # fmt: skip
         if len(refs) == 1 and refs[0].cast == TIMESTAMP and not has_null:
             return self.when(exp.EQ(this=node.this, expression=node.expressions[0]), outcome)
@@ -178,22 +177,10 @@ class Conditions:
             attribute = self.operands.cast(node.this, common)
         if is_lossy(attribute.type, common):
             return self._one_by_one(node, attribute, refs, common, has_null, outcome)
-        common = None if self._as_pairs(attribute.type, refs) else common
-        whole = [ref for ref in refs if ref.element == -1]
-        if whole:
-            return [
-                (
-                    Member(
-                        attribute,
-                        tuple(replace(r, element=None) for r in refs),
-                        outcome,
-                        False,
-                        has_null,
-                        common,
-                        True,
-                    ),
-                )
-            ]
+        if self._as_pairs(attribute.type, refs):
+            common = None
+        else:
+            self.operands.shapes |= dict.fromkeys((ref.slot for ref in refs), types_shape)
         return [(Member(attribute, tuple(refs), outcome, False, has_null, common),)]
 
     def _one_by_one(
@@ -208,12 +195,10 @@ class Conditions:
         """A list of values to each of which, after Spark's cast, many keys are equal."""
         self.operands.expressions.fixed |= {ref.slot for ref in refs}
         single = [
-            replace(ref, element=i) if ref.element == -1 else ref
+            replace(ref, element=i) if ref.is_list else ref
             for ref in refs
             for i in range(
-                len(literals.elements(self.operands.tree.raws[ref.slot]))
-                if ref.element == -1
-                else 1
+                len(literals.elements(self.operands.tree.raws[ref.slot])) if ref.is_list else 1
             )
         ]
         if outcome:
@@ -230,18 +215,11 @@ class Conditions:
         """Whether comparing with each value of a list by itself says the same as with the list."""
         raws = [raw for ref in refs for raw in literals.elements(self.operands.tree.raws[ref.slot])]
         kinds = {literals.kind(raw.lstrip("+- ")) for raw in raws}
-        short = max(map(len, raws)) <= 18 and (
-            not attribute.is_decimal or attribute.precision <= 18
-        )
-        plain = all(ref.cast is None for ref in refs)
-        return (
-            len(kinds) == 1
-            and short
-            and (
-                self.operands.space.settings.ansi
-                or (plain and kinds == {"s"} and attribute == STRING)
-            )
-        )
+        if len(kinds) != 1 or max(map(len, raws)) > 18 or any(ref.cast for ref in refs):
+            return False
+        if kinds == {"s"}:
+            return attribute == STRING or self.operands.space.settings.ansi
+        return kinds <= set("ide") and attribute.is_numeric and attribute.precision <= 18
 
     def _is(self, node: exp.Expr, outcome: bool) -> Union:
         if (
@@ -288,6 +266,7 @@ class Conditions:
             plain = (
                 literal is not None
                 and literal[1].type == STRING
+                and literal[1].value is not None
                 and not set(literal[1].value) & set("\\%")
             )
             if (
@@ -297,7 +276,7 @@ class Conditions:
             ):
                 self.operands.shapes[literal[0].slot] = plain_shape
                 return _prefix(self.operands.attribute(arguments[0]), literal[0], outcome)
-            if literal is not None:
+            if literal is not None and literal[0].slot >= 0:
                 self.operands.shapes[literal[0].slot] = plain_shape
         return self._boolean(node, outcome)
 
@@ -305,9 +284,12 @@ class Conditions:
         """A condition that is no interval of anything: a derived boolean that Spark computes."""
         type_ = self.operands.expressions.type_of(node)
         if type_ != BOOLEAN:
+            is_literal = isinstance(unwrapped(node), exp.Literal)
             raise self.operands.tree.error(
-                f"this is {type_}, not a condition", node, "compare it with something"
-            )
+                f"this is {type_}, not a condition", node,
+                "repeat the column before it, or use IN for several values" if is_literal
+                else "compare it with something",
+            )  # fmt: skip
         attribute = self.operands.attribute(node)
         return [(Truth(attribute, int(outcome)),)]
 

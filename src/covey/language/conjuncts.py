@@ -9,7 +9,7 @@ from covey.language.literals import MARK
 
 __all__ = ["conjuncts", "filled"]
 
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_AND = re.compile(r"(?<!\s)\s++and\s+", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\b", re.IGNORECASE)
 _BINDS_LOOSER = re.compile(r"\bor\b|\bcase\b|->|`", re.IGNORECASE)
 

@@ -13,11 +13,12 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from covey.errors import PredicateError, SpaceError
-from covey.language import literals
-from covey.language.coerce import common_of_pair
+from covey.language import literals, mistakes
+from covey.language.coerce import common_of_list, common_of_pair
 from covey.language.functions import CHANGING, FUNCTIONS, arithmetic, common
 from covey.language.grammar import Tree
 from covey.language.literals import LiteralError
+from covey.language.outside import OUTSIDE, SHAPES
 from covey.space.space import Attribute, Space
 from covey.space.types import (
     BIGINT,
@@ -57,6 +58,7 @@ _TYPES = {
     "DOUBLE": DOUBLE, "TEXT": STRING, "BOOLEAN": BOOLEAN, "DATE": DATE, "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP, "TIMESTAMPNTZ": TIMESTAMP_NTZ,
 }  # fmt: skip
+_SIZED = re.compile(r"\b(?:var)?char\s*\(", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -79,21 +81,25 @@ class Expressions:
                 raise self.tree.error(
                     f"column {column.name!r} is {column.type}", node,
                     "give its length in vectors={…}" if column.type.element == FLOAT
+                    else "a vector is array<float>, its length given in vectors={…}"
+                    if column.type.element == DOUBLE
+                    else "name a field of it" if column.type.fields
                     else "take a part of it, or CAST it",
                 )  # fmt: skip
             return column
         type_ = self.type_of(node)
         if not type_.is_attribute:
-            raise self.tree.error(f"this is {type_}, which has no place in a space", node)
+            raise self.tree.error(
+                f"this is {type_}, which is no attribute", node,
+                "name a field of it" if type_.fields else "CAST it, or take a part of it",
+            )  # fmt: skip
         return self.derived(node, type_)
 
     def derived(self, node: exp.Expr, type_: Type) -> Attribute:
         """An expression as a derived attribute of a known type."""
         text = self.text(node)
         if not any(True for _ in node.find_all(exp.Column)):
-            raise self.tree.error(
-                "this does not depend on the event", node, "compare a column with a literal"
-            )
+            raise self.constant(node)
         name = bare(text)
         return Attribute(name, type_, is_derived=True)
 
@@ -109,9 +115,8 @@ class Expressions:
         if isinstance(node, exp.Null):
             return VOID
         if isinstance(node, exp.Neg):
-            return self._checked(
-                node, FUNCTIONS["negative"]([self.type_of(node.this)], self.space.settings)
-            )
+            given = [self.type_of(node.this)]
+            return self._checked(node, given, FUNCTIONS["negative"](given, self.space.settings))
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
         if type(node) in _COMPARISONS or isinstance(
@@ -179,7 +184,7 @@ class Expressions:
             return f"({self.text(node.this)} BETWEEN {low} AND {high})"
         if isinstance(node, exp.In):
             inside = ", ".join(
-                self._raw(one).strip("()") if self.is_list(one) else self.text(one)
+                self._raw(one)[1:-1] if self.is_list(one) else self.text(one)
                 for one in node.expressions
             )
             return f"({self.text(node.this)} IN ({inside}))"
@@ -209,6 +214,11 @@ class Expressions:
                 return decimal(*[*numbers, 0][:2]) if numbers else decimal(10, 0)
             except SpaceError as error:
                 raise self.tree.error(str(error), node) from None
+        if name == "TEXT" and _SIZED.search(mistakes.masked(self.tree.text)):
+            raise self.tree.error_at(
+                _SIZED.pattern, "a text of limited length is outside the language",
+                hint="CAST to string",
+            )  # fmt: skip
         if name == "ARRAY" and len(node.expressions) == 1:
             return array(self.data_type(node.expressions[0]))
         if name not in _TYPES:
@@ -233,19 +243,27 @@ class Expressions:
     def _literal_type(self, node: exp.Expr) -> Type:
         if isinstance(node, exp.RawString | exp.Concat):
             return STRING
-        try:
-            types = {literals.decode(one).type for one in literals.elements(self._raw(node))}
-        except LiteralError as error:
-            raise self.tree.error(str(error), node) from None
+        types = set(self._types_in(node))
         if len(types) != 1:
             raise self.tree.error("a list cannot stand here", node)
         return types.pop()
 
+    def _types_in(self, node: exp.Expr) -> list[Type]:
+        """The type of a literal, or those of the values of a list."""
+        try:
+            return [literals.decode(one).type for one in literals.elements(self._raw(node))]
+        except LiteralError as error:
+            raise self.tree.error(str(error), node) from None
+
     def _path(self, node: exp.Column | exp.Dot) -> tuple[Type, str]:
         """The type and text of a column, or of a field inside one."""
         parts = list(node.parts)
-        if any(not isinstance(part, exp.Identifier) for part in parts):
+        if any(not isinstance(part, exp.Identifier) for part in parts) or node.find(exp.Func):
             raise self.outside(node)
+        if len(parts) > 1 and self._is_alias(parts):
+            raise self.tree.error(
+                f"no column {parts[0].name!r}", node, f"write {parts[1].name} alone"
+            )
         column = self.column(parts[0])
         type_, names = column.type, [quoted(column.name)]
         for part in parts[1:]:
@@ -258,7 +276,7 @@ class Expressions:
                 raise self.tree.error(
                     f"{'.'.join(names)} has no field {part.name!r}",
                     part,
-                    _nearest(part.name, [f[0] for f in type_.fields]),
+                    _nearest(part.name, [f[0] for f in type_.fields], "its fields"),
                 )
             names.append(quoted(found[0][0]))
             type_ = found[0][1]
@@ -274,8 +292,25 @@ class Expressions:
                 identifier,
             )
         names = [column.name for column in self.space.columns]
-        raise self.tree.error(
-            f"no column {identifier.name!r}", identifier, _nearest(identifier.name, names)
+        near = _nearest(identifier.name, names)
+        if not near.startswith("did"):
+            near = mistakes.unknown_name(identifier.name, near, _is_value(identifier))
+        raise self.tree.error(f"no column {identifier.name!r}", identifier, near)
+
+    def _is_alias(self, parts: Sequence[exp.Expr]) -> bool:
+        """Whether a name before a column is that of a table."""
+        return parts[0].name.lower() not in self._columns and parts[1].name.lower() in self._columns
+
+    def constant(self, node: exp.Expr) -> PredicateError:
+        """The error of a condition without a column; a column in quotes is no column."""
+        for literal in node.find_all(exp.Literal):
+            raw = self.tree.raws[self.tree.slot(literal)]
+            if raw[0] in "'\"" and raw[1:-1].lower() in self._columns:
+                return self.tree.error(
+                    f"{raw} is a text, not the column", literal, f"write {quoted(raw[1:-1])}"
+                )
+        return self.tree.error(
+            "this does not depend on the event", node, "compare a column with a literal"
         )
 
     def _arithmetic(self, node: exp.Expr) -> Type:
@@ -284,9 +319,11 @@ class Expressions:
         a, b = self._beside(left, right), self._beside(right, left)
         result = arithmetic(op, a, b, self.space.settings)
         if result is None:
-            raise self.tree.error(
+            raise self._usual() or self.tree.error(
                 f"{a} {op} {b} is outside the language", node,
-                "use date_add" if a.is_datetime or b.is_datetime else "CAST both sides to numbers",
+                "use date_add" if a.is_datetime or b.is_datetime
+                else "write || to join texts" if op == "+" and a == b == STRING
+                else "CAST both sides to numbers",
             )  # fmt: skip
         return result
 
@@ -307,34 +344,47 @@ class Expressions:
             operands = []
         for operand in operands:
             if self.type_of(operand) not in (BOOLEAN, VOID):
-                raise self.tree.error("AND, OR and NOT take conditions", operand)
+                raise self.tree.error(
+                    "AND, OR and NOT take conditions", operand, "use IN for several values"
+                )
         if type(node) in _COMPARISONS:
             self._check_pair(node.this, node.expression)
         elif isinstance(node, exp.Between):
+            if node.args.get("symmetric"):
+                raise self.tree.error("Spark has no BETWEEN SYMMETRIC", node, "write BETWEEN")
             self._check_pair(node.this, node.args["low"])
             self._check_pair(node.this, node.args["high"])
         elif isinstance(node, exp.In):
             if not node.expressions:
                 raise self.outside(node)
+            types = [self.type_of(node.this)]
             for one in node.expressions:
-                if not self.is_list(one):
-                    self._check_pair(node.this, one)
-            self.type_of(node.this)
+                types += self._types_in(one) if self.is_list(one) else [self.type_of(one)]
+            if common_of_list(types, self.space.settings) is None:
+                shown = ", ".join(dict.fromkeys(map(str, types)))
+                raise self.tree.error(f"{shown} have no type in common", node, "CAST them")
         elif isinstance(node, exp.Is | exp.Escape) or type(node) in _LIKES:
             self.type_of(node.this)
 
     def _check_pair(self, left: exp.Expr, right: exp.Expr) -> None:
         a, b = self.type_of(left), self.type_of(right)
-        if (a.name == "array" or b.name == "array") and a != b:
-            raise self.tree.error(f"{a} cannot be compared with {b}", left, "CAST one side")
-        if a != b and common_of_pair(a, b, self.space.settings) is None:
-            raise self.tree.error(f"{a} cannot be compared with {b}", left, "CAST one side")
+        if ((a.name == "array" or b.name == "array") and a != b) or (
+            a != b and common_of_pair(a, b, self.space.settings) is None
+        ):
+            raise self._usual() or self.tree.error(
+                f"{a} cannot be compared with {b}", left,
+                "write array_contains(tags, 'a')" if STRING in (a, b) and (a.is_tags or b.is_tags)
+                else "CAST one side",
+            )  # fmt: skip
 
     def _element(self, node: exp.Expr) -> Type:
         of = self.type_of(node.this)
         if of.name == "array" and of.element is not None and len(node.expressions) == 1:
             return of.element
-        raise self.tree.error(f"{of} has no elements to take with [ ]", node)
+        raise self.tree.error(
+            f"{of} has no elements to take with [ ]", node,
+            "write payload.user for a field" if of.fields else "leave [ ] out",
+        )  # fmt: skip
 
     def _alternatives(
         self,
@@ -376,19 +426,22 @@ class Expressions:
         name = str(node.this).lower()
         self._check_steady(node)
         if name not in FUNCTIONS:
+            called = node.find(exp.Lambda)
+            if called:
+                raise self.outside(called)
+            near = get_close_matches(name, list(FUNCTIONS), 1, 0.8)
             raise self.tree.error(
                 f"the type of {name}(…) is not known here", node,
-                _nearest(name, list(FUNCTIONS)) or f"write CAST({name}(…) AS DOUBLE), say",
+                mistakes.unknown_function(name) or (f"did you mean {near[0]}?" if near else "")
+                or f"if Spark has it, say its type: CAST({name}(…) AS DOUBLE)",
             )  # fmt: skip
         types: list[Type] = []
         for argument in node.expressions:
             if self.is_list(argument):
-                types += [
-                    literals.decode(one).type for one in literals.elements(self._raw(argument))
-                ]
+                types += self._types_in(argument)
             else:
                 types.append(self.type_of(argument))
-        return self._checked(node, FUNCTIONS[name](types, self.space.settings))
+        return self._checked(node, types, FUNCTIONS[name](types, self.space.settings))
 
     def _check_steady(self, node: exp.Expr) -> None:
         name = str(node.this).lower()
@@ -399,52 +452,39 @@ class Expressions:
                 "write a literal, or add a column to the events",
             )
 
-    def _checked(self, node: exp.Expr, type_: Type | None) -> Type:
+    def _checked(self, node: exp.Expr, given: Sequence[Type], type_: Type | None) -> Type:
         if type_ is None:
+            name = str(node.this).lower() if isinstance(node, exp.Anonymous) else "-"
+            types = ", ".join(map(str, given))
             raise self.tree.error(
-                "a function with arguments of types that it does not take", node, "CAST them"
-            )
+                f"{name}({types}) is outside the language", node,
+                SHAPES.get(name, "CAST its arguments to types that it takes"),
+            )  # fmt: skip
         return type_
 
+    def _usual(self) -> PredicateError | None:
+        """A mistake that people often make, if the text has one."""
+        known = mistakes.usual(self.tree.text)
+        return known and PredicateError(known.problem, self.tree.text, known.offset, known.hint)
+
     def outside(self, node: exp.Expr) -> PredicateError:
-        for kinds, problem, hint in _OUTSIDE:
-            if isinstance(node, kinds) or (isinstance(node, exp.In) and node.args.get("query")):
-                return self.tree.error(problem, node, hint)
-        word = type(node).__name__
+        """The error of something that Spark may read and covey does not."""
+        inner = node.args.get("query") or node.find(exp.Lambda) or node
+        known = self._usual()
+        if known:
+            return known
+        for kinds, words, problem, hint in OUTSIDE:
+            if isinstance(inner, kinds):
+                return self.tree.error_at(words, problem, hint=hint)
+        word = type(inner).__name__
         if word.startswith("Current"):
-            return self.tree.error(
-                "the current time is not a function of the event", node, "write a literal"
-            )
-        return self.tree.error(f"{word} is outside the language", node)
-
-
-_OUTSIDE: list[tuple[tuple[type, ...], str, str]] = [
-    ((exp.In,), "IN needs a list of literals", "write IN (1, 2, 3)"),
-    (
-        (exp.Query, exp.Subquery),
-        "a subquery depends on more than the event",
-        "write a list of literals",
-    ),
-    ((exp.Placeholder, exp.Parameter), "a parameter has no value here", "write the literal itself"),
-    (
-        (exp.Lambda,),
-        "functions with -> are outside the language",
-        "use array_contains or arrays_overlap",
-    ),
-    (
-        (exp.Interval,),
-        "intervals are outside the language",
-        "use date_add, or write the date itself",
-    ),
-    (
-        (exp.Window, exp.AggFunc),
-        "an aggregate depends on more than the event",
-        "aggregate in Spark first",
-    ),
-    ((exp.Alias,), "a condition has no alias", "leave out AS"),
-    ((exp.Star,), "* is no column", "name a column"),
-    ((exp.Tuple,), "several values in parentheses are no value", "compare columns one by one"),
-]
+            return self.tree.error_at(
+                r"\b(current|local)", "the current time is not a function of the event alone",
+                hint="write a literal, or add a column to the events",
+            )  # fmt: skip
+        return self.tree.error(
+            f"{word} is outside the language", inner, "add a column with its value to the events"
+        )
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
@@ -482,12 +522,23 @@ def bare(text: str) -> str:
     return text
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def _is_value(identifier: exp.Expr) -> bool:
+    """Whether a name stands where a literal usually stands."""
+    column = identifier.parent
+    around = column.parent if isinstance(column, exp.Column) else None
+    if isinstance(around, exp.In):
+        return around.this is not column
+    if isinstance(around, exp.Anonymous):
+        return around.expressions[0] is not column
+    if around is None or type(around) not in {**_COMPARISONS, **_LIKES}:
+        return False
+    return around.args.get("expression") is column
+
+
+def _nearest(name: str, names: Sequence[str], what: str = "the columns") -> str:
     near = get_close_matches(name.lower(), [n.lower() for n in names], 1, 0.6)
     if near:
         return f"did you mean {next(n for n in names if n.lower() == near[0])}?"
-    return (
-        f"the columns are {', '.join(names[:8])}{'…' if len(names) > 8 else ''}"
-        if names and len(names) < 40
-        else ""
-    )
+    if not names:
+        return ""
+    return f"{what} are {', '.join(names[:8])}{'…' if len(names) > 8 else ''}"

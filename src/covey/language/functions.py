@@ -152,42 +152,57 @@ def _truncated_time(types: Sequence[Type], settings: Settings) -> Type | None:
 
 
 def _names(rule: Rule, names: str) -> dict[str, Rule]:
-    return dict.fromkeys(names.split(), rule)
+    """One rule for several functions, each with how many arguments it takes: `f/2` or `f/1-3`."""
+    table = {}
+    for word in names.split():
+        name, _, arity = word.partition("/")
+        least, _, most = arity.partition("-")
+        table[name] = _counted(rule, int(least), int(most or least))
+    return table
 
+
+def _counted(rule: Rule, least: int, most: int) -> Rule:
+    return lambda types, settings: rule(types, settings) if least <= len(types) <= most else None
+
+
+_ANY = 9999
 
 FUNCTIONS: dict[str, Rule] = {
-    **_names(_of_text(STRING), "lower lcase upper ucase trim ltrim rtrim btrim initcap substring"
-             " substr left right lpad rpad replace regexp_replace regexp_extract translate repeat"
-             " get_json_object split_part concat_ws soundex substring_index"),
-    **_names(_of_text(INT), "length char_length character_length ascii instr locate levenshtein"
-             " bit_length octet_length"),
-    **_names(_of_text(BOOLEAN), "startswith endswith contains rlike regexp_like"),
-    **_names(_of_text(TAGS), "split"),
-    **_names(_concat, "concat"),
-    **_names(_of_number(DOUBLE), "sqrt exp ln log log10 log2 log1p expm1 pow power sin cos tan"
-             " asin acos atan atan2 sinh cosh tanh radians degrees hypot cbrt"),
-    **_names(_same, "abs negative positive"),
-    **_names(_rounded, "round bround"),
-    **_names(_floored, "floor ceil ceiling"),
-    **_names(_of_number(BOOLEAN), "isnan"),
-    **_names(_of_date(INT), "year month day dayofmonth dayofweek dayofyear weekofyear weekday"
-             " quarter hour minute second datediff date_diff"),
-    **_names(_of_date(DATE), "to_date date_add date_sub last_day add_months"),
-    **_names(_truncated_time, "date_trunc"),
-    **_names(_always(BOOLEAN), "isnull isnotnull"),
-    **_names(_always(INT), "hash"),
-    **_names(_always(BIGINT), "xxhash64"),
-    **_names(_of_array(INT), "size cardinality array_size"),
-    **_names(_of_array(BIGINT), "array_position"),
-    **_names(_contains, "array_contains"),
-    **_names(_overlap, "arrays_overlap"),
-    **_names(_of_array(FLOAT), "vector_l2_distance vector_cosine_similarity vector_inner_product"),
-    **_names(_same_array, "array_distinct sort_array array_remove array_compact array_union"
-             " array_intersect array_except slice"),
-    **_names(_element, "element_at get array_min array_max"),
-    **_names(_made_array, "array"),
-    **_names(common, "coalesce ifnull nvl greatest least"),
-    **_names(_chosen, "if"),
+    **_names(_of_text(STRING), "lower/1 lcase/1 upper/1 ucase/1 trim/1 ltrim/1 rtrim/1 btrim/1-2"
+             " initcap/1 substring/2-3 substr/2-3 left/2 right/2 lpad/2-3 rpad/2-3 replace/2-3"
+             " regexp_replace/3-4 regexp_extract/2-3 translate/3 repeat/2 get_json_object/2"
+             f" split_part/3 concat_ws/2-{_ANY} soundex/1 substring_index/3"),
+    **_names(_of_text(INT), "length/1 char_length/1 character_length/1 ascii/1 instr/2 locate/2-3"
+             " levenshtein/2-3 bit_length/1 octet_length/1"),
+    **_names(_of_text(BOOLEAN), "startswith/2 endswith/2 contains/2 rlike/2 regexp_like/2"),
+    **_names(_of_text(TAGS), "split/2-3"),
+    **_names(_concat, f"concat/1-{_ANY}"),
+    **_names(_of_number(DOUBLE), "sqrt/1 exp/1 ln/1 log/1-2 log10/1 log2/1 log1p/1 expm1/1 pow/2"
+             " power/2 sin/1 cos/1 tan/1 asin/1 acos/1 atan/1 atan2/2 sinh/1 cosh/1 tanh/1"
+             " radians/1 degrees/1 hypot/2 cbrt/1"),
+    **_names(_same, "abs/1 negative/1 positive/1"),
+    **_names(_rounded, "round/1-2 bround/1-2"),
+    **_names(_floored, "floor/1 ceil/1 ceiling/1"),
+    **_names(_of_number(BOOLEAN), "isnan/1"),
+    **_names(_of_date(INT), "year/1 month/1 day/1 dayofmonth/1 dayofweek/1 dayofyear/1"
+             " weekofyear/1 weekday/1 quarter/1 hour/1 minute/1 second/1 datediff/2 date_diff/2"),
+    **_names(_of_date(DATE), "to_date/1-2 date_add/2 date_sub/2 last_day/1 add_months/2"),
+    **_names(_truncated_time, "date_trunc/2"),
+    **_names(_always(BOOLEAN), "isnull/1 isnotnull/1"),
+    **_names(_always(INT), f"hash/1-{_ANY}"),
+    **_names(_always(BIGINT), f"xxhash64/1-{_ANY}"),
+    **_names(_of_array(INT), "size/1 cardinality/1 array_size/1"),
+    **_names(_of_array(BIGINT), "array_position/2"),
+    **_names(_contains, "array_contains/2"),
+    **_names(_overlap, "arrays_overlap/2"),
+    **_names(_of_array(FLOAT), "vector_l2_distance/2 vector_cosine_similarity/2"
+             " vector_inner_product/2"),
+    **_names(_same_array, "array_distinct/1 sort_array/1-2 array_remove/2 array_compact/1"
+             " array_union/2 array_intersect/2 array_except/2 slice/3"),
+    **_names(_element, "element_at/2 get/2 array_min/1 array_max/1"),
+    **_names(_made_array, f"array/1-{_ANY}"),
+    **_names(common, f"coalesce/1-{_ANY} ifnull/2 nvl/2 greatest/2-{_ANY} least/2-{_ANY}"),
+    **_names(_chosen, "if/3"),
 }  # fmt: skip
 
 CHANGING = frozenset(

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from covey.errors import PredicateError
-from covey.language import literals
+from covey.language import literals, mistakes
 
 __all__ = ["Tree", "parse_tree"]
 
@@ -34,9 +36,16 @@ class _Parser(SparkParser):
     }
     STRICT_CAST = True
 
+    def _warn_unsupported(self) -> None:
+        """Nothing: whatever is outside the language is an error of its own."""
+
 
 class _Grammar(Spark):
     Parser = _Parser
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """The path as it is: it is outside the language, and no reason for a warning."""
+        return path
 
 
 _GRAMMAR = _Grammar()
@@ -61,10 +70,27 @@ class Tree:
 
     def error(self, problem: str, node: exp.Expr | None = None, hint: str = "") -> PredicateError:
         """An error at the first place that belongs to a node."""
+        return PredicateError(problem, self.text, self._start(node), hint)
+
+    def error_at(
+        self, pattern: str, problem: str, node: exp.Expr | None = None, hint: str = ""
+    ) -> PredicateError:
+        """An error at the first such words from a node on, for nodes that know no place."""
+        plain = mistakes.masked(self.text)
+        start = self._start(node)
+        found = re.compile(pattern, re.IGNORECASE).search(plain, start)
+        return PredicateError(problem, self.text, found.start() if found else start, hint)
+
+    def error_in(self, slot: int, problem: str, hint: str = "") -> PredicateError:
+        """An error at a literal."""
+        known = mistakes.places(self.text)
+        return PredicateError(problem, self.text, known[slot] if slot < len(known) else 0, hint)
+
+    def _start(self, node: exp.Expr | None) -> int:
         starts = (
             [n.meta["start"] for n in node.walk() if n._meta and "start" in n.meta] if node else []
         )
-        return PredicateError(problem, self.text, self.place(min(starts, default=0)), hint)
+        return self.place(min(starts, default=0))
 
     def place(self, offset: int) -> int:
         """Where in the user's text something stands that the parser saw at `offset`."""
@@ -79,7 +105,7 @@ def parse_tree(text: str) -> Tree:
     """The tree of one predicate; whatever cannot be read is a `PredicateError` at its place."""
     if len(text) > MAX_TEXT:
         raise PredicateError(f"a predicate has at most {MAX_TEXT:,} characters", text[:200])
-    sql, raws, starts, shifts = _slotted(text)
+    sql, raws, starts, shifts = _slotted(literals.uncommented(text))
     if len(sql) - 9 * len(raws) > MAX_TEMPLATE or len(raws) > 99_999:
         raise PredicateError(
             f"more than {MAX_TEMPLATE:,} characters besides the literals",
@@ -87,28 +113,29 @@ def parse_tree(text: str) -> Tree:
             0,
             "split it into several",
         )
+    if not sql.strip():
+        raise PredicateError(
+            "the predicate is empty", text, 0, "write a condition such as price > 5"
+        )
     tree = Tree(text, exp.Null(), raws, starts, shifts)
     _check_depth(tree, sql)
-    if ";" in literals.without(text):
-        raise PredicateError(
-            "a predicate has no ;", text, literals.without(text).index(";"), "leave it out"
-        )
+    _check_characters(text)
     try:
-        roots = _GRAMMAR.parser().parse_into(exp.Condition, _GRAMMAR.tokenize(sql), sql)
+        tokens = _GRAMMAR.tokenize(sql)
+        _check_signs(tree, tokens)
+        roots = _GRAMMAR.parser().parse_into(exp.Condition, tokens, sql)
     except ParseError as error:
         raise _explained(tree, sql, error) from None
     except TokenError:
-        raise PredicateError(*_unclosed(text)) from None
+        known = mistakes.unclosed(text)
+        raise PredicateError(known.problem, text, known.offset, known.hint) from None
     except RecursionError:
         raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
     except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
         raise PredicateError("this is no Spark SQL predicate", text, 0) from None
-    if len(roots) == 1 and roots[0] is not None:
-        _check_precedence(replace(tree, root=roots[0]))
     if len(roots) != 1 or roots[0] is None:
-        raise PredicateError(
-            "the predicate is empty", text, 0, "write a condition such as price > 5"
-        )
+        raise PredicateError("this is no Spark SQL predicate", text, 0)
+    _check_precedence(replace(tree, root=roots[0]))
     return Tree(text, roots[0], raws, starts, shifts)
 
 
@@ -121,8 +148,8 @@ def _slotted(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[in
     for match in literals.tokens(text):
         raw = match.group()
         between = text[end : match.start()]
-        token = raw if raw[0] == "`" else " " if raw[0] in "-/" else _token(raw, len(raws))
-        if raw[0] not in "`-/":
+        token = raw if raw[0] == "`" else _token(raw, len(raws))
+        if raw[0] != "`":
             raws.append(raw)
         pieces += [between, token]
         length += len(between) + len(token)
@@ -150,75 +177,101 @@ def _check_depth(tree: Tree, sql: str) -> None:
             )
 
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_STRANGE = re.compile(r"[;{}#$@]|/\*")
+
+
+def _check_characters(text: str) -> None:
+    """Characters that no predicate has outside its literals, though the parser would read some."""
+    found = _STRANGE.search(literals.without(text))
+    if found:
+        known = mistakes.strange(text, found.start())
+        raise PredicateError(known.problem, text, known.offset, known.hint)
+
+
+_ENDS_VALUE = frozenset(
+    {TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN,
+     TokenType.R_BRACKET, TokenType.RAW_STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
+)  # fmt: skip
+
+
+def _check_signs(tree: Tree, tokens: Sequence[Token]) -> None:
+    """What the parser reads and Spark does not, or the other way round.
+
+    A plus that is no addition: the parser drops it, Spark makes a number of what follows. ISNULL
+    and NOTNULL behind a value.
+    """
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        called = after is not None and after.token_type is TokenType.L_PAREN
+        if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not called:
+            hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
+            place = tree.place(token.start)
+            raise PredicateError(f"{token.text} is no operator", tree.text, place, hint)
+    for before, plus, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        if plus.token_type is not TokenType.PLUS or (before and before.token_type in _ENDS_VALUE):
+            continue
+        if after is None or after.token_type is not TokenType.NUMBER:
+            raise PredicateError(
+                "a + before this", tree.text, tree.place(plus.start), "leave it out"
+            )
+
+
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+)  # fmt: skip
+_RANGES = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Is, exp.Escape)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 
 
 def _check_precedence(tree: Tree) -> None:
     """Where Spark binds operators in another order than the parser, parentheses must decide."""
+    conditions = (*_COMPARISONS, *_RANGES, exp.Not)
     for node in tree.root.walk():
-        children = (node.args.get("this"), node.args.get("expression"))
-        chained = isinstance(node, _COMPARISONS) and any(
-            isinstance(c, _COMPARISONS) for c in children
-        )
-        mixed = isinstance(node, exp.DPipe) and any(isinstance(c, _ARITHMETIC) for c in children)
-        if chained or mixed:
-            raise tree.error("it is not clear which operator comes first", node, "use parentheses")
+        if isinstance(node, (*_COMPARISONS, *_RANGES)):
+            unclear = any(
+                isinstance(child, conditions)
+                for child in node.iter_expressions()
+                if not (isinstance(node, exp.Escape) and isinstance(child, exp.Like | exp.ILike))
+            )
+        else:
+            unclear = isinstance(node, exp.DPipe) and any(
+                isinstance(child, _ARITHMETIC) for child in node.iter_expressions()
+            )
+        if unclear:
+            raise _unclear(tree, node)
+
+
+def _unclear(tree: Tree, node: exp.Expr) -> PredicateError:
+    """Operators in a row, often because one of them is no AND or OR here."""
+    inner = [child for child in node.iter_expressions() if isinstance(child, _COMPARISONS)]
+    if not isinstance(node, _COMPARISONS) or not inner:
+        return tree.error("it is not clear which operator comes first", node, "use parentheses")
+    for sign, does, instead in (
+        ("||", "joins texts", "OR"), ("|", "works on bits", "OR"), ("&", "works on bits", "AND")
+    ):  # fmt: skip
+        if sign in mistakes.masked(tree.text):
+            return tree.error_at(re.escape(sign), f"{sign} {does}", hint=f"write {instead}")
+    return tree.error(
+        "comparisons cannot be chained", node, "write 1 < x AND x < 5, or x BETWEEN 1 AND 5"
+    )
 
 
 def _explained(tree: Tree, sql: str, error: ParseError) -> PredicateError:
     """sqlglot's complaint in words for people who write predicates."""
+    text = tree.text
+    known = mistakes.usual(text) or mistakes.unbalanced(text) or _placed(tree, sql, error)
+    return PredicateError(known.problem, text, known.offset, known.hint)
+
+
+def _placed(tree: Tree, sql: str, error: ParseError) -> mistakes.Mistake:
+    """What can be said from where the parser stopped."""
     details = error.errors[0] if error.errors else {}
     line, column = details.get("line") or 1, details.get("col") or 1
     found = str(details.get("highlight") or "")
     lines = sql.split("\n")
     offset = sum(len(one) + 1 for one in lines[: line - 1]) + max(0, column - len(found))
     offset = min(offset, len(sql))
-    place = tree.place(offset)
-    rest = tree.text[place : place + 1]
-    for pattern, problem, hint in _USUAL:
-        if pattern.search(sql):
-            return PredicateError(problem, tree.text, place, hint)
-    if not sql.strip():
-        return PredicateError(
-            "the predicate is empty", tree.text, 0, "write a condition such as price > 5"
-        )
-    complaint = str(details.get("description"))
-    if "Expecting )" in complaint:
-        return PredicateError(
-            "a closing parenthesis is missing", tree.text, place, "write ) before this"
-        )
-    if "Unexpected token" not in complaint and offset + len(found) >= len(sql.rstrip()):
-        return PredicateError(
-            "the predicate ends too early", tree.text, len(tree.text.rstrip()), "complete it"
-        )
-    said = (
-        f"{found!r} cannot stand here"
-        if rest and not _SLOT.search(found)
-        else "a literal cannot stand here"
-    )
-    return PredicateError(
-        said, tree.text, place, "an operator such as AND may be missing before it"
-    )
-
-
-_USUAL = [
-    (re.compile(p, re.IGNORECASE), problem, hint)
-    for p, problem, hint in (
-        (r"^\s*select\b", "a whole query is no predicate", "write what stands after WHERE"),
-        (r"^\s*where\b", "the word WHERE is not part of a predicate", "leave it out"),
-        (r"&&", "&& is no operator here", "write AND"),
-        (r"=>", "=> is no operator here", "write >="),
-        (r"=<", "=< is no operator here", "write <="),
-        (r"\bis\s+not\s+in\b", "IS NOT IN is no operator", "write NOT IN"),
-        (r"\b(group|order)\s+by\b", "a predicate has no GROUP BY or ORDER BY", "leave it out"),
-    )
-]
-
-
-def _unclosed(text: str) -> tuple[str, str, int, str]:
-    for quote, name in (("'", "quote"), ('"', "double quote"), ("`", "backtick")):
-        rest = literals.without(text)
-        if quote in rest:
-            return f"a {name} is not closed", text, rest.rindex(quote), f"write a second {quote}"
-    return "this is no Spark SQL predicate", text, 0, ""
+    is_end = offset + len(found) >= len(sql.rstrip())
+    if "Unexpected token" not in str(details.get("description")) and is_end:
+        return mistakes.ended(tree.text)
+    said = "a literal" if _SLOT.search(found) else found
+    return mistakes.misplaced(tree.text, tree.place(offset), said)

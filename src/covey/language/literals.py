@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,16 @@ from covey.space.types import (
 )  # fmt: skip
 
 __all__ = [
-    "LiteralError", "Typed", "cut", "decode", "elements", "kind", "narrow", "tokens", "unquote",
+    "LiteralError",
+    "Typed",
+    "cut",
+    "decode",
+    "elements",
+    "kind",
+    "narrow",
+    "tokens",
+    "uncommented",
+    "unquote",
     "without",
 ]  # fmt: skip
 
@@ -41,14 +50,14 @@ _ONE = rf"""(?:'{_SINGLE}|"{_DOUBLE}|[+-]?\s*{_NUMBER})"""
 # The first character decides what can follow: an expression that starts with a plain set of
 # characters is searched for several times faster than one that starts with a choice.
 _CUT = re.compile(
-    rf"""(['"`0-9.(/-](?:
+    rf"""(['"`0-9.(](?:
         (?<=')(?<!\w'){_SINGLE}
       | (?<=")(?<!\w"){_DOUBLE}
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
       | (?<=\()\s*{_ONE}(?:\s*,\s*{_ONE})*\s*\)
       | (?<=(?<!\w)[rR]')[^']*' | (?<=(?<!\w)[rR]")[^"]*"
-      | (?<=`)(?:[^`]|``)*` | (?<=-)-[^\n]* | (?<=/)\*.*?\*/
+      | (?<=`)(?:[^`]|``)*`
     ))""",
     re.DOTALL | re.ASCII | re.VERBOSE,
 )
@@ -70,24 +79,22 @@ class LiteralError(ValueError):
 
 
 def cut(text: str) -> tuple[str, list[str]]:
-    """The template of a text, and its literals as written; a list of literals is one. Comments go.
+    """The template of a text, and its literals as written; a list of literals is one.
 
     >>> cut("price > 5 AND city IN ('Rome', 'Oslo')")
     ('price > \\x00 AND city IN \\x00', ['5', "('Rome', 'Oslo')"])
     """
-    parts = _CUT.split(text)
+    parts = _CUT.split(uncommented(text))
     if MARK in text:
         parts = [
             p.replace(MARK, "\ufffd") if i % 2 == 0 or p[0] == "`" else p
             for i, p in enumerate(parts)
         ]
-    if "`" not in text and "--" not in text and "/*" not in text:
+    if "`" not in text:
         return MARK.join(parts[::2]), parts[1::2]
     for i in range(1, len(parts), 2):
         if parts[i][0] == "`":
             parts[i - 1], parts[i] = parts[i - 1] + parts[i], ""
-        elif parts[i][0] in "-/":
-            parts[i - 1], parts[i] = parts[i - 1] + " ", ""
     pieces = [
         part + MARK if raw else part
         for part, raw in zip(parts[::2], [*parts[1::2], ""], strict=True)
@@ -95,14 +102,50 @@ def cut(text: str) -> tuple[str, list[str]]:
     return "".join(pieces), [raw for raw in parts[1::2] if raw]
 
 
+def uncommented(text: str) -> str:
+    """The text with blanks in place of comments, so that places stay what they are.
+
+    Brackets nest, and a backslash at its end continues a comment of one line. A hint is none.
+    """
+    if "--" not in text and "/*" not in text:
+        return text
+    pieces, end = [], 0
+    for match in _NOTABLE.finditer(text):
+        if match.start() < end or match.group()[0] not in "-/":
+            continue
+        stop = match.end() if match.group()[0] == "-" else _bracket_end(text, match.start())
+        pieces += [text[end : match.start()], _NOT_NEWLINE.sub(" ", text[match.start() : stop])]
+        end = stop
+    return "".join([*pieces, text[end:]])
+
+
+_NOTABLE = re.compile(
+    rf"""(?<=[rR])'[^']*'|'{_SINGLE}|(?<=[rR])"[^"]*"|"{_DOUBLE}|`(?:[^`]|``)*`"""
+    r"""|--(?:\\\n|[^\r\n])*|/\*(?!\+)""",
+    re.DOTALL,
+)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_BRACKET = re.compile(r"/\*|\*/")
+
+
+def _bracket_end(text: str, start: int) -> int:
+    """Where the comment that starts here ends; nowhere if it is not closed."""
+    depth = 0
+    for match in _BRACKET.finditer(text, start):
+        depth += 1 if match.group() == "/*" else -1
+        if depth == 0:
+            return match.end()
+    return start
+
+
 def tokens(text: str) -> Iterator[re.Match[str]]:
-    """The literals, quoted names and comments of a text, in order."""
+    """The literals and quoted names of a text without comments, in order."""
     return _CUT.finditer(text)
 
 
 def without(text: str) -> str:
     """The text with blanks in place of literals, quoted names and comments."""
-    return _CUT.sub(lambda match: " " * len(match.group()), text)
+    return _CUT.sub(lambda match: " " * len(match.group()), uncommented(text))
 
 
 _BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"} | dict.fromkeys(
@@ -138,6 +181,8 @@ value=Decimal('-1.50')), 'bigint', "it's")
     if raw[0] in "'\"":
         return Typed(STRING, unquote(raw))
     sign, digits = ("-", raw[1:].lstrip()) if raw[0] == "-" else ("", raw.lstrip("+").lstrip())
+    if len(digits) > 400:
+        raise LiteralError("a number of more than 400 characters")
     letter = kind(digits)
     if letter == "i":
         return _integer(sign, digits)
@@ -148,9 +193,13 @@ value=Decimal('-1.50')), 'bigint', "it's")
         )
     if letter == "e":
         return Typed(DOUBLE, _finite(float(sign + digits.rstrip("dD")), digits))
+    try:
+        number = Decimal(sign + digits.rstrip("bBdDfF"))
+    except InvalidOperation:
+        raise LiteralError(f"{digits} is out of range") from None
     if letter == "f":
-        return Typed(FLOAT, _finite(float(narrow(Decimal(sign + digits[:-1]))), digits))
-    return _decimal(Decimal(sign + digits.rstrip("bBdD")))
+        return Typed(FLOAT, _finite(float(narrow(number)), digits))
+    return _decimal(number)
 
 
 def narrow(number: Decimal) -> np.float32:
@@ -243,7 +292,7 @@ def _decimal(value: Decimal) -> Typed:
 
 def _finite(value: float, digits: str) -> float:
     if value in (float("inf"), float("-inf")):
-        raise LiteralError(f"{digits} is out of range")
+        raise LiteralError(f"{digits} is out of range; write a smaller number")
     return value
 
 

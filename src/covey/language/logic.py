@@ -150,10 +150,15 @@ def _desugared(node: exp.Expr) -> exp.Expr:
         return exp.Not(this=exp.EQ(this=node.this, expression=node.expression))
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
         return exp.NullSafeEQ(this=node.this, expression=node.expression)
-    if isinstance(node, exp.In) and any(isinstance(e, exp.Boolean) for e in node.expressions):
+    if isinstance(node, exp.In) and _has_only_booleans(node):
         equal = [exp.EQ(this=node.this, expression=one) for one in node.expressions]
         return reduce(lambda a, b: exp.Or(this=a, expression=b), equal)  # type: ignore[arg-type, return-value]
     return node
+
+
+def _has_only_booleans(node: exp.In) -> bool:
+    given = [e for e in node.expressions if not isinstance(e, exp.Null)]
+    return bool(given) and all(isinstance(e, exp.Boolean) for e in given)
 
 
 def _merged(union: Iterable[Conjunction]) -> Union:

@@ -10,7 +10,7 @@ from covey.language.expressions import unwrapped
 from covey.language.literals import Typed
 from covey.language.operands import Operands
 from covey.language.shapes import centre_shape
-from covey.language.slots import Ref
+from covey.language.slots import WHOLE, Ref
 from covey.space.types import FLOAT, STRING, Type, array
 
 __all__ = ["is_distance", "nearness"]
@@ -28,8 +28,14 @@ def nearness(
 ) -> Union | None:
     """A condition on the distance to a literal vector, or `None` if it is to something else."""
     comparable = typed.type.is_numeric or typed.type == STRING or typed.value is None
-    if len(call.expressions) != 2 or not comparable:
-        raise operands.tree.error("a distance is compared with a number", call)
+    if len(call.expressions) != 2:
+        raise operands.tree.error(
+            f"{str(call.this).lower()} takes two vectors", call, "write both, with a comma between"
+        )
+    if not comparable:
+        raise operands.tree.error(
+            f"a distance is no {typed.type}", call, "compare it with a number"
+        )
     sides = [unwrapped(side) for side in call.expressions]
     having = [side for side in sides if side.find(exp.Column)]
     if len(having) != 1:
@@ -37,7 +43,9 @@ def nearness(
     centre = _centre(operands, sides[1] if having[0] is sides[0] else sides[0])
     attribute = operands.attribute(having[0])
     if not attribute.type.is_vector:
-        raise operands.tree.error(f"{attribute.name} is {attribute.type}, no vector", having[0])
+        raise operands.tree.error(
+            f"{attribute.name} is {attribute.type}, no vector", having[0], "name a vector column"
+        )
     if typed.value is None:
         return []
     metric = _METRICS[str(call.this).lower()]
@@ -60,7 +68,7 @@ def _centre(operands: Operands, node: exp.Expr) -> Ref:
             raise operands.tree.error(
                 f"a vector is an array of floats, not {cast}",
                 node,
-                "CAST(array(…) AS ARRAY<FLOAT>)",
+                "write CAST(array(…) AS ARRAY<FLOAT>)",
             )
         node = unwrapped(node.this)
     inside = (
@@ -78,4 +86,4 @@ def _centre(operands: Operands, node: exp.Expr) -> Ref:
             node,
             "write CAST(array(0.1, 0.2) AS ARRAY<FLOAT>)",
         )
-    return Ref(operands.tree.slot(inside[0]), -1, cast=cast)
+    return Ref(operands.tree.slot(inside[0]), WHOLE, cast=cast)

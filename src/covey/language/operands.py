@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from covey.language import literals
+from covey.language import casts, literals
 from covey.language.coerce import cast_needed, common_with
 from covey.language.expressions import Expressions, unwrapped
 from covey.language.grammar import Tree
 from covey.language.literals import LiteralError, Typed
-from covey.language.shapes import Key, itself, list_shape, type_shape
+from covey.language.shapes import Key, itself, list_shape, types_shape
 from covey.language.slots import Ref
 from covey.space.space import Attribute, Space
-from covey.space.types import BOOLEAN, STRING, VOID, Type
+from covey.space.types import BOOLEAN, STRING, TIMESTAMP, TIMESTAMP_NTZ, VOID, Type
 
 __all__ = ["Operands"]
 
@@ -53,25 +53,28 @@ class Operands:
     def comparable(self, node: exp.Expr, ref: Ref, typed: Typed) -> Attribute:
         """The attribute that a comparison constrains: the expression, or its cast."""
         if not node.find(exp.Column):
-            raise self.tree.error(
-                "this does not depend on the event", node, "compare a column with a literal"
-            )
+            self.expressions.type_or_none(node)
+            raise self.expressions.constant(node)
         attribute = self.attribute(node)
         if not attribute.type.is_scalar and typed.value is not None:
             raise self.tree.error(
                 f"{attribute.name} is {attribute.type}", node,
-                "use array_contains" if attribute.type.is_tags else "use vector_l2_distance",
+                "write array_contains(tags, 'a')" if attribute.type.is_tags
+                else "compare vector_l2_distance(embedding, array(…)) with a number",
             )  # fmt: skip
         if typed.value is None:
             return attribute
         common = common_with(attribute.type, typed, self.space.settings)
         if common is None:
-            raise self.tree.error(
-                f"{attribute.name} is {attribute.type}: no comparison with {typed.type}", node,
-                "write a literal of its type",
-            )  # fmt: skip
-        if attribute.type == STRING and common != STRING:
-            self.shapes[ref.slot] = type_shape
+            problem = f"{attribute.name} is {attribute.type}: no comparison with {typed.type}"
+            hint = casts.instead(attribute.type)
+            if ref.slot < 0:
+                raise self.tree.error(problem, node, hint)
+            raise self.tree.error_in(ref.slot, problem, hint)
+        if attribute.type == STRING and common != STRING and ref.slot >= 0:
+            self.shapes[ref.slot] = types_shape
+        if attribute.type == TIMESTAMP_NTZ and typed.type == TIMESTAMP:
+            self.shapes[ref.slot] = itself
         if cast_needed(attribute.type, common):
             if attribute.is_derived:
                 del self.derived[attribute.name]
@@ -87,12 +90,22 @@ class Operands:
         self.derived[attribute.name] = attribute
         return attribute
 
+    def types_in(self, node: exp.Expr) -> list[Type]:
+        """The types of the values of a list."""
+        try:
+            raws = literals.elements(self.tree.raws[self.tree.slot(node)])
+            return [literals.decode(raw).type for raw in raws]
+        except LiteralError as error:
+            raise self.tree.error(str(error), node) from None
+
     def literal(self, node: exp.Expr) -> tuple[Ref, Typed] | None:
         """A literal, and what it is in the predicate at hand; `None` for anything else."""
         node = unwrapped(node)
-        negative = False
-        while isinstance(node, exp.Neg):
-            node, negative = unwrapped(node.this), not negative
+        negative = isinstance(node, exp.Neg)
+        if negative:
+            node = node.this
+            if not isinstance(node, exp.Literal) or self.expressions.is_list(node):
+                return None
         if isinstance(node, exp.Boolean) and not negative:
             return Ref(-1), Typed(BOOLEAN, bool(node.this))
         if isinstance(node, exp.Null):
@@ -113,7 +126,9 @@ class Operands:
         element = None
         if self.tree.raws[slot][0] == "(":
             if len(literals.elements(self.tree.raws[slot])) != 1:
-                raise self.tree.error("a list cannot stand here", node, "use IN")
+                raise self.tree.error(
+                    "a list cannot stand here", node, "use IN, or compare values one by one"
+                )
             element = 0
             self.shapes[slot] = list_shape
         ref = Ref(slot, element, negative, cast, isinstance(node, exp.RawString))

@@ -270,7 +270,8 @@ def _by_keys(
 
 def _located(failure: Located, text: str) -> PredicateError:
     """A literal's failure, at its place in the text."""
-    starts = [m.start() for m in literals.tokens(text) if m.group()[0] not in "`-/"]
+    found = literals.tokens(literals.uncommented(text))
+    starts = [match.start() for match in found if match.group()[0] != "`"]
     return PredicateError(
         str(failure), text, starts[failure.slot] if failure.slot < len(starts) else 0
     )

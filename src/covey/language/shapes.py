@@ -16,7 +16,7 @@ __all__ = [
     "pattern",
     "pattern_shape",
     "plain_shape",
-    "type_shape",
+    "types_shape",
 ]
 
 Key = Callable[[str], object]
@@ -47,10 +47,11 @@ def plain_shape(raw: str) -> object:
     return raw if "\\" in raw or "%" in raw else ""
 
 
-def type_shape(raw: str) -> object:
-    """Its type."""
+@lru_cache(maxsize=1 << 12)
+def types_shape(raw: str) -> object:
+    """The types of a literal, or of all values of a list in their order."""
     try:
-        return str(literals.decode(raw).type)
+        return tuple(str(literals.decode(one).type) for one in literals.elements(raw))
     except LiteralError:
         return raw
 
@@ -62,7 +63,7 @@ def list_shape(raw: str) -> object:
     kinds = {literals.kind(one.lstrip("+- ")) for one in values}
     if len(kinds) == 1 and max(map(len, values)) <= 18:
         return kinds.pop(), len(values) == 1
-    return tuple(dict.fromkeys(map(type_shape, values)))
+    return types_shape(raw)
 
 
 def centre_shape(raw: str) -> object:

@@ -22,7 +22,11 @@ from covey.space.space import Settings
 from covey.space.text import after
 from covey.space.types import DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 
-__all__ = ["Located", "Positions", "Ref", "Slots"]
+__all__ = ["WHOLE", "Located", "Positions", "Ref", "Slots"]
+
+
+WHOLE = -1
+"""In place of an element: all of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,10 @@ class Ref:
     negative: bool = False
     cast: Type | None = None
     is_raw: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return self.element == WHOLE
 
     def typed(self, raws: Sequence[str], settings: Settings) -> Typed:
         """Its type and value in one predicate."""
@@ -242,5 +250,5 @@ def _cast(literal: Typed, type_: Type, settings: Settings) -> Typed:
     else:
         value = casts.to_timestamp(literal.value, settings.time_zone)
     if value is None:
-        raise LiteralError(f"{literal.value!r} is no {type_}")
+        raise LiteralError(f"{literal.value!r} is no {type_}; {casts.instead(type_)}")
     return Typed(type_, value)

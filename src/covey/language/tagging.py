@@ -11,7 +11,7 @@ from covey.language.atoms import Tokens, Union
 from covey.language.expressions import unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import list_shape
-from covey.language.slots import Ref
+from covey.language.slots import WHOLE, Ref
 from covey.space.types import STRING, VOID
 
 __all__ = ["tagging"]
@@ -63,7 +63,7 @@ def tagging(
                     "tags are compared with texts", element, "write array('a', 'b')"
                 )
             operands.shapes[slot] = list_shape
-            refs.append(Ref(slot, -1))
+            refs.append(Ref(slot, WHOLE))
             continue
         literal = operands.literal(element)
         if literal is None or literal[1].type not in (STRING, VOID):

@@ -24,7 +24,10 @@ def centres(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[np.floa
     """
     vector = _plain(raw) if is_cast and _PLAIN.issuperset(raw) else _closely(raw, is_cast, ansi)
     if len(vector) != length:
-        raise LiteralError(f"a vector of {len(vector)} numbers, but the attribute has {length}")
+        raise LiteralError(
+            f"a vector of {len(vector)} numbers, but the attribute has {length}; "
+            f"write {length} numbers"
+        )
     return vector
 
 
@@ -47,12 +50,12 @@ def _plain(raw: str) -> NDArray[np.float32]:
 def _closely(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
     typed = [decode(_tight(word)) for word in elements(raw)]
     if not all(literal.type.is_numeric for literal in typed):
-        raise LiteralError("a vector has numbers only")
+        raise LiteralError("a vector has numbers only; leave out what is none")
     if not is_cast:
         floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
         if not floats or not any(t.type == FLOAT for t in typed):
             raise LiteralError(
-                "Spark takes no decimals here: write CAST(array(…) AS ARRAY<FLOAT>), or 0.1F each"
+                "Spark takes only floats here; write CAST(array(…) AS ARRAY<FLOAT>), or 0.1F each"
             )
     return np.array([_single(literal, _common(typed)) for literal in typed], np.float32)
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from covey.errors import SpaceError
 from covey.space import keys
 from covey.space.ragged import Ragged
-from covey.space.space import Space
+from covey.space.space import Attribute, Space
+from covey.space.types import VOID, Type, from_arrow
 
 __all__ = ["Events", "ScalarColumn", "State", "TagColumn", "VectorColumn"]
 
@@ -75,23 +76,24 @@ class Events:
         """
         columns: dict[str, Column] = {}
         for attribute in space:
-            if attribute.name not in batch.schema.names:
-                continue
-            column = batch.column(attribute.name)
-            if isinstance(column, pa.ChunkedArray):
-                column = column.combine_chunks()
-            if isinstance(column, pa.DictionaryArray):
-                column = column.dictionary_decode()
-            if attribute.type.is_vector:
-                columns[attribute.name] = _vectors(column, attribute.type.length)
-            elif attribute.type.is_tags:
-                columns[attribute.name] = _tags(column)
-            else:
-                columns[attribute.name] = ScalarColumn(*keys.from_column(column, attribute.type))
+            found = batch.schema.get_all_field_indices(attribute.name)
+            if len(found) > 1:
+                raise SpaceError(f"the events have {len(found)} columns {attribute.name!r}")
+            if found:
+                columns[attribute.name] = _column(batch.column(found[0]), attribute)
         return cls(space, batch.num_rows, columns)
 
     def __len__(self) -> int:
         return self.count
+
+    @property
+    def malformed(self) -> NDArray[np.bool_]:
+        """Events that have a vector of another length, on which Spark would raise."""
+        found = np.zeros(self.count, np.bool_)
+        for column in self.columns.values():
+            if isinstance(column, VectorColumn):
+                found |= column.states == State.MALFORMED
+        return found
 
     def __getitem__(self, name: str) -> Column:
         try:
@@ -105,6 +107,36 @@ class Events:
                     else ""
                 )
             ) from None
+
+
+def _column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
+    """A column of events as its attribute's type has it."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
+    given, expected = from_arrow(column.type), attribute.type
+    if not _fits(given, expected):
+        raise SpaceError(f"column {attribute.name!r} is {given}, in the space {expected}")
+    try:
+        if expected.is_vector:
+            return _vectors(column, expected.length)
+        if expected.is_tags:
+            return _tags(column)
+        return ScalarColumn(*keys.from_column(column, expected))
+    except (SpaceError, pa.ArrowInvalid) as error:
+        raise SpaceError(f"column {attribute.name!r}: {error}") from None
+
+
+def _fits(given: Type, expected: Type) -> bool:
+    """Whether values of one type are values of another, up to their range."""
+    if expected.name == "array" and given.name == "array":
+        return given.element == expected.element or given.element == VOID
+    families = ("is_integral", "is_fractional", "is_decimal", "is_datetime")
+    same_family = any(getattr(given, f) and getattr(expected, f) for f in families)
+    if expected.is_datetime:
+        return given in (expected, VOID)
+    return given in (expected, VOID) or same_family
 
 
 def _tags(column: pa.Array) -> TagColumn:

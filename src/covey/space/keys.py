@@ -56,6 +56,12 @@ class Domain:
             return float("inf")
         return len(upper) - len(lower) + 1
 
+    def keys(self, lower: Any, upper: Any) -> list[Any]:
+        """All keys of an interval that `count` says is small."""
+        if isinstance(lower, str):
+            return [lower + "\0" * i for i in range(len(upper) - len(lower) + 1)]
+        return list(range(int(lower), int(upper) + 1))
+
 
 _INT64 = np.dtype(np.int64)
 _OBJECT = np.dtype(object)

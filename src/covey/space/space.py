@@ -96,7 +96,7 @@ class Space:
             type_ = from_arrow(arrow_field.type)
             if arrow_field.name in lengths:
                 length = lengths.pop(arrow_field.name)
-                if type_.element != FLOAT or type_.length not in (0, length):
+                if type_.element != FLOAT or type_.length not in (0, length) or length < 1:
                     raise SpaceError(
                         f"column {arrow_field.name!r} is {type_}, no vector of {length} floats"
                     )

@@ -191,7 +191,9 @@ def _condition(rng: random.Random, space: Space) -> str:
         [a for a in space.columns if a.type.name != "struct" or rng.random() < 0.3]
     )
     if rng.random() < 0.07:
-        return rng.choice(_DERIVED)(rng)
+        possible = [make for reads, make in _DERIVED if all(c in space for c in reads.split())]
+        if possible:
+            return rng.choice(possible)(rng)
     type_ = attribute.type
     if rng.random() < 0.08:
         return f"{attribute.name} IS {rng.choice(['', 'NOT '])}NULL"
@@ -292,20 +294,21 @@ def _on_vector(rng: random.Random, attribute: Attribute) -> str:
     return f"vector_cosine_similarity({centre}, {attribute.name}) {op} {bound}"
 
 
-_DERIVED: Sequence[Callable[[random.Random], str]] = [
-    lambda rng: f"lower(name) {rng.choice(['=', '<', '>='])} {_text(rng)}",
-    lambda rng: f"length(name) {rng.choice(['=', '<', '>='])} {rng.randrange(4)}",
-    lambda rng: f"f64 / 2 {rng.choice(['<', '>'])} {rng.randrange(3)}",
-    lambda rng: "i8 > i16",
-    lambda rng: "name LIKE '%b%' OR ntz < ts",
-    lambda rng: f"array_contains(split(name, 'b'), {_text(rng)})",
-    lambda rng: f"year(day) {rng.choice(['=', '<', '>='])} 2020",
-    lambda rng: "coalesce(i8, 3) = 3",
-    lambda rng: "CASE WHEN flag THEN i8 ELSE i16 END > 1",
-    lambda rng: f"d10 * 2 > {rng.randrange(4)}",
-    lambda rng: "i8 / 4 >= 0.25",
-    lambda rng: "size(tags) > 1",
-    lambda rng: "name || 'x' = 'ax'",
+# What each reads, and a predicate of it.
+_DERIVED: Sequence[tuple[str, Callable[[random.Random], str]]] = [
+    ("name", lambda rng: f"lower(name) {rng.choice(['=', '<', '>='])} {_text(rng)}"),
+    ("name", lambda rng: f"length(name) {rng.choice(['=', '<', '>='])} {rng.randrange(4)}"),
+    ("f64", lambda rng: f"f64 / 2 {rng.choice(['<', '>'])} {rng.randrange(3)}"),
+    ("i8 i16", lambda rng: "i8 > i16"),
+    ("name ntz ts", lambda rng: "name LIKE '%b%' OR ntz < ts"),
+    ("name", lambda rng: f"array_contains(split(name, 'b'), {_text(rng)})"),
+    ("day", lambda rng: f"year(day) {rng.choice(['=', '<', '>='])} 2020"),
+    ("i8", lambda rng: "coalesce(i8, 3) = 3"),
+    ("flag i8 i16", lambda rng: "CASE WHEN flag THEN i8 ELSE i16 END > 1"),
+    ("d10", lambda rng: f"d10 * 2 > {rng.randrange(4)}"),
+    ("i8", lambda rng: "i8 / 4 >= 0.25"),
+    ("tags", lambda rng: "size(tags) > 1"),
+    ("name", lambda rng: "name || 'x' = 'ax'"),
 ]
 
 

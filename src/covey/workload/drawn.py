@@ -243,6 +243,7 @@ class Nearby:
             self.centres,
             np.zeros(len(self), np.int64),
             float_key(self.radii),
+            np.zeros(len(self), np.bool_),
         )
         return Constraints(rows, balls)
 

@@ -1,0 +1,42 @@
+"""Spaces and pairs of rows that the property tests of geometry share."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.geometry.relations import contains, covers
+from covey.space import Attribute, Events, Settings, Space
+from covey.testing.generate import random_space
+from covey.testing.strategies import spaces
+
+EVERY = random_space(Settings(), vector_length=3)
+
+# Relations are exact on these; between balls they may err, on the side that is stated.
+flat_spaces = spaces().filter(lambda space: not any(a.type.is_vector for a in space))
+vector_spaces = st.just(Space((EVERY["vec"], EVERY["flag"])))
+scalar_attributes = st.sampled_from([a for a in EVERY if a.type.is_scalar])
+
+
+def space_of(attribute: Attribute) -> Space:
+    return Space((attribute,))
+
+
+def pairs_of(a: Regions, b: Regions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every row of a with every row of b."""
+    return np.repeat(np.arange(len(a)), len(b)), np.tile(np.arange(len(b)), len(a))
+
+
+def every_cover(outer: Regions, inner: Regions) -> NDArray[np.bool_]:
+    """`[i, j]`: whether row i of `outer` covers row j of `inner`."""
+    i, j = pairs_of(outer, inner)
+    return covers(outer, i, inner, j).reshape(len(outer), len(inner))
+
+
+def every_match(some: Regions, these: Events) -> NDArray[np.bool_]:
+    """`[i, e]`: whether region i contains event e."""
+    i = np.repeat(np.arange(len(some)), len(these))
+    e = np.tile(np.arange(len(these)), len(some))
+    return contains(some, i, these, e).reshape(len(some), len(these))

@@ -1,0 +1,64 @@
+"""Balls against balls: what holds between them, and what only seems to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from covey.geometry.balls import Ball, Balls
+from covey.geometry.distances import Metric, score
+from covey.space.events import State
+from covey.space.keys import domain, float_key
+from covey.space.types import FLOAT
+
+L2, COSINE, WHOLE = Metric.L2, Metric.COSINE, domain(FLOAT)
+
+
+def key(number: float) -> int:
+    return int(float_key(np.array([number], np.float32))[0])
+
+
+def test_a_ball_covers_a_ball_round_its_own_centre_nearly() -> None:
+    assert Ball(L2, (0.0, 0.0), 0, key(10)).covers(Ball(L2, (1.0, 0.0), 0, key(2)))
+
+
+def test_a_hull_of_balls_covers_them() -> None:
+    balls = Balls.of([(2, [Ball(L2, (x, 0.0), 0, key(1))]) for x in (0.0, 1.0)], 2)
+    hull = balls.hull(np.array([0, 0])).take(np.array([0, 0]))
+    assert hull.covers(balls).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    "inner", [Ball(L2, (0.0, 0.0), 0, key(2)), Ball(COSINE, (1.0, 1.0), key(0.5), key(1))]
+)
+def test_any_cosine_is_still_no_null(inner: Ball) -> None:
+    """The zero vector is in the l2 ball, and nothing has a cosine with a zero centre."""
+    centre = (1.0, 0.0) if inner.metric is L2 else (0.0, 0.0)
+    assert not Ball(COSINE, centre, WHOLE.low, WHOLE.high).covers(inner)
+
+
+def test_infinite_distances_seen_from_elsewhere() -> None:
+    """(1.9e19,) is inf from 0, as its square overflows, and 1.8e19 from 1e18."""
+    far, vector = key(np.inf), np.array([[1.9e19]], np.float32)
+    inner, outer = Ball(L2, (0.0,), far, far), Ball(L2, (1e18,), far, WHOLE.high)
+    in_one = Balls.of([(State.VALUE, [inner])], 1).contains(vector, np.array([2], np.uint8))
+    in_other = Balls.of([(State.VALUE, [outer])], 1).contains(vector, np.array([2], np.uint8))
+    assert in_one.all()
+    assert not in_other.any()
+    assert not outer.covers(inner)
+
+
+def test_infinite_distances_overlap() -> None:
+    far = key(np.inf)
+    assert Ball(L2, (1e18,), 0, key(1.85e19)).overlaps(Ball(L2, (0.0,), far, far))
+
+
+def test_a_ball_of_radius_zero_holds_more_than_its_centre() -> None:
+    """(-2e-23,) has float32 distance 0 from 0: its square underflows."""
+    c = float(np.float32(1e-22))
+    radius = int(float_key(score(L2, np.float32([[c]]), np.float32([[0]]))[0])[0])
+    outer, inner = Ball(L2, (c,), 0, radius), Ball(L2, (0.0,), 0, 0)
+    vector, state = np.array([[-2e-23]], np.float32), np.array([2], np.uint8)
+    assert Balls.of([(2, [inner])], 1).contains(vector, state).all()
+    assert not Balls.of([(2, [outer])], 1).contains(vector, state).any()
+    assert not outer.covers(inner)

@@ -1,0 +1,60 @@
+"""Distances as Spark computes them, beside a plain loop in float32."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.geometry.distances import Metric, relative_error, score
+from tests.geometry.plain import plain_score
+
+numbers = st.floats(width=32) | st.floats(-2, 2, width=32)
+
+
+@st.composite
+def two_vectors(draw: st.DrawFn) -> tuple[list[float], list[float]]:
+    """Of a length below, at, and beyond the eight that Spark adds at once."""
+    length = draw(st.sampled_from([1, 3, 7, 8, 9, 16, 21]))
+    vector = st.lists(numbers, min_size=length, max_size=length)
+    return draw(vector), draw(vector)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@given(st.lists(two_vectors(), min_size=1, max_size=1))
+def test_scores_are_those_of_a_plain_loop(
+    metric: Metric, pairs: list[tuple[list[float], list[float]]]
+) -> None:
+    a, b = (np.array([pair[side] for pair in pairs], np.float32) for side in (0, 1))
+    scores, defined = score(metric, a, b)
+    for k, (x, y) in enumerate(pairs):
+        expected = plain_score(metric, x, y)
+        assert defined[k] == (expected is not None)
+        if expected is not None:
+            assert scores.dtype == np.float32
+            np.testing.assert_array_equal(scores[k], expected)
+
+
+def test_the_order_of_additions_shows() -> None:
+    """A vector on which adding one by one gives another float32: the unrolling is not idle."""
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(50, 33)).astype(np.float32)
+    one_by_one = np.sqrt(np.cumsum(vectors * vectors, axis=1, dtype=np.float32)[:, -1])
+    assert (score(Metric.L2, vectors, np.zeros_like(vectors))[0] != one_by_one).any()
+
+
+@given(two_vectors())
+def test_the_relative_error_is_bounded(pair: tuple[list[float], list[float]]) -> None:
+    a, b = (np.nan_to_num(np.array([side], np.float32), posinf=1, neginf=-1) for side in pair)
+    a, b = np.clip(a, -1e6, 1e6), np.clip(b, -1e6, 1e6)
+    exact = float(np.linalg.norm(a.astype(np.float64) - b))
+    near = float(score(Metric.L2, a, b)[0][0])
+    assert abs(near - exact) <= relative_error(a.shape[1]) * exact + 1e-20
+
+
+def test_a_vector_without_direction_has_no_cosine() -> None:
+    zero, one = np.zeros((1, 2), np.float32), np.ones((1, 2), np.float32)
+    assert score(Metric.COSINE, zero, one)[1].tolist() == [False]
+    assert score(Metric.COSINE, one * np.float32(1e-30), one)[1].tolist() == [False]
+    assert score(Metric.L2, zero, one)[1].tolist() == [True]

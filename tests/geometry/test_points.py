@@ -1,0 +1,59 @@
+"""An event is a region of size zero: matching is covering its point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.geometry import Regions
+from covey.geometry.balls import Ball, Balls
+from covey.geometry.distances import Metric, score
+from covey.geometry.regions import Constraints
+from covey.geometry.relations import contains, covers
+from covey.space import Events, Space
+from covey.space.events import State, VectorColumn
+from covey.space.keys import domain, float_key
+from covey.space.types import FLOAT
+from covey.testing.strategies import events, regions, spaces
+from tests.geometry.cases import EVERY, every_cover, every_match, vector_spaces
+
+
+@given(st.data(), spaces() | vector_spaces)
+def test_matching_is_covering_a_point(data: st.DataObject, space: Space) -> None:
+    """For every kind of constraint and every event, NaN and infinite vectors among them."""
+    some, these = data.draw(regions(space)), data.draw(events(space, max_size=12))
+    covering = every_cover(some, Regions.points(these))
+    assert covering.tolist() == every_match(some, these).tolist()
+
+
+@given(st.data(), spaces())
+def test_points_are_never_dropped_or_free(data: st.DataObject, space: Space) -> None:
+    these = data.draw(events(space))
+    points = Regions.points(these)
+    kept, rows = Regions.of(points.space, len(points), points.constraints)
+    assert rows.tolist() == list(range(len(these)))
+    assert all(len(given.rows) == len(these) for given in kept.constraints.values())
+
+
+coordinates = st.floats(-4, 4, width=32)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@given(st.lists(coordinates, min_size=6, max_size=6), st.integers(-1, 1))
+def test_a_vector_at_the_very_boundary(metric: Metric, numbers: list[float], beyond: int) -> None:
+    """With the radius one float32 below the score, at it, and one above."""
+    space, matrix = Space((EVERY["vec"],)), np.array([numbers], np.float32)
+    vector, centre = matrix[:, :3], matrix[:, 3:]
+    scores, defined = score(metric, vector, centre)
+    upper = int(float_key(scores)[0]) + beyond
+    lower = 0 if metric is Metric.L2 else domain(FLOAT).low
+    ball = Ball(metric, tuple(centre[0].tolist()), lower, upper)
+    batch = Balls.of([(State.VALUE, [ball])], 3)
+    some = Regions(space, 1, {"vec": Constraints(np.array([0]), batch)})
+    column = VectorColumn(vector, np.array([State.VALUE], np.uint8))
+    these, row = Events(space, 1, {"vec": column}), np.array([0])
+    expected = [bool(defined[0]) and beyond >= 0 and not batch.is_empty[0]]
+    assert contains(some, row, these, row).tolist() == expected
+    assert covers(some, row, Regions.points(these), row).tolist() == expected

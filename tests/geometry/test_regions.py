@@ -1,0 +1,74 @@
+"""Regions as columns: taking, joining, and what is left out because it says nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.errors import SpaceError
+from covey.geometry import Regions
+from covey.geometry.regions import Constraints, everything
+from covey.geometry.scalars import Scalars
+from covey.language import parse
+from covey.space import Attribute, Space
+from covey.space.keys import domain
+from covey.space.types import INT, STRING
+from covey.testing.strategies import regions, spaces
+from tests.geometry.cases import EVERY, vector_spaces
+from tests.workload.same import assert_same_regions
+
+
+@given(st.data(), spaces() | vector_spaces)
+def test_taking_all_changes_nothing(data: st.DataObject, space: Space) -> None:
+    some = data.draw(regions(space))
+    assert_same_regions(some.take(np.arange(len(some))), some)
+
+
+@given(st.data(), spaces() | vector_spaces)
+def test_joined_parts_are_taken_apart_again(data: st.DataObject, space: Space) -> None:
+    a, b = data.draw(regions(space)), data.draw(regions(space))
+    both = Regions.concat([a, b])
+    assert len(both) == len(a) + len(b)
+    assert_same_regions(both.take(np.arange(len(a))), a)
+    assert_same_regions(both.take(np.arange(len(a), len(both))), b)
+
+
+@given(st.data(), spaces() | vector_spaces)
+def test_taking_twice_is_taking_once(data: st.DataObject, space: Space) -> None:
+    some = data.draw(regions(space))
+    numbers = st.lists(st.integers(0, max(0, len(some) - 1)), max_size=6 if len(some) else 0)
+    first = np.array(data.draw(numbers), np.int64)
+    second = np.arange(len(first))[::-1].copy()
+    assert_same_regions(some.take(first).take(second), some.take(first[second]))
+
+
+@given(spaces())
+def test_constraints_that_constrain_nothing_are_left_out(space: Space) -> None:
+    rows = np.arange(2)
+    free = {a.name: Constraints(rows, everything(a.type, 2)) for a in space}
+    made, kept = Regions.of(space, 2, free)
+    assert (dict(made.constraints), kept.tolist(), len(made)) == ({}, [0, 1], 2)
+
+
+def test_regions_that_admit_nothing_are_dropped_and_named() -> None:
+    space = Space.of({"x": pa.int32()})
+    batch = Scalars.of(domain(INT), np.array([1, 5, 3]), np.array([2, 4, 3]))
+    made, kept = Regions.of(space, 4, {"x": Constraints(np.array([0, 1, 3]), batch)})
+    assert kept.tolist() == [0, 2, 3]
+    assert made.constraints["x"].rows.tolist() == [0, 2]
+    assert made.constraints["x"].batch.take(np.array([1])).row(0)[:2] == (3, 3)
+
+
+def test_regions_of_spaces_with_different_derived_attributes_are_joined() -> None:
+    a, b = (parse(EVERY, [text]).regions for text in ("lower(name) = 'a'", "i8 + i16 > 3"))
+    assert {a.name for a in Regions.concat([a, b]).space.derived} == {"lower(name)", "i8 + i16"}
+
+
+def test_a_constraint_on_no_attribute_is_an_error() -> None:
+    space = Space((Attribute("x", INT),))
+    batch = Scalars.everything(domain(STRING), 1)
+    with pytest.raises(SpaceError, match="constrain 'y', which the space does not have"):
+        Regions.of(space, 1, {"y": Constraints(np.array([0]), batch)})

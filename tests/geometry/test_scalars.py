@@ -1,0 +1,94 @@
+"""Scalars: relations are exact in both directions, and rows have one spelling."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.geometry.scalars import ALL, EXCEPT, ONLY, Scalars
+from covey.space import Attribute
+from covey.space.keys import domain
+from covey.space.ragged import Ragged
+from covey.space.text import TOP, Below
+from covey.space.types import INT, STRING
+from covey.testing.strategies import regions
+from tests.geometry.cases import pairs_of, scalar_attributes, space_of
+from tests.geometry.witnesses import admitted, keys_of_interest
+
+
+def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars]:
+    """Every row of one random batch beside every row of another."""
+    space = space_of(attribute)
+    a, b = data.draw(regions(space)), data.draw(regions(space))
+    i, j = pairs_of(a, b)
+    return a.batch(attribute, i), b.batch(attribute, j)  # type: ignore[return-value]
+
+
+@given(st.data(), scalar_attributes)
+def test_covers_means_that_no_key_is_a_witness_against_it(
+    data: st.DataObject, attribute: Attribute
+) -> None:
+    outer, inner = drawn(data, attribute)
+    for i, covered in enumerate(outer.covers(inner).tolist()):
+        keys = keys_of_interest(outer.domain, outer.row(i), inner.row(i))
+        against = admitted(inner, i, keys) & ~admitted(outer, i, keys)
+        assert covered == (not against.any())
+
+
+@given(st.data(), scalar_attributes)
+def test_overlaps_means_that_some_key_is_a_witness_for_it(
+    data: st.DataObject, attribute: Attribute
+) -> None:
+    a, b = drawn(data, attribute)
+    common = a.intersect(b)
+    assert a.overlaps(b).tolist() == b.overlaps(a).tolist() == (~common.is_empty).tolist()
+    for i in range(len(a)):
+        keys = keys_of_interest(a.domain, a.row(i), b.row(i))
+        both = admitted(a, i, keys) & admitted(b, i, keys)
+        assert admitted(common, i, keys).tolist() == both.tolist()
+        assert a.overlaps(b)[i] == both.any()
+
+
+def test_an_interval_is_spelled_in_one_way() -> None:
+    """`> 5 AND < 7` is `6`; what a list leaves of an interval is cut down to it."""
+    whole = domain(INT)
+
+    def row(lower: int, upper: int, listed: int, keys: list[int]) -> object:
+        ends = np.array([lower], np.int64), np.array([upper], np.int64)
+        lists = Ragged.of([keys], np.int64)
+        made = Scalars.of(whole, *ends, False, np.array([listed], np.int8), lists)
+        return made.row(0)
+
+    assert row(0, 9, ONLY, [3]) == (3, 3, ALL, [])
+    assert row(0, 9, ONLY, [5, 3, 4]) == (3, 5, ALL, [])
+    assert row(0, 9, ONLY, [3, 7, 12]) == (3, 7, ONLY, [3, 7])
+    assert row(0, 9, EXCEPT, [0, 1, 4, 9, 12]) == (2, 8, EXCEPT, [4])
+    assert row(0, 9, EXCEPT, [12]) == (0, 9, ALL, [])
+    assert row(0, 1, EXCEPT, [0, 1]) == row(1, 0, ALL, []) == row(0, 9, ONLY, [12])
+
+
+def test_text_next_to_an_excluded_end() -> None:
+    """`<> 'b'` moves a lower end to `'b\\0'` and an upper one just below `'b'`."""
+    whole = domain(STRING)
+    ends = np.array(["b", "a"], object), np.array([TOP, "b"], object)
+    lists = Ragged.of([["b"], ["b"]])
+    made = Scalars.of(whole, *ends, False, np.array([EXCEPT, EXCEPT], np.int8), lists)
+    assert made.row(0) == ("b\0", TOP, ALL, [])
+    assert made.row(1) == ("a", Below("b"), ALL, [])
+
+
+@given(st.data(), scalar_attributes)
+def test_concat_then_take_gives_the_rows_back(data: st.DataObject, attribute: Attribute) -> None:
+    a, b = drawn(data, attribute)
+    both = Scalars.concat([a, b])
+    again = both.take(np.arange(len(a), len(both)))
+    assert [again.row(i) for i in range(len(b))] == [b.row(i) for i in range(len(b))]
+    assert again.nulls.tolist() == b.nulls.tolist()
+
+
+@given(scalar_attributes, st.integers(0, 3))
+def test_everything_is_everything(attribute: Attribute, count: int) -> None:
+    free = Scalars.everything(domain(attribute.type), count)
+    assert free.is_everything.tolist() == [True] * count
+    assert not free.is_empty.any()

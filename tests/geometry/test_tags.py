@@ -1,0 +1,96 @@
+"""Tags: relations between rules are exact in both directions, on every list that matters."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from covey.geometry.tags import EVERYTHING, Rule, Tags
+from covey.space import Space
+from covey.space.events import State
+from covey.space.ragged import Ragged
+from covey.testing.strategies import regions
+from tests.geometry.cases import EVERY, pairs_of
+from tests.geometry.witnesses import as_column, lists_of_interest
+
+SPACE = Space((EVERY["tags"],))
+LISTS = lists_of_interest()
+
+
+def drawn(data: st.DataObject) -> tuple[Tags, Tags]:
+    a, b = data.draw(regions(SPACE)), data.draw(regions(SPACE))
+    i, j = pairs_of(a, b)
+    return a.batch(a.space["tags"], i), b.batch(b.space["tags"], j)  # type: ignore[return-value]
+
+
+def admitted(rules: Tags, i: int) -> NDArray[np.bool_]:
+    column = as_column(LISTS)
+    return rules.take(np.full(len(column[1]), i)).contains(*column)
+
+
+@given(st.data())
+def test_contains_says_what_the_rule_says(data: st.DataObject) -> None:
+    """The columns' arithmetic beside the rule, read aloud."""
+    rules, _ = drawn(data)
+    for i in range(len(rules)):
+        rule = rules.row(i)
+        spoken = [_admits(rule, tokens) for tokens in LISTS]
+        assert admitted(rules, i).tolist() == [*spoken, bool(rule.states & State.NULL)]
+
+
+@given(st.data())
+def test_covers_means_that_no_list_is_a_witness_against_it(data: st.DataObject) -> None:
+    outer, inner = drawn(data)
+    for i, covered in enumerate(outer.covers(inner).tolist()):
+        assert covered == (not (admitted(inner, i) & ~admitted(outer, i)).any())
+
+
+@given(st.data())
+def test_overlaps_means_that_some_list_is_a_witness_for_it(data: st.DataObject) -> None:
+    a, b = drawn(data)
+    common = a.intersect(b)
+    assert a.overlaps(b).tolist() == b.overlaps(a).tolist() == (~common.is_empty).tolist()
+    for i in range(len(a)):
+        both = admitted(a, i) & admitted(b, i)
+        assert admitted(common, i).tolist() == both.tolist()
+        assert a.overlaps(b)[i] == both.any()
+
+
+@given(st.data())
+def test_equal_sets_of_lists_are_equal_rules(data: st.DataObject) -> None:
+    """One spelling: rules that cover each other are the same."""
+    a, b = drawn(data)
+    for i in np.flatnonzero(a.covers(b) & b.covers(a)).tolist():
+        assert a.row(i) == b.row(i)
+
+
+def test_a_group_that_cannot_be_met_leaves_only_null() -> None:
+    wants = frozenset([frozenset(["a"])])
+    both = State.NULL | State.VALUE
+    assert Rule(both, wants, frozenset(["a"])).tidy() == Rule(State.NULL)
+    assert Rule(both, wants, only=frozenset(["b"])).tidy() == Rule(State.NULL)
+
+
+def test_a_group_within_a_group_makes_it_redundant() -> None:
+    small, large = frozenset(["a"]), frozenset(["a", "b"])
+    assert Rule(groups=frozenset([small, large])).tidy() == Rule(groups=frozenset([small]))
+
+
+def test_batches_of_no_rows_and_of_no_constraint() -> None:
+    assert Tags.everything(2).is_everything.tolist() == [True, True]
+    assert Tags.everything(1).row(0) == EVERYTHING
+    assert Tags.of([]).contains(Ragged.of([]), np.empty(0, np.bool_)).tolist() == []
+    assert len(Tags.concat([Tags.of([]), Tags.everything(3)]).take(np.array([2, 0]))) == 2
+
+
+def _admits(rule: Rule, tokens: list[str | None]) -> bool:
+    there = {token for token in tokens if token is not None}
+    return (
+        bool(rule.states & State.VALUE)
+        and all(group & there for group in rule.groups)
+        and not rule.forbidden & there
+        and not (rule.whole and None in tokens)
+        and (rule.only is None or there <= rule.only)
+    )

@@ -1,0 +1,141 @@
+"""Events from Arrow columns, however these are laid out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.errors import SpaceError
+from covey.geometry.relations import contains
+from covey.language import parse
+from covey.space import Attribute, Events, Space
+from covey.space.events import State
+from covey.space.types import INT
+from covey.testing.strategies import spaces, tables
+
+SPACE = Space.of(
+    {
+        "x": pa.int32(),
+        "name": pa.string(),
+        "tags": pa.list_(pa.string()),
+        "vec": pa.list_(pa.float32()),
+    },
+    vectors={"vec": 2},
+)
+NAMES = ["a", None, "\U0001f600", "a"]
+TAGS = [["a", None], [], None, ["b", "a"]]
+
+
+def names(column: Any) -> list[str | None]:
+    made: Any = Events.from_arrow(pa.table({"name": column}), SPACE)["name"]
+    return [key if valid else None for key, valid in zip(made.keys, made.valid, strict=True)]
+
+
+def tags(column: Any) -> list[list[str | None] | None]:
+    made: Any = Events.from_arrow(pa.table({"tags": column}), SPACE)["tags"]
+    return [made.tokens.row(i).tolist() if valid else None for i, valid in enumerate(made.valid)]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(NAMES),
+        pa.array(NAMES, pa.large_string()),
+        pa.array(NAMES, pa.string_view()),
+        pa.array(NAMES).dictionary_encode(),
+        pa.chunked_array([NAMES[:1], [], NAMES[1:]], pa.string()),
+        pa.chunked_array([pa.array(part).dictionary_encode() for part in (NAMES[:2], NAMES[2:])]),
+        pa.array(["cut off", *NAMES]).slice(1),
+    ],
+)
+def test_text_in_every_layout(column: Any) -> None:
+    assert names(column) == NAMES
+
+
+def test_a_null_among_the_values_of_a_dictionary_is_null() -> None:
+    indices, values = pa.array([0, 1, None]), pa.array(["a", None])
+    assert names(pa.DictionaryArray.from_arrays(indices, values)) == ["a", None, None]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(TAGS),
+        pa.array(TAGS, pa.large_list(pa.large_string())),
+        pa.chunked_array([TAGS[:1], TAGS[1:]], pa.list_(pa.string())),
+        pa.array([["cut off"], *TAGS]).slice(1),
+    ],
+)
+def test_tags_in_every_layout(column: Any) -> None:
+    assert tags(column) == TAGS
+
+
+def test_tags_of_one_length_and_of_a_dictionary() -> None:
+    fixed = pa.array([["a", "b"], None, ["c", None]], pa.list_(pa.string(), 2))
+    assert tags(fixed) == tags(fixed.cast(pa.list_(pa.string()))) == fixed.to_pylist()
+    tokens = pa.array(["a", "b", "a"]).dictionary_encode()
+    assert tags(pa.ListArray.from_arrays([0, 2, 3], tokens)) == [["a", "b"], ["a"]]
+
+
+VECTORS = [[1.0, 2.0], None, [3.0], [4.0, None], [], [None], [5.0, float("nan")]]
+STATES = [
+    State.VALUE, State.NULL, State.MALFORMED, State.HOLED, State.MALFORMED, State.MALFORMED,
+    State.VALUE,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arrow", [pa.list_(pa.float32()), pa.large_list(pa.float32())])
+def test_vectors_and_their_states(arrow: pa.DataType) -> None:
+    """Malformed before holed: Spark raises on the length before it looks inside."""
+    column = pa.array([[9.0, 9.0], *VECTORS], arrow).slice(1)
+    made: Any = Events.from_arrow(pa.table({"vec": column}), SPACE)["vec"]
+    assert made.states.tolist() == STATES
+    np.testing.assert_array_equal(made.matrix[0], [1, 2])
+    np.testing.assert_array_equal(made.matrix[6], [5, np.nan])
+    assert not made.matrix[1:6].any()
+
+
+def test_vectors_of_a_fixed_size_list() -> None:
+    column = pa.array([[9, 9], [1, 2], None, [3, None]], pa.list_(pa.float32(), 2)).slice(1)
+    space = Space.of({"vec": column.type})
+    made: Any = Events.from_arrow(pa.table({"vec": column}), space)["vec"]
+    assert made.states.tolist() == [State.VALUE, State.NULL, State.HOLED]
+    assert made.matrix.tolist() == [[1, 2], [0, 0], [0, 0]]
+
+
+@given(st.data(), spaces())
+def test_chunks_do_not_show(data: st.DataObject, space: Space) -> None:
+    """A table, its record batches, and the table cut into chunks are the same events."""
+    table = data.draw(tables(space))
+    cut = data.draw(st.integers(0, table.num_rows))
+    chunked = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+    whole = Events.from_arrow(table, space)
+    assert len(whole) == table.num_rows
+    for other in (chunked, *table.combine_chunks().to_batches(max_chunksize=100)):
+        made = Events.from_arrow(other, space)
+        assert repr(made.columns) == repr(whole.columns)  # NaN too, which differs from itself
+
+
+def test_columns_of_nulls_have_no_type_of_their_own() -> None:
+    made = Events.from_arrow(pa.table({name: pa.nulls(2) for name in ("x", "tags", "vec")}), SPACE)
+    nothing = parse(SPACE, ["x IS NULL AND tags IS NULL AND vec IS NULL"]).regions
+    assert contains(nothing, np.zeros(2, np.int64), made, np.arange(2)).all()
+
+
+def test_a_missing_column_is_missed_when_a_region_constrains_it() -> None:
+    events = Events.from_arrow(pa.table({"x": [1]}), SPACE)
+    row = np.array([0])
+    assert contains(parse(SPACE, ["x = 1"]).regions, row, events, row).all()
+    with pytest.raises(SpaceError, match="no column 'name', which a subscription constrains"):
+        contains(parse(SPACE, ["name = 'a'"]).regions, row, events, row)
+
+
+def test_a_column_that_does_not_fit_is_an_error() -> None:
+    space = Space((Attribute("x", INT),))
+    with pytest.raises(SpaceError, match="does not fit type int"):
+        Events.from_arrow(pa.table({"x": pa.array([2**40])}), space)

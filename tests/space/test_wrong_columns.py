@@ -1,0 +1,39 @@
+"""Columns that do not fit their attribute are named."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from covey import Attribute, Events, Space, SpaceError
+from covey.space.types import INT
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("x", [[1]]), ("tags", [1]), ("tags", ["a"]), ("vec", [["a"]]), ("name", [[1]])],
+)
+def test_columns_of_another_kind_are_named(name: str, column: list[object]) -> None:
+    space = Space.of(
+        {
+            "x": pa.int32(),
+            "name": pa.string(),
+            "tags": pa.list_(pa.string()),
+            "vec": pa.list_(pa.float32()),
+        },
+        vectors={"vec": 2},
+    )
+    with pytest.raises(SpaceError, match=name):
+        Events.from_arrow(pa.table({name: column}), space)
+
+
+def test_events_with_two_columns_of_one_name() -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(SpaceError, match="2 columns"):
+        Events.from_arrow(table, Space((Attribute("x", INT),)))
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_vectors_of_no_length(length: int) -> None:
+    with pytest.raises(SpaceError, match="no vector of"):
+        Space.of({"v": pa.list_(pa.float32())}, vectors={"v": length})

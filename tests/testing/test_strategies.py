@@ -1,0 +1,70 @@
+"""Strategies: what they draw is fit for its space, and meets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from covey.geometry.balls import Balls
+from covey.geometry.distances import Metric
+from covey.index import Scan
+from covey.language import Parser
+from covey.space import Events, Space
+from covey.space.events import State, VectorColumn
+from covey.testing.contract import Case, cases
+from covey.testing.strategies import events, predicates, regions, spaces, tables
+from tests.geometry.cases import EVERY
+
+
+@given(st.data(), spaces())
+def test_predicates_name_only_what_the_space_has(data: st.DataObject, space: Space) -> None:
+    text = data.draw(predicates(space))
+    assert not Parser(space).parse([text]).rejected
+
+
+@given(st.data(), spaces())
+def test_tables_have_the_columns_of_the_space(data: st.DataObject, space: Space) -> None:
+    table = data.draw(tables(space))
+    assert table.column_names == [attribute.name for attribute in space]
+    assert table.num_rows == len(Events.from_arrow(table, space))
+
+
+_search = settings(max_examples=1000, phases=[Phase.generate], database=None)
+
+
+def test_covers_that_are_not_equalities_and_matches_occur() -> None:
+    """Found within a few hundred cases, or a property test of them would hold of nothing."""
+
+    def meets(case: Case) -> bool:
+        stored = Scan(case.stored)
+        covers, inverse = stored.covering(case.stored), stored.covered_by(case.stored)
+        strict = set(covers) - set(inverse)
+        return bool(strict) and len(stored.matching(case.events)) > 0
+
+    assert find(cases(), meets, settings=_search)
+
+
+def test_vectors_of_every_state_and_balls_of_both_metrics_occur() -> None:
+    space = Space((EVERY["vec"],))
+
+    def has_every_state(these: Events) -> bool:
+        column = these["vec"]
+        return isinstance(column, VectorColumn) and {*column.states.tolist()} == {*map(int, State)}
+
+    assert find(events(space, max_size=20), has_every_state, settings=_search)
+
+    def has_both(batch: object) -> bool:
+        return isinstance(batch, Balls) and {*batch.metrics.tolist()} == {*map(int, Metric)}
+
+    drawn = regions(space).filter(lambda some: "vec" in some.constraints)
+    assert find(drawn, lambda some: has_both(some.constraints["vec"].batch), settings=_search)
+
+
+def test_the_testing_kit_itself_needs_no_hypothesis() -> None:
+    code = (
+        "import covey.testing, covey.testing.generate, sys; sys.exit('hypothesis' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
