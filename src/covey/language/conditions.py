@@ -14,9 +14,9 @@ from sqlglot import exp
 from covey.language import casts, literals
 from covey.language.atoms import Compare, Member, Nullness, Prefix, Truth, Union
 from covey.language.coerce import cast_needed, common_of_list, common_with, is_lossy
-from covey.language.expressions import unwrapped
 from covey.language.literals import Typed
 from covey.language.nearness import is_distance, nearness
+from covey.language.nodes import unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import list_shape, pattern, pattern_shape, plain_shape, types_shape
 from covey.language.slots import WHOLE, Ref
@@ -116,7 +116,7 @@ class Conditions:
         a, b = self.operands.literal(left), self.operands.literal(right)
         if a is None or b is None or a[1].type != b[1].type or a[1].value is None:
             return None
-        self.operands.expressions.fixed |= {ref.slot for ref, _ in (a, b) if ref.slot >= 0}
+        self.operands.expressions.names.fixed |= {ref.slot for ref, _ in (a, b) if ref.slot >= 0}
         return _HOLDS[op](a[1].value, b[1].value)
 
     def _constant(self, attribute: Attribute, op: str, typed: Typed, outcome: bool) -> Union:
@@ -140,7 +140,7 @@ class Conditions:
         types: list[Type] = []
         has_null = False
         if not node.expressions or node.args.get("query"):
-            raise self.operands.expressions.outside(node)
+            raise self.operands.expressions.names.outside(node)
         for one in node.expressions:
             slot = self.operands.tree.slot(one) if isinstance(one, exp.Literal) else -1
             if slot >= 0 and self.operands.tree.raws[slot][0] == "(":
@@ -193,7 +193,7 @@ class Conditions:
         outcome: bool,
     ) -> Union | Product:
         """A list of values to each of which, after Spark's cast, many keys are equal."""
-        self.operands.expressions.fixed |= {ref.slot for ref in refs}
+        self.operands.expressions.names.fixed |= {ref.slot for ref in refs}
         single = [
             replace(ref, element=i) if ref.is_list else ref
             for ref in refs
@@ -230,7 +230,7 @@ class Conditions:
         if isinstance(node.expression, exp.Null):
             attribute = self.operands.attribute(node.this)
             return [(Nullness(attribute, State.NULL if outcome else _NOT_NULL),)]
-        raise self.operands.expressions.outside(node)
+        raise self.operands.expressions.names.outside(node)
 
     def _like(self, node: exp.Expr, subject: exp.Expr, like: exp.Expr, outcome: bool) -> Union:
         literal = self.operands.literal(unwrapped(like))

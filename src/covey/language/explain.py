@@ -15,8 +15,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from covey.geometry.relations import contains
-from covey.language.expressions import Expressions, bare, chain, unwrapped
+from covey.language.canonical import text as canonical
+from covey.language.expressions import Expressions
 from covey.language.grammar import parse_tree
+from covey.language.nodes import bare, chain, unwrapped
 from covey.language.parse import Parser, parse
 from covey.space import Events, Space
 from covey.space.events import State, VectorColumn
@@ -87,7 +89,7 @@ class _Explainer:
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
         node = unwrapped(node)
-        text = text or bare(self.expressions.text(node))
+        text = text or bare(canonical(self.expressions.names, node))
         holds, note = self._holds(text)
         parts: tuple[Explanation, ...] = ()
         if isinstance(node, exp.And | exp.Or):
@@ -121,7 +123,8 @@ class _Explainer:
 
     def _values(self, node: exp.Expr) -> dict[str, Any]:
         names = dict.fromkeys(
-            self.expressions.column(column.parts[0]).name for column in node.find_all(exp.Column)
+            self.expressions.names.column(column.parts[0]).name
+            for column in node.find_all(exp.Column)
         )
         return {name: self.event.get(name) for name in names}
 

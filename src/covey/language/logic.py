@@ -18,9 +18,9 @@ from sqlglot import exp
 from covey.errors import PredicateError
 from covey.language.atoms import Conjunction, Member, Union
 from covey.language.conditions import Conditions
-from covey.language.expressions import chain, unwrapped
 from covey.language.grammar import Tree, parse_tree
 from covey.language.literals import LiteralError
+from covey.language.nodes import chain, unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import Key
 from covey.space.space import Attribute, Space

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from covey.geometry.distances import Metric
 from covey.language.atoms import InBall, Union
-from covey.language.expressions import unwrapped
 from covey.language.literals import Typed
+from covey.language.nodes import unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import centre_shape
 from covey.language.slots import WHOLE, Ref
@@ -63,7 +63,7 @@ def nearness(
 def _centre(operands: Operands, node: exp.Expr) -> Ref:
     cast: Type | None = None
     if isinstance(node, exp.Cast):
-        cast = operands.expressions.data_type(node.to)
+        cast = operands.expressions.names.data_type(node.to)
         if cast != array(FLOAT):
             raise operands.tree.error(
                 f"a vector is an array of floats, not {cast}",
@@ -79,7 +79,7 @@ def _centre(operands: Operands, node: exp.Expr) -> Ref:
     if (
         len(inside) != 1
         or not isinstance(inside[0], exp.Literal)
-        or not operands.expressions.is_list(inside[0])
+        or not operands.expressions.names.is_list(inside[0])
     ):
         raise operands.tree.error(
             "a distance is measured to a literal vector",

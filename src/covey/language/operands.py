@@ -6,9 +6,10 @@ from sqlglot import exp
 
 from covey.language import casts, literals
 from covey.language.coerce import cast_needed, common_with
-from covey.language.expressions import Expressions, unwrapped
+from covey.language.expressions import Expressions
 from covey.language.grammar import Tree
 from covey.language.literals import LiteralError, Typed
+from covey.language.nodes import unwrapped
 from covey.language.shapes import Key, itself, list_shape, types_shape
 from covey.language.slots import Ref
 from covey.space.space import Attribute, Space
@@ -28,7 +29,7 @@ class Operands:
 
     def keys(self) -> tuple[tuple[int, Key], ...]:
         """What of which literals shapes the plan."""
-        keys = {**self.shapes, **dict.fromkeys(self.expressions.fixed, itself)}
+        keys = {**self.shapes, **dict.fromkeys(self.expressions.names.fixed, itself)}
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
 
     def check_slots(self) -> None:
@@ -104,7 +105,7 @@ class Operands:
         negative = isinstance(node, exp.Neg)
         if negative:
             node = node.this
-            if not isinstance(node, exp.Literal) or self.expressions.is_list(node):
+            if not isinstance(node, exp.Literal) or self.expressions.names.is_list(node):
                 return None
         if isinstance(node, exp.Boolean) and not negative:
             return Ref(-1), Typed(BOOLEAN, bool(node.this))
@@ -116,7 +117,7 @@ class Operands:
             and not negative
             and isinstance(unwrapped(node.this), exp.Literal | exp.RawString)
         ):
-            cast = self.expressions.data_type(node.to)
+            cast = self.expressions.names.data_type(node.to)
             if not cast.is_datetime:
                 return None
             node = unwrapped(node.this)

@@ -16,7 +16,7 @@ from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import Rule, Tags
-from covey.language.expressions import quoted
+from covey.language.nodes import quoted
 from covey.language.spell import literal, quote, single
 from covey.space.events import State
 from covey.space.keys import domain, value

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from covey.language import literals
 from covey.language.atoms import Tokens, Union
-from covey.language.expressions import unwrapped
+from covey.language.nodes import unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import list_shape
 from covey.language.slots import WHOLE, Ref

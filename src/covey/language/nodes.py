@@ -1,0 +1,61 @@
+"""Small facts about the parser's nodes: operators by their signs, parentheses, chains, names."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from covey.language import literals
+
+__all__ = ["ARITHMETIC", "COMPARISONS", "LIKES", "bare", "chain", "quoted", "unwrapped"]
+
+ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "div",
+}
+COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+}  # fmt: skip
+LIKES: dict[type[exp.Expr], str] = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.RegexpLike: "RLIKE"}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """An expression without the parentheses round it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def chain(node: exp.Expr) -> list[exp.Expr]:
+    """The operands of a chain of ANDs or of ORs, from left to right."""
+    kind, parts, todo = type(node), [], [node]
+    while todo:
+        one = unwrapped(todo.pop())
+        if type(one) is kind:
+            todo += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark reads it back."""
+    return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def bare(text: str) -> str:
+    """A text without the parentheses round all of it."""
+    plain = literals.without(text)
+    depth = 0
+    for i, character in enumerate(plain):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if i == len(text) - 1 and text[0] == "(" else text
+    return text
