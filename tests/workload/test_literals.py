@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from covey.language.spell import quote
 from covey.space.keys import float_key
 from covey.space.types import DOUBLE, decimal
 from covey.workload import literals
@@ -38,7 +39,7 @@ def test_spark_reads_what_was_written() -> None:
     written = [
         *literals.scalar_texts(float_key(DOUBLES), DOUBLE),
         *literals.float_texts(FLOATS),
-        *map(literals.text, TEXTS),
+        *map(quote, TEXTS),
         *literals.scalar_texts(np.array([5, -1205, 9_999_999_998]), decimal(10, 2)),
         *literals.vector_texts(FLOATS[None, :]),
     ]

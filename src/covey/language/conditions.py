@@ -81,14 +81,17 @@ class Conditions:
     def _comparison(self, node: exp.Expr, outcome: bool) -> Union:
         left, right = unwrapped(node.this), unwrapped(node.expression)
         op = _OPS[type(node)]
-        if self.operands.literal(right) is None and self.operands.literal(left) is not None:
+        literal, other = self.operands.literal(right), self.operands.literal(left)
+        if literal is None and other is not None:
             left, right, op = right, left, _MIRRORED.get(op, op)
-        literal = self.operands.literal(right)
-        folded = self._folded(left, right, op)
-        if folded is not None:
-            return [()] if folded == outcome else []
-        if literal is None or self.operands.literal(left) is not None:
+            literal, other = other, literal
+        if literal is None:
             return self._boolean(node, outcome)
+        if other is not None:
+            folded = self._folded(other, literal, op)
+            if folded is None:
+                return self._boolean(node, outcome)
+            return [()] if folded == outcome else []
         ref, typed = literal
         if is_distance(left):
             near = nearness(self.operands, left, op, ref, typed, outcome)
@@ -111,10 +114,9 @@ class Conditions:
         compare = Compare(attribute, op, ref)
         return [(compare if outcome else compare.opposite(),)]
 
-    def _folded(self, left: exp.Expr, right: exp.Expr, op: str) -> bool | None:
+    def _folded(self, a: tuple[Ref, Typed], b: tuple[Ref, Typed], op: str) -> bool | None:
         """What a comparison of two literals of one type says, such as `1 = 1`."""
-        a, b = self.operands.literal(left), self.operands.literal(right)
-        if a is None or b is None or a[1].type != b[1].type or a[1].value is None:
+        if a[1].type != b[1].type or a[1].value is None:
             return None
         self.operands.expressions.names.fixed |= {ref.slot for ref, _ in (a, b) if ref.slot >= 0}
         return _HOLDS[op](a[1].value, b[1].value)

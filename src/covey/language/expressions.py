@@ -184,7 +184,12 @@ class Expressions:
             if common_of_list(types, self.names.space.settings) is None:
                 shown = ", ".join(dict.fromkeys(map(str, types)))
                 raise self.names.tree.error(f"{shown} have no type in common", node, "CAST them")
-        elif isinstance(node, exp.Is | exp.Escape) or type(node) in LIKES:
+        elif type(node) in LIKES:
+            if not self.type_of(node.this).is_scalar:
+                raise self.names.tree.error(
+                    "only a text is LIKE a pattern", node, "CAST it to STRING"
+                )
+        elif isinstance(node, exp.Is | exp.Escape):
             self.type_of(node.this)
 
     def _check_pair(self, left: exp.Expr, right: exp.Expr) -> None:

@@ -96,6 +96,10 @@ def _of_array(result: Type) -> Rule:
     return lambda types, _: result if types and types[0].name == "array" else None
 
 
+def _of_vectors(types: Sequence[Type], settings: Settings) -> Type | None:
+    return FLOAT if types and all(t.element == FLOAT for t in types) else None
+
+
 def _same(types: Sequence[Type], settings: Settings) -> Type | None:
     return types[0] if types and types[0].is_numeric else None
 
@@ -195,7 +199,7 @@ FUNCTIONS: dict[str, Rule] = {
     **_names(_of_array(BIGINT), "array_position/2"),
     **_names(_contains, "array_contains/2"),
     **_names(_overlap, "arrays_overlap/2"),
-    **_names(_of_array(FLOAT), "vector_l2_distance/2 vector_cosine_similarity/2"
+    **_names(_of_vectors, "vector_l2_distance/2 vector_cosine_similarity/2"
              " vector_inner_product/2"),
     **_names(_same_array, "array_distinct/1 sort_array/1-2 array_remove/2 array_compact/1"
              " array_union/2 array_intersect/2 array_except/2 slice/3"),

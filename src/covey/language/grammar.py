@@ -202,6 +202,9 @@ def _check_signs(tree: Tree, tokens: Sequence[Token]) -> None:
     """
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         called = after is not None and after.token_type is TokenType.L_PAREN
+        if token.token_type is TokenType.IN and after and after.token_type is TokenType.L_BRACKET:
+            place = tree.place(after.start)
+            raise PredicateError("a list stands in ( )", tree.text, place, "write IN (1, 2)")
         if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not called:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
             place = tree.place(token.start)

@@ -22,6 +22,7 @@ from covey.geometry.distances import Metric
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import ONLY, Scalars
 from covey.geometry.tags import Tags
+from covey.language.spell import quote
 from covey.space import Space, Type
 from covey.space.events import State
 from covey.space.keys import domain, float_key
@@ -149,10 +150,7 @@ class Equal:
 
     def texts(self) -> list[str]:
         chosen = zip(self.values[self.codes].tolist(), self.codes.tolist(), strict=True)
-        return [
-            "" if code == FREE else f"{self.name} = {literals.text(value)}"
-            for value, code in chosen
-        ]
+        return ["" if code == FREE else f"{self.name} = {quote(value)}" for value, code in chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +178,7 @@ class OneOf:
         return Constraints(rows, each.take(self.codes[rows]))
 
     def texts(self) -> list[str]:
-        each = [
-            f"{self.name} IN ({', '.join(map(literals.text, choice))})" for choice in self.choices
-        ]
+        each = [f"{self.name} IN ({', '.join(map(quote, choice))})" for choice in self.choices]
         each.append("")  # at -1
         return [each[code] for code in self.codes.tolist()]
 
@@ -212,8 +208,7 @@ class Keywords:
 
     def texts(self) -> list[str]:
         each = [
-            f"array_contains({self.name}, {literals.text(token)})"
-            for token in self.tokens.values.tolist()
+            f"array_contains({self.name}, {quote(token)})" for token in self.tokens.values.tolist()
         ]
         ends = self.tokens.offsets.tolist()
         return [" AND ".join(each[a:b]) for a, b in pairwise(ends)]

@@ -17,7 +17,7 @@ from covey.errors import SpaceError
 from covey.space.keys import key_float
 from covey.space.types import Type
 
-__all__ = ["float_texts", "scalar_texts", "text", "vector_texts"]
+__all__ = ["float_texts", "scalar_texts", "vector_texts"]
 
 
 def scalar_texts(keys: NDArray[np.int64], type_: Type) -> list[str]:
@@ -34,16 +34,6 @@ def scalar_texts(keys: NDArray[np.int64], type_: Type) -> list[str]:
     if type_.is_decimal and type_.scale > 0:
         return [_decimal(key, type_.scale) for key in keys.tolist()]
     raise SpaceError(f"workloads write no literals of type {type_}")
-
-
-def text(value: str) -> str:
-    r"""The literal of a text.
-
-    >>> print(text("O'Hara \\ sons"))
-    'O\'Hara \\ sons'
-    """
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def float_texts(numbers: NDArray[np.float32]) -> list[str]:
