@@ -125,7 +125,7 @@ def test_derived_attributes_have_the_types_that_spark_gives_them(
     schema = ", ".join(f"{c.name} {str(c.type).split('[')[0]}" for c in space.columns)
     frame = spark.createDataFrame([], schema)
     for text in DERIVED:
-        (attribute,) = parse(space, [f"{text} IS NULL"]).space.derived
+        (attribute,) = parse(space, [f"({text}) IS NULL"]).space.derived
         theirs = frame.selectExpr(attribute.name).schema[0].dataType.simpleString()
         assert theirs == str(attribute.type).split("[")[0], attribute.name
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from covey.errors import PredicateError
-from covey.language import mistakes
+from covey.language import literals, mistakes
 from covey.language.canonical import text as canonical
 from covey.language.coerce import common_of_list, common_of_pair
 from covey.language.functions import CHANGING, FUNCTIONS, arithmetic, common
@@ -74,6 +74,8 @@ class Expressions:
             return BOOLEAN
         if isinstance(node, exp.Null):
             return VOID
+        if (raw := self.names.number(node)) is not None:
+            return literals.decode(raw).type
         if isinstance(node, exp.Neg):
             given = [self.type_of(node.this)]
             return self._checked(
@@ -149,8 +151,9 @@ class Expressions:
     def _beside(self, node: exp.Expr, other: exp.Expr) -> Type:
         """A side's type; beside a decimal an integer literal counts only the digits it has."""
         type_ = self.type_of(node)
-        if isinstance(node, exp.Literal) and type_.is_integral and self.type_of(other).is_decimal:
-            return decimal(len(self.names.raw(node).strip("()LlSsYy").lstrip("0")) or 1, 0)
+        raw = self.names.number(node)
+        if raw is not None and type_.is_integral and self.type_of(other).is_decimal:
+            return decimal(len(str(abs(literals.decode(raw).value))), 0)
         return type_
 
     def _check_condition(self, node: exp.Expr) -> None:

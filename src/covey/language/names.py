@@ -131,6 +131,18 @@ class Names:
         raw = self.tree.raws[slot]
         return f"r{raw}" if isinstance(node, exp.RawString) else raw
 
+    def number(self, node: exp.Expr) -> str | None:
+        """A number as written, with a minus that stands before it; `None` for anything else."""
+        inner = node.this if isinstance(node, exp.Neg) else node
+        if not isinstance(inner, exp.Literal) or inner.is_string or self.is_list(inner):
+            return None
+        raw = self.raw(inner)
+        try:
+            literals.decode(raw)
+        except LiteralError as error:
+            raise self.tree.error(str(error), node) from None
+        return f"-{raw}" if inner is not node else raw
+
     def is_list(self, node: exp.Expr) -> bool:
         """Whether a literal node stands for a list of literals."""
         return isinstance(node, exp.Literal) and self.tree.raws[self.tree.slot(node)][0] == "("

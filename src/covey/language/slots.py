@@ -160,6 +160,8 @@ class Slots:
         longest = 38 if attribute.is_fractional else 18
         if letter not in "ide" or not attribute.is_numeric or max(map(len, raws)) > longest:
             return None
+        if letter == "d" and any(raw[-1] in "dD" for raw in raws):
+            return None
         try:
             return _numbers(pa.array(raws), letter, ref.negative, attribute, op, self.settings.ansi)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -175,14 +177,14 @@ def _numbers(
         keys = sign * raws.cast(pa.int64()).to_numpy(zero_copy_only=False)
         return _inside(keys, attribute)
     if attribute.is_decimal and letter in "id" and attribute.precision <= 18:
-        exact = pc.utf8_rtrim(raws, characters="bBdD").cast(pa.decimal128(38, attribute.scale))
+        exact = raws.cast(pa.decimal128(38, attribute.scale))
         words = np.frombuffer(exact.buffers()[1], np.int64).reshape(-1, 2)
         if (words[:, 1] != words[:, 0] >> 63).any():
             return None
         return _inside(sign * words[:, 0], attribute)
     if not attribute.is_fractional:
         return None
-    numbers = sign * pc.utf8_rtrim(raws, characters="dDbB").cast(pa.float64()).to_numpy(
+    numbers = sign * pc.utf8_rtrim(raws, characters="dD").cast(pa.float64()).to_numpy(
         zero_copy_only=False
     )
     if not np.isfinite(numbers).all():
