@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey import Events, Space, parse, predicates
+from covey import Events, Space, ValueRefused, parse, predicates
 from covey.index import Scan
 
 GLOBE = Space.of({"lat": pa.float64(), "lon": pa.float64()})
@@ -77,3 +77,17 @@ def test_near_takes_a_distance_or_a_similarity() -> None:
         predicates.near("v", [2, 0.1], similarity=0.9),
     ):
         assert Scan(parse(space, [text]).regions).matching(events).asked.tolist() == [0]
+
+
+@pytest.mark.parametrize("tokens", ["ab", [], [1], [None]])
+def test_tokens_are_a_list_of_texts(tokens: object) -> None:
+    with pytest.raises(ValueRefused, match="list of texts"):
+        predicates.has_all("words", tokens)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert predicates.near("v", [1.0], distance=np.float64(1)).endswith("<= 1.0D")
+    with pytest.raises(ValueRefused, match="no number"):
+        predicates.near("v", [1.0], distance=float("inf"))
+    with pytest.raises(ValueRefused, match="no circle"):
+        predicates.within_km("lat", "lon", 91, 0, 5)

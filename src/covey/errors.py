@@ -3,6 +3,7 @@
 ```
 CoveyError
 ├── SpaceError       a schema, an attribute or a column of events does not fit
+├── ValueRefused     an argument that a function cannot use; a ValueError too
 └── PredicateError   a predicate's text is wrong: says line, column and what to write instead
 ```
 
@@ -12,7 +13,7 @@ a user who made a mistake.
 
 from __future__ import annotations
 
-__all__ = ["CoveyError", "PredicateError", "SpaceError"]
+__all__ = ["CoveyError", "PredicateError", "SpaceError", "ValueRefused"]
 
 
 class CoveyError(Exception):
@@ -21,6 +22,10 @@ class CoveyError(Exception):
 
 class SpaceError(CoveyError):
     """A schema, an attribute or a column of events does not fit."""
+
+
+class ValueRefused(CoveyError, ValueError):
+    """An argument that a function cannot use."""
 
 
 class PredicateError(CoveyError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from covey.errors import ValueRefused
 from covey.language.spell import quote, single
 
 __all__ = ["has_all", "has_any", "has_none", "near", "within_box", "within_km"]
@@ -22,13 +23,15 @@ def within_km(
 
     `latitude` and `longitude` are columns (or expressions) in degrees. A circle on the globe is a
     ball round a unit vector, which becomes one derived attribute for all such predicates. Unit
-    vectors are float32: a distance is off by up to about a metre.
+    vectors are float32: the edge of a circle of up to some thousand kilometres is off by about a
+    metre, that of half the globe by more.
 
     >>> print(within_km("lat", "lon", 52.5, 13.4, 5)[:60])
     vector_l2_distance(array(CAST(cos(radians(lat)) * cos(radian
     """
+    at_latitude, at_longitude, km = map(_finite, (at_latitude, at_longitude, km))
     if not (-90 <= at_latitude <= 90 and km >= 0):
-        raise ValueError(f"no circle of {km} km round latitude {at_latitude}")
+        raise ValueRefused(f"no circle of {km} km round latitude {at_latitude}")
     phi, theta = math.radians(at_latitude), math.radians(at_longitude)
     place = (math.cos(phi) * math.cos(theta), math.cos(phi) * math.sin(theta), math.sin(phi))
     chord = 2 * math.sin(min(km / EARTH_KM, math.pi) / 2)
@@ -46,12 +49,12 @@ def within_box(
     """Events inside a box of degrees; with `west` > `east` it spans the date line.
 
     >>> within_box("lat", "lon", -20, 170, -10, -170)
-    '(lat BETWEEN -20D AND -10D AND (lon >= 170D OR lon <= -170D))'
+    '(lat BETWEEN -20.0D AND -10.0D AND (lon >= 170.0D OR lon <= -170.0D))'
     """
-    high = f"{latitude} BETWEEN {south!r}D AND {north!r}D"
+    high = f"{latitude} BETWEEN {_number(south)} AND {_number(north)}"
     if west <= east:
-        return f"({high} AND {longitude} BETWEEN {west!r}D AND {east!r}D)"
-    return f"({high} AND ({longitude} >= {west!r}D OR {longitude} <= {east!r}D))"
+        return f"({high} AND {longitude} BETWEEN {_number(west)} AND {_number(east)})"
+    return f"({high} AND ({longitude} >= {_number(west)} OR {longitude} <= {_number(east)}))"
 
 
 def near(
@@ -66,11 +69,11 @@ def near(
     >>> near("embedding", [0.5, 1], similarity=0.9)
     'vector_cosine_similarity(embedding, array(0.5F, 1.0F)) >= 0.9D'
     """
-    if (distance is None) == (similarity is None):
-        raise ValueError("give either a distance or a similarity")
-    if distance is not None:
-        return f"vector_l2_distance({vector}, {_vector(centre)}) <= {distance!r}D"
-    return f"vector_cosine_similarity({vector}, {_vector(centre)}) >= {similarity!r}D"
+    if distance is not None and similarity is None:
+        return f"vector_l2_distance({vector}, {_vector(centre)}) <= {_number(distance)}"
+    if similarity is not None and distance is None:
+        return f"vector_cosine_similarity({vector}, {_vector(centre)}) >= {_number(similarity)}"
+    raise ValueRefused("give either a distance or a similarity")
 
 
 def has_all(tags: str, tokens: Iterable[str]) -> str:
@@ -79,12 +82,16 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
     >>> has_all("words", ["red", "bike"])
     "(array_contains(words, 'red') AND array_contains(words, 'bike'))"
     """
-    return "(" + " AND ".join(f"array_contains({tags}, {quote(token)})" for token in tokens) + ")"
+    return (
+        "("
+        + " AND ".join(f"array_contains({tags}, {quote(token)})" for token in _tokens(tokens))
+        + ")"
+    )
 
 
 def has_any(tags: str, tokens: Iterable[str]) -> str:
     """Events whose tags have at least one of these tokens."""
-    return f"arrays_overlap({tags}, array({', '.join(map(quote, tokens))}))"
+    return f"arrays_overlap({tags}, array({', '.join(map(quote, _tokens(tokens)))}))"
 
 
 def has_none(tags: str, tokens: Iterable[str]) -> str:
@@ -93,4 +100,24 @@ def has_none(tags: str, tokens: Iterable[str]) -> str:
 
 
 def _vector(centre: Sequence[float]) -> str:
-    return f"array({', '.join(map(single, centre))})"
+    return f"array({', '.join(single(_finite(x)) for x in centre)})"
+
+
+def _number(value: float) -> str:
+    """A number as a double literal."""
+    return f"{_finite(value)!r}D"
+
+
+def _finite(value: float) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueRefused(f"{number} is no number to compare with")
+    return number
+
+
+def _tokens(tokens: Iterable[str]) -> list[str]:
+    """Tokens as a list of texts; one text would be taken for its letters."""
+    listed = [] if isinstance(tokens, str) else list(tokens)
+    if not listed or not all(isinstance(token, str) for token in listed):
+        raise ValueRefused("give the tokens as a list of texts: ['red', 'bike']")
+    return listed

@@ -58,6 +58,9 @@ EMBEDDED = Space.of({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v"
         "(n = 2 OR vector_cosine_similarity(v, array(1F, 1F)) > 0.5) AND n IS NOT NULL",
         "v IS NULL OR vector_cosine_similarity(v, array(1F, 1F)) <= 0.5 OR n = 2",
         "vector_l2_distance(v, array(0F, 0F)) BETWEEN 1 AND 5 OR v IS NULL",
+        "vector_l2_distance(v, array(0F, 0F)) < 5 OR 1 = 1",
+        "(vector_l2_distance(v, array(0F, 0F)) < 5 AND false) OR n = 2",
+        "vector_l2_distance(v, array(0F, 0F)) < NULL OR n = 2",
     ],
 )
 def test_rows_on_which_spark_raises_do_not_match(spark: SparkSession, text: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from covey import Parser, Settings
 from covey.testing.generate import random_events, random_space
-from covey.testing.oracle import compare
+from covey.testing.oracle import compare, set_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +55,8 @@ d10 IN (1.5, 1.50, 1.500)
 i64 = 9007199254740992D
 f32 = 0.1 OR f32 = 0.1F
 f32 > 0.1 OR f32 < 16777217
+f32 = 1.0000000596046447753906250000000000001F OR f32 < '340282356779733661637539395458142568447'
+name IN ('a', '0.0') OR i32 IN (-0.0, 7.5)
 f64 = 'nan' OR f64 > '1e308' OR f64 <= '-Infinity'
 f64 IN (0, -0.0D) OR f64 <=> -0.0D
 flag = 'yes' OR flag = ' F '
@@ -91,6 +94,26 @@ def test_spark_agrees_on_corner_texts(spark: SparkSession, settings: Settings) -
     assert report.disagreements == []
     refused = [str(error) for error in report.rejected.values()]
     assert not refused, refused
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("zone", ["America/Toronto", "America/Sao_Paulo", "Asia/Kathmandu"])
+def test_days_start_when_spark_says(spark: SparkSession, zone: str) -> None:
+    """Midnight may fall into a gap: the day then starts where the gap ends."""
+    space = random_space(Settings(zone))
+    days = ["1919-03-31", "2018-11-04", "2024-03-10", "1985-12-31", "1986-01-01"]
+    texts = [f"ts {op} DATE '{day}'" for day in days for op in ("<", "=", ">=")]
+    texts += [f"day {op} TIMESTAMP '{day} 00:10:00'" for day in days for op in ("<", ">=")]
+    table = random_events(random.Random(6), space, 50)
+    starts = spark.sql(f"SELECT explode(array({', '.join(repr(d) for d in days)})) AS d")
+    set_session(spark, space.settings)
+    moments = [
+        r[0] for r in starts.selectExpr("unix_micros(CAST(CAST(d AS DATE) AS TIMESTAMP))").collect()
+    ]
+    around = [m + shift for m in moments for shift in (-1, 0, 1, -1_800_000_000, 1_800_000_000)]
+    ts = pa.array(around * 2, pa.timestamp("us", "UTC"))
+    table = table.set_column(table.schema.get_field_index("ts"), "ts", ts)
+    assert compare(spark, space, table, texts).disagreements == []
 
 
 def test_a_batch_reads_texts_as_each_alone_does() -> None:

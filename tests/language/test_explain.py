@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey import Events, PredicateError, Settings, Space, explain, parse
+from covey import Events, PredicateError, Settings, Space, SpaceError, explain, parse
 from covey.index import Scan
 from covey.testing.generate import random_events, random_predicate, random_space
 
@@ -69,3 +69,19 @@ def test_the_whole_holds_exactly_when_the_predicate_matches(seed: int) -> None:
         return
     matches = len(Scan(predicates.regions).matching(Events.from_arrow(table, space))) > 0
     assert (explain(space, text, table.to_pylist()[0]).holds is True) == matches
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        ({"PRICE": 5.0}, "name it as the space does"),
+        ({"prise": 5.0}, "name it as the space does"),
+        ({"price": "x"}, "price is double"),
+        ({"city": 5}, "city is string"),
+    ],
+)
+def test_events_that_do_not_fit_the_space_are_refused(
+    event: dict[str, object], problem: str
+) -> None:
+    with pytest.raises(SpaceError, match=problem):
+        explain(SPACE, "price > 5 AND city = 'Rome'", event)

@@ -37,6 +37,7 @@ _DOMAIN = domain(FLOAT)
 _ANY_STATE = State.NULL | State.VALUE | State.MALFORMED | State.HOLED
 _TINY = 1e-20  # absolute error where squares underflow
 _HUGE = 1e18  # squares beyond this overflow float32
+_SMALLEST_NORM = 1e-6  # of a centre, for relations of cosines
 
 
 class Ball(NamedTuple):
@@ -55,7 +56,7 @@ class Ball(NamedTuple):
     def covers(self, inner: Ball) -> bool:
         """Whether every vector in `inner` is in this one."""
         if self.is_point:
-            return inner.is_point and self.centre == inner.centre
+            return inner.is_point and np.array_equal(self.centre, inner.centre, equal_nan=True)
         low, high = self._seen_from(inner)
         return self.lower <= low and high <= self.upper
 
@@ -79,7 +80,7 @@ class Ball(NamedTuple):
             return other.lower, other.upper
         a, b = np.array(self.centre, np.float64), np.array(other.centre, np.float64)
         seen = _distances_seen if self.metric is Metric.L2 else _cosines_seen
-        return seen(a, b, _interval(other), relative_error(len(a)))
+        return seen(a, b, other, relative_error(len(a)))
 
     def _score_of(self, vector: tuple[float, ...]) -> tuple[int, int]:
         """The score of one vector, as Spark computes it."""
@@ -185,7 +186,8 @@ class Balls:
             scores, defined = score(metric, vectors[owner[chosen]], self.centres[chosen])
             keys = float_key(scores)
             inside = defined & (self.lower[chosen] <= keys) & (keys <= self.upper[chosen])
-            same = (vectors[owner[chosen]] == self.centres[chosen]).all(axis=1)
+            mine, given = self.centres[chosen], vectors[owner[chosen]]
+            same = ((given == mine) | (np.isnan(given) & np.isnan(mine))).all(axis=1)
             inside = np.where(self.points[chosen], same, inside)
             admitted[owner[chosen[~inside]]] = False
         return admitted
@@ -262,13 +264,14 @@ def _interval(ball: Ball) -> tuple[float, float]:
 
 
 def _distances_seen(
-    a: NDArray[np.float64], b: NDArray[np.float64], radii: tuple[float, float], error: float
+    a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Distances from `a` of all vectors whose distance from `b` lies between two radii."""
+    """Distances from `a` of all vectors in a ball round `b`."""
     apart = float(np.linalg.norm(a - b))
-    near = min(radii[0] * (1 - error) - _TINY, _HUGE)  # beyond, distances overflow
-    far = radii[1] * (1 + error) + _TINY
-    least = max(0.0, apart - far, near - apart) if not math.isnan(far) else 0.0
+    nearest, farthest = _interval(ball)
+    near = min(nearest * (1 - error) - _TINY, _HUGE)  # beyond, distances overflow
+    far = np.inf if math.isnan(farthest) else farthest * (1 + error) + _TINY
+    least = max(0.0, apart - far, near - apart)
     low = _rounded(max(0.0, least * (1 - error) - _TINY), False)
     most = apart + far
     if not most < _HUGE:
@@ -277,21 +280,25 @@ def _distances_seen(
 
 
 def _cosines_seen(
-    a: NDArray[np.float64], b: NDArray[np.float64], cosines: tuple[float, float], error: float
+    a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Similarities with `a` of all vectors whose similarity with `b` lies between two cosines."""
-    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if not 0 < norms < _HUGE:
-        return _NOWHERE  # a centre without direction
-    if math.isnan(cosines[1]):
-        return int(_DOMAIN.low), int(_DOMAIN.high)
+    """Similarities with `a` of all vectors in a ball of similarities with `b`.
+
+    A vector of NaN has the similarity NaN with both. Norms are taken to be such that neither
+    product of two overflows or underflows; centres for which that is too much to ask say nothing.
+    """
+    norms = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if not all(_SMALLEST_NORM < norm < 1 / _SMALLEST_NORM for norm in norms):
+        return _NOWHERE
+    lowest, highest = _interval(ball)
     slack = 4 * error
-    apart = float(np.arccos(np.clip(a @ b / norms, -1, 1)))
-    near = float(np.arccos(np.clip(cosines[1] + slack, -1, 1)))
-    far = float(np.arccos(np.clip(cosines[0] - slack, -1, 1)))
+    apart = float(np.arccos(np.clip(a @ b / (norms[0] * norms[1]), -1, 1)))
+    near = 0.0 if math.isnan(highest) else float(np.arccos(np.clip(highest + slack, -1, 1)))
+    far = float(np.arccos(np.clip(lowest - slack, -1, 1)))
     least = max(0.0, apart - far, near - apart)
     most = min(np.pi, apart + far, 2 * np.pi - apart - near)
-    return _rounded(np.cos(most) - slack, False), _rounded(np.cos(least) + slack, True)
+    low, high = _rounded(np.cos(most) - slack, False), _rounded(np.cos(least) + slack, True)
+    return low, int(_DOMAIN.high) if math.isnan(highest) else high
 
 
 def _rounded(number: float, up: bool) -> int:

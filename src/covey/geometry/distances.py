@@ -5,7 +5,7 @@ total, what remains is added one by one. (A root taken in float64 and rounded, a
 float32 root.) Whoever decides a close call must use the same arithmetic, or will disagree with
 `where` at the boundary.
 
-Cost: one pass over both matrices, about 2 ns per coordinate.
+Cost: one pass over both matrices, some nanoseconds per coordinate.
 """
 
 from __future__ import annotations

@@ -4,13 +4,14 @@ Every function takes numbers of rows on both sides, k pairs in all, and answers 
 are products over the attributes, which are taken as independent: that `lower(title)` follows from
 `title` is not used, so a cover that only such a dependency makes true is not found.
 
-Cost: per attribute that a side constrains, a few NumPy operations on k rows.
+Cost: per attribute that a side constrains, a few NumPy operations on k rows; for covers and
+overlaps of tags and balls some microseconds of Python per pair.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -22,12 +23,12 @@ from covey.geometry.balls import Balls
 from covey.geometry.regions import Constraints, Regions
 from covey.geometry.scalars import ALL, ONLY, Scalars
 from covey.geometry.tags import Tags
-from covey.space import Events
+from covey.space import Events, Space
 from covey.space.events import ScalarColumn, TagColumn, VectorColumn
 from covey.space.keys import key_float
 from covey.space.types import Type
 
-__all__ = ["contains", "covers", "hull", "overlaps", "share", "volume"]
+__all__ = ["check_same_types", "contains", "covers", "hull", "overlaps", "share", "volume"]
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -35,6 +36,7 @@ Rows = NDArray[np.int64]
 
 def contains(regions: Regions, r: Rows, events: Events, e: Rows) -> Bools:
     """Whether region `r[k]` contains event `e[k]`: exactly what Spark's `where` would say."""
+    check_same_types(regions, events.space, regions.constraints)
     answer = np.ones(len(r), np.bool_)
     for name, given in regions.constraints.items():
         places, there = given.find(r)
@@ -46,6 +48,7 @@ def contains(regions: Regions, r: Rows, events: Events, e: Rows) -> Bools:
 
 def covers(outer: Regions, i: Rows, inner: Regions, j: Rows) -> Bools:
     """Whether every event in region `j[k]` of `inner` is in region `i[k]` of `outer`."""
+    check_same_types(outer, inner.space, inner.constraints)
     answer = np.ones(len(i), np.bool_)
     for name, given in outer.constraints.items():
         places, there = given.find(i)
@@ -57,6 +60,7 @@ def covers(outer: Regions, i: Rows, inner: Regions, j: Rows) -> Bools:
 
 def overlaps(a: Regions, i: Rows, b: Regions, j: Rows) -> Bools:
     """Whether some event is in region `i[k]` of `a` and in region `j[k]` of `b`."""
+    check_same_types(a, b.space, b.constraints)
     answer = np.ones(len(i), np.bool_)
     for name in a.constraints.keys() & b.constraints.keys():
         (p, p_there), (q, q_there) = a.constraints[name].find(i), b.constraints[name].find(j)
@@ -64,6 +68,14 @@ def overlaps(a: Regions, i: Rows, b: Regions, j: Rows) -> Bools:
         batch: Any = a.constraints[name].batch.take(p[asked])
         answer[asked] = batch.overlaps(b.constraints[name].batch.take(q[asked]))
     return answer
+
+
+def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> None:
+    """Raises where attributes that are constrained have another type in another space."""
+    for name in names:
+        if name in space and name in regions.space and space[name].type != regions.space[name].type:
+            mine, other = regions.space[name].type, space[name].type
+            raise SpaceError(f"{name!r} is {mine} in one space and {other} in the other")
 
 
 def hull(regions: Regions, groups: Rows) -> Regions:

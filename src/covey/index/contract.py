@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,7 +38,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.asked)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.asked.tolist(), self.stored.tolist(), strict=True)
 
     def first(self, limit: int) -> Pairs:
@@ -48,7 +49,10 @@ class Pairs:
 
 
 class Index(Protocol):
-    """Stored regions with row numbers, asked with batches. Every answer is exact.
+    """Stored regions with row numbers, asked with batches.
+
+    Every answer is what `covey.geometry.relations` says of each pair: exact, but for relations
+    between balls, which err on the side that loses no event.
 
     Whoever implements it runs `covey.testing.contract.IndexContract`.
     """

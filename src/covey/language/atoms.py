@@ -115,6 +115,7 @@ class Member:
     null_safe: bool = False
     has_null: bool = False
     common: Type | None = None
+    is_lossy: bool = False
 
     def constrain(self, slots: Slots) -> Batch:
         if len(self.refs) == 1 and self.refs[0].is_list:

@@ -17,7 +17,8 @@ from covey.language.literals import LiteralError
 from covey.space.types import Type
 
 __all__ = [
-    "DAY", "instead", "local_to_utc", "rescale", "to_boolean", "to_date", "to_decimal", "to_double",
+    "DAY", "instead", "local_to_utc", "rescale",
+    "start_of_day", "to_boolean", "to_date", "to_decimal", "to_double",
     "to_integer",    "to_ntz", "to_timestamp", "utc_to_local",
 ]  # fmt: skip
 
@@ -96,12 +97,12 @@ def _number(text: str) -> Decimal | float:
     )
 
 
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def to_decimal(text: str, type_: Type) -> Decimal | None:
     """A decimal of this type, rounded half up; `None` too where it does not fit."""
-    text = text.strip(_BLANK)
+    text = text.strip(_BLANK[:-1])
     if not _DECIMAL.fullmatch(text):
         if any(character.isdigit() and not character.isascii() for character in text):
             raise LiteralError(f"digits of another script in {text!r} are not read here")
@@ -197,13 +198,15 @@ def to_timestamp(text: str, session_zone: str) -> int | None:
 
 
 _ZONE = re.compile(
-    r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{1,2})(?::?([0-9]{2}))?)?", re.ASCII
+    r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{2}))?)?"
+    r"|(?:UTC|GMT|UT)?([+-])([0-9]{2})([0-9]{2})([0-9]{2})?",
+    re.ASCII,
 )
 
 
 def _offset(zone: str) -> int | str | None:
     """A zone as seconds east of UTC, or as the name of a region, or nothing that Spark knows."""
-    zone = zone.strip()
+    zone = zone.strip(_BLANK)
     if zone in ("Z", "UTC", "GMT", "UT"):
         return 0
     if "/" not in zone and not _ZONE.fullmatch(zone):
@@ -211,7 +214,7 @@ def _offset(zone: str) -> int | str | None:
             f"zone {zone!r} is not read here: write an offset or a region such as Europe/Rome"
         )
     if match := _ZONE.fullmatch(zone):
-        sign, hours, minutes, seconds = match.groups()
+        sign, hours, minutes, seconds = match.groups()[:4] if match[1] else match.groups()[4:]
         total = int(hours) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
         if total > 18 * 3600 or int(minutes or 0) > 59 or int(seconds or 0) > 59:
             return None
@@ -231,6 +234,22 @@ def local_to_utc(local_us: int, zone: str) -> int:
     offset = shifted.replace(tzinfo=ZoneInfo(zone)).utcoffset()
     assert offset is not None
     return local_us - offset // dt.timedelta(microseconds=1)
+
+
+def start_of_day(days: int, zone: str) -> int:
+    """The first moment of a day; where midnight falls into a gap, the end of the gap."""
+    midnight = days * DAY
+    moment = local_to_utc(midnight, zone)
+    if utc_to_local(moment, zone) == midnight:
+        return moment
+    before, after = moment - DAY, moment
+    while after - before > 1:
+        middle = (before + after) // 2
+        if utc_to_local(middle, zone) >= midnight:
+            after = middle
+        else:
+            before = middle
+    return after
 
 
 def utc_to_local(moment_us: int, zone: str) -> int:

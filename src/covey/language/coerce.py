@@ -194,7 +194,7 @@ def _image(attribute: Type, common: Type, settings: Settings) -> Callable[[int],
         shift = common.scale - attribute.scale
         return lambda key: key * 10**shift if shift >= 0 else _half_up(key, 10**-shift)
     if attribute == DATE and common == TIMESTAMP:
-        return lambda key: casts.local_to_utc(key * casts.DAY, settings.time_zone)
+        return lambda key: casts.start_of_day(key, settings.time_zone)
     if attribute == DATE and common == TIMESTAMP_NTZ:
         return lambda key: key * casts.DAY
     return lambda key: key
@@ -240,8 +240,10 @@ def _cast_literal(literal: Typed, common: Type, settings: Settings) -> Any:
     if common.is_decimal:
         scaled = casts.rescale(Decimal(literal.value), common)
         return None if scaled is None else int(scaled.scaleb(common.scale))
-    if common == TIMESTAMP and literal.type in (DATE, TIMESTAMP_NTZ):
-        return casts.local_to_utc(_micros(literal), settings.time_zone)
+    if common == TIMESTAMP and literal.type == DATE:
+        return casts.start_of_day(literal.value, settings.time_zone)
+    if common == TIMESTAMP and literal.type == TIMESTAMP_NTZ:
+        return casts.local_to_utc(literal.value, settings.time_zone)
     if common == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
         return casts.utc_to_local(literal.value, settings.time_zone)
     return _micros(literal) if common == TIMESTAMP_NTZ else int(literal.value)

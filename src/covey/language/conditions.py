@@ -51,12 +51,14 @@ class Conditions:
     def quiet(self, node: exp.Expr) -> Union | None:
         """For which events measuring distances in a condition does not raise; `None` for all."""
         attributes: dict[str, Attribute] = {}
+        if any(isinstance(side, exp.Null) for side in node.iter_expressions()):
+            return None  # Spark's optimizer makes null of it and measures nothing
         for call in node.find_all(exp.Anonymous):
-            for argument in call.expressions if is_distance(call) else ():
-                if (
-                    argument.find(exp.Column)
-                    and self.operands.expressions.type_of(argument).is_vector
-                ):
+            if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
+                continue  # a branch that is not taken measures nothing either
+            for argument in call.expressions:
+                vector = self.operands.expressions.type_of(argument).is_vector
+                if vector and argument.find(exp.Column):
                     attribute = self.operands.attribute(argument)
                     attributes[attribute.name] = attribute
         if not attributes:
@@ -99,14 +101,15 @@ class Conditions:
                 return near
         attribute = self.operands.comparable(left, ref, typed)
         if typed.type == BOOLEAN or typed.value is None:
-            return self._constant(attribute, op, typed, outcome)
+            return self._constant(left, attribute, op, typed, outcome)
         if op in ("=", "<=>"):
-            if not outcome and is_lossy(
+            lossy = is_lossy(
                 attribute.type, common_with(attribute.type, typed, self.operands.space.settings)
-            ):
+            )
+            if lossy and not outcome:
                 apart: Union = [(Compare(attribute, one, ref),) for one in ("lt", "gt")]
                 return apart + ([(Nullness(attribute, State.NULL),)] if op == "<=>" else [])
-            return [(Member(attribute, (ref,), outcome, op == "<=>"),)]
+            return [(Member(attribute, (ref,), outcome, op == "<=>", is_lossy=lossy),)]
         if attribute.type == BOOLEAN and typed.type.is_numeric:
             raise self.operands.tree.error(
                 f"boolean cannot be compared with {typed.type}", node, "write = true"
@@ -121,7 +124,9 @@ class Conditions:
         self.operands.expressions.names.fixed |= {ref.slot for ref, _ in (a, b) if ref.slot >= 0}
         return _HOLDS[op](a[1].value, b[1].value)
 
-    def _constant(self, attribute: Attribute, op: str, typed: Typed, outcome: bool) -> Union:
+    def _constant(
+        self, node: exp.Expr, attribute: Attribute, op: str, typed: Typed, outcome: bool
+    ) -> Union:
         """A comparison with `true`, `false` or NULL: no slot to fill in."""
         if typed.value is None:
             if op != "<=>":
@@ -129,7 +134,9 @@ class Conditions:
             return [(Nullness(attribute, State.NULL if outcome else _NOT_NULL),)]
         if attribute.type != BOOLEAN:
             raise self.operands.tree.error(
-                f"{attribute.type} cannot be compared with boolean", self.operands.tree.root
+                f"{attribute.name} is {attribute.type}: no comparison with boolean",
+                node,
+                "compare it with a literal of its type",
             )
         values = [v for v in (0, 1) if _HOLDS[op](v, int(typed.value)) == outcome]
         union: Union = [(Truth(attribute, v),) for v in values]

@@ -6,23 +6,26 @@ reason for an alert that did not fire.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from covey.errors import SpaceError
 from covey.geometry.relations import contains
 from covey.language.canonical import text as canonical
 from covey.language.expressions import Expressions
 from covey.language.grammar import parse_tree
 from covey.language.nodes import bare, chain, unwrapped
 from covey.language.parse import Parser, parse
-from covey.space import Events, Space
+from covey.space import Attribute, Events, Space
 from covey.space.events import State, VectorColumn
-from covey.space.types import to_arrow
+from covey.space.types import TIMESTAMP, to_arrow
 
 __all__ = ["Explanation", "explain"]
 
@@ -79,6 +82,7 @@ def explain(space: Space, text: str, event: Mapping[str, Any]) -> Explanation:
       unknown: city = 'Rome'    (city is null)
     """
     parse(space, [text])
+    _check_keys(event, space)
     tree = parse_tree(text)
     return _Explainer(space, Expressions(tree, space), event).explain(tree.root, text.strip())
 
@@ -130,17 +134,42 @@ class _Explainer:
 
 
 def _events(event: Mapping[str, Any], space: Space) -> Events:
-    columns = {
-        attribute.name: pa.array([event[attribute.name]], to_arrow(attribute.type))
-        for attribute in space
-        if attribute.name in event
-    }
-    missing = {
-        a.name: pa.nulls(1, to_arrow(a.type))
-        for a in space
-        if a.name not in event and not a.is_derived
-    }
-    return Events.from_arrow(pa.table({**columns, **missing}), space)
+    """One event as a batch; what the mapping lacks is null."""
+    columns = {}
+    for attribute in space:
+        given = event.get(attribute.name)
+        if attribute.is_derived and attribute.name not in event:
+            continue
+        columns[attribute.name] = _one(given, attribute)
+    return Events.from_arrow(pa.table(columns), space)
+
+
+def _one(given: Any, attribute: Attribute) -> pa.Array:
+    """A value as a column of one row, unchanged or not at all."""
+    kind = to_arrow(attribute.type)
+    naive = isinstance(given, dt.datetime) and given.tzinfo is None
+    try:
+        column = pa.array([given], kind)
+        kept = pa.types.is_nested(kind) or pa.types.is_floating(kind) or column[0].as_py() == given
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError, TypeError):
+        kept = False
+    if not kept or (naive and attribute.type == TIMESTAMP):
+        hint = ": give it a time zone" if naive else ""
+        raise SpaceError(f"{attribute.name} is {attribute.type}, but {given!r} is none{hint}")
+    return column
+
+
+def _check_keys(event: Mapping[str, Any], space: Space) -> None:
+    """Names that no column has are more likely wrong than superfluous."""
+    names = {column.name for column in space.columns}
+    plain = [key for key in event if key not in names]
+    for key in plain:
+        near = get_close_matches(key.lower(), [n.lower() for n in names], 1)
+        if near and not any(n in event for n in names if n.lower() == near[0]):
+            meant = next(n for n in names if n.lower() == near[0])
+            raise SpaceError(
+                f"the event has {key!r}, the space {meant!r}: name it as the space does"
+            )
 
 
 def _shown(value: Any) -> str:

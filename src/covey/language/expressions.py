@@ -61,6 +61,8 @@ class Expressions:
         if not any(True for _ in node.find_all(exp.Column)):
             raise self.constant(node)
         name = bare(text)
+        if any(column.name == name for column in self.names.space.columns):
+            name = f"({name})"
         return Attribute(name, type_, is_derived=True)
 
     def type_of(self, node: exp.Expr) -> Type:
@@ -96,7 +98,9 @@ class Expressions:
         if isinstance(node, exp.Bracket):
             return self._element(node)
         if isinstance(node, exp.If):
-            branches = [node.args["true"], node.args.get("false") or exp.Null()]
+            if node.args.get("false") is None:
+                raise self.names.tree.error("if takes three arguments", node, "write if(a, b, c)")
+            branches = [node.args["true"], node.args["false"]]
             return self._alternatives(node, [node.this], branches)
         if isinstance(node, exp.Case):
             return self._case(node)

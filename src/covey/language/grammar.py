@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -135,6 +136,7 @@ def parse_tree(text: str) -> Tree:
         raise PredicateError("this is no Spark SQL predicate", text, 0) from None
     if len(roots) != 1 or roots[0] is None:
         raise PredicateError("this is no Spark SQL predicate", text, 0)
+    _check_counts(tree, tokens)
     _check_precedence(replace(tree, root=roots[0]))
     return Tree(text, roots[0], raws, starts, shifts)
 
@@ -194,6 +196,19 @@ _ENDS_VALUE = frozenset(
 )  # fmt: skip
 
 
+def _check_counts(tree: Tree, tokens: Sequence[Token]) -> None:
+    """What the parser completes by itself."""
+    counts = Counter(token.token_type for token in tokens)
+    if counts[TokenType.L_PAREN] > counts[TokenType.R_PAREN]:
+        known = mistakes.unbalanced(tree.text)
+        place = known.offset if known else 0
+        raise PredicateError("a closing parenthesis is missing", tree.text, place, "write )")
+    if counts[TokenType.BETWEEN] > counts[TokenType.AND]:
+        place = next(token.start for token in tokens if token.token_type is TokenType.BETWEEN)
+        hint = "write BETWEEN 5 AND 10"
+        raise PredicateError("BETWEEN lacks its AND", tree.text, tree.place(place), hint)
+
+
 def _check_signs(tree: Tree, tokens: Sequence[Token]) -> None:
     """What the parser reads and Spark does not, or the other way round.
 
@@ -205,6 +220,16 @@ def _check_signs(tree: Tree, tokens: Sequence[Token]) -> None:
         if token.token_type is TokenType.IN and after and after.token_type is TokenType.L_BRACKET:
             place = tree.place(after.start)
             raise PredicateError("a list stands in ( )", tree.text, place, "write IN (1, 2)")
+        opens = token.token_type in (TokenType.COMMA, TokenType.L_PAREN)
+        closes = after is not None and after.token_type in (TokenType.COMMA, TokenType.R_PAREN)
+        nothing = (
+            token.token_type is TokenType.L_PAREN
+            and after
+            and after.token_type is TokenType.R_PAREN
+        )
+        if opens and closes and not nothing:
+            place = tree.place(token.start)
+            raise PredicateError("a comma with nothing beside it", tree.text, place, "leave it out")
         if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not called:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
             place = tree.place(token.start)

@@ -11,8 +11,9 @@ Cost: cutting one text takes about 4 µs, much less than parsing it.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,29 +192,34 @@ value=Decimal('-1.50')), 'bigint', "it's")
         return (
             _bounded(int(sign + digits[:-1]), type_) if digits[:-1].isdigit() else _refuse(digits)
         )
-    if letter == "e":
-        return Typed(DOUBLE, _finite(float(sign + digits.rstrip("dD")), digits))
     try:
         number = Decimal(sign + digits.rstrip("bBdDfF"))
     except InvalidOperation:
-        raise LiteralError(f"{digits} is out of range") from None
+        raise LiteralError(f"{digits} is out of range; write a smaller number") from None
+    if letter == "e":
+        _check_range(number, sys.float_info.max, digits)
+        return Typed(DOUBLE, float(number))
     if letter == "f":
-        return Typed(FLOAT, _finite(float(narrow(number)), digits))
+        _check_range(number, float(np.finfo(np.float32).max), digits)
+        return Typed(FLOAT, float(narrow(number)))
     return _decimal(number)
 
 
 def narrow(number: Decimal) -> np.float32:
     """The nearest float32, in one rounding (through float64 there would be two)."""
-    with np.errstate(over="ignore"):
-        near = np.float32(float(number))
-    best = near
-    for other in (np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))):
-        if not (np.isfinite(other) and np.isfinite(best)):
-            continue
-        gap, known = abs(Decimal(float(other)) - number), abs(Decimal(float(best)) - number)
+    if number.copy_abs() >= _OVERFLOW:
+        return np.float32(np.inf if number > 0 else -np.inf)
+    largest = np.finfo(np.float32).max
+    best = np.float32(min(max(float(number), -float(largest)), float(largest)))
+    for other in (np.nextafter(best, -largest), np.nextafter(best, largest)):
+        gap, known = (_EXACT.subtract(Decimal(float(f)), number).copy_abs() for f in (other, best))
         if gap < known or (gap == known and other.view(np.uint32) % 2 == 0):
             best = other
     return best
+
+
+_EXACT = Context(prec=1200)
+_OVERFLOW = Decimal(2**128 - 2**103)  # half-way between the largest float32 and the next power of 2
 
 
 def unquote(raw: str) -> str:
@@ -278,7 +284,7 @@ def _bounded(value: int, type_: Type) -> Typed:
 
 
 def _decimal(value: Decimal) -> Typed:
-    sign, digits, exponent = value.as_tuple()
+    sign, digits, exponent = abs(value).as_tuple() if not value else value.as_tuple()
     if not isinstance(exponent, int) or abs(exponent) > 80 or len(digits) > 80:
         raise LiteralError("a decimal has at most 38 digits")
     if exponent > 0:
@@ -290,10 +296,9 @@ def _decimal(value: Decimal) -> Typed:
     return Typed(decimal(precision, -exponent), Decimal((sign, digits, exponent)))
 
 
-def _finite(value: float, digits: str) -> float:
-    if value in (float("inf"), float("-inf")):
+def _check_range(number: Decimal, largest: float, digits: str) -> None:
+    if number.copy_abs() > Decimal(largest):
         raise LiteralError(f"{digits} is out of range; write a smaller number")
-    return value
 
 
 def _refuse(digits: str) -> Typed:

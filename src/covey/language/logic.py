@@ -96,7 +96,11 @@ class _Logic:
         if not isinstance(node, exp.And | exp.Or):
             return self.conditions.quiet(node)
         settled = isinstance(node, exp.Or)
-        first, *rest = chain(node)
+        parts = chain(node)
+        nothing = [] if settled else [part for part in parts if isinstance(part, exp.Null)]
+        if nothing or any(() in self.when(part, settled) for part in parts):
+            return None  # a constant decides: Spark's optimizer evaluates nothing else
+        first, *rest = parts
         calm = self.calm(first)
         for part in rest:
             next_calm = self.calm(part)
@@ -115,16 +119,18 @@ class _Logic:
         return product
 
     def _any(self, parts: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> Union:
-        union: Union = []
+        unions = [self.when(part, outcome) for part in parts]
+        if any(() in union for union in unions):
+            return [()]  # a constant decides: Spark's optimizer evaluates nothing else
+        found: Union = []
         quiet: list[Union] = []
-        for part in parts:
-            union += self._all([*quiet, self.when(part, outcome)], node)
-            union = _merged(union)
-            self._check(union, node)
+        for part, union in zip(parts, unions, strict=True):
+            found = _merged(found + self._all([*quiet, union], node))
+            self._check(found, node)
             calm = self.calm(part)
             if calm is not None:
                 quiet.append(calm)
-        return union
+        return found
 
     def _check(self, conjunctions: Sequence[Conjunction], node: exp.Expr) -> None:
         if len(conjunctions) > self.max_regions:
@@ -167,7 +173,8 @@ def _merged(union: Iterable[Conjunction]) -> Union:
     members: dict[str, Member] = {}
     for conjunction in union:
         atom = conjunction[0] if len(conjunction) == 1 else None
-        if isinstance(atom, Member) and atom.when and not atom.null_safe and atom.common is None:
+        plain = isinstance(atom, Member) and not (atom.null_safe or atom.common or atom.is_lossy)
+        if isinstance(atom, Member) and plain and atom.when:
             known = members.get(atom.attribute.name)
             members[atom.attribute.name] = replace(
                 atom, refs=tuple(dict.fromkeys((known.refs if known else ()) + atom.refs))

@@ -90,7 +90,7 @@ class Names:
                     part,
                     _nearest(part.name, [f[0] for f in type_.fields], "its fields"),
                 )
-            names.append(quoted(found[0][0]))
+            names.append(quoted(found[0][0], is_field=True))
             type_ = found[0][1]
         return type_, ".".join(names)
 

@@ -8,13 +8,13 @@ a batch of one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import PredicateError, SpaceError
+from covey.errors import PredicateError, SpaceError, ValueRefused
 from covey.geometry import Regions
 from covey.language import literals
 from covey.language.assemble import Assembly
@@ -43,6 +43,13 @@ class Predicates:
     of: Rows
     never: Rows
     rejected: dict[int, PredicateError]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def texts(self, stored: Rows) -> Rows:
+        """The texts to which stored regions belong, by row: `predicates.texts(pairs.stored)`."""
+        return self.of[stored]
 
 
 def parse(space: Space, texts: Sequence[str], *, max_regions: int = MAX_REGIONS) -> Predicates:
@@ -107,6 +114,7 @@ class Parser:
 
         Derived attributes that the texts need are added to `space`, here and in the result.
         """
+        texts = _checked(texts)
         templates = _by_template(texts)
         pieces: dict[str, _Group] = {}
         for template, group in templates.items():
@@ -178,33 +186,40 @@ class Parser:
         self, template: str, kinds: str, group: _Group, texts: Sequence[str] | None
     ) -> list[tuple[Plan | PredicateError, _Group]]:
         """Plans texts of one template that no plan is known for."""
-        made = self._try(self._text(template, group, texts))
-        if isinstance(made, PredicateError):
-            # Another text of this template may be right: the error may lie in a literal.
-            rest = group.take(range(1, len(group.rows)))
-            first = [(made, group.take([0]))]
+        found: list[tuple[Plan | PredicateError, _Group]] = []
+        for i in range(len(group.rows)):
+            made = self._try(self._text(template, group, i, texts))
+            if isinstance(made, Plan):
+                rest = group.take(range(i, len(group.rows)))
+                return found + self._shared(template, kinds, made, rest, texts)
             if texts is None:
                 return [(made, group)]
-            return first + (self._plan(template, kinds, rest, texts) if rest.rows else [])
+            # Another text of this template may be right: the error may lie in a literal.
+            found.append((made, group.take([i])))
+        return found
+
+    def _shared(
+        self, template: str, kinds: str, made: Plan, group: _Group, texts: Sequence[str] | None
+    ) -> list[tuple[Plan | PredicateError, _Group]]:
+        """Texts of which the first has a plan, with the plans of all."""
         self._remember(self._keys, (template, kinds), made.keys)
         found: list[tuple[Plan | PredicateError, _Group]] = []
         for n, (name, some) in enumerate(_by_keys(template, kinds, made.keys, group).items()):
-            again = made if n == 0 else self._try(self._text(template, some, texts))
-            if isinstance(again, PredicateError):
-                found += (
-                    self._plan(template, kinds, some, texts)
-                    if len(some.rows) > 1
-                    else [(again, some)]
-                )
-            else:
+            again = made if n == 0 else self._try(self._text(template, some, 0, texts))
+            if isinstance(again, Plan):
                 self._remember(self._plans, name, again)
                 found.append((again, some))
+            elif texts is None:
+                found.append((again, some))
+            else:
+                errors = (self._try(texts[row]) for row in some.rows)
+                found += [(one, some.take([i])) for i, one in enumerate(errors)]
         return found
 
-    def _text(self, template: str, group: _Group, texts: Sequence[str] | None) -> str:
+    def _text(self, template: str, group: _Group, i: int, texts: Sequence[str] | None) -> str:
         if texts is not None:
-            return texts[group.rows[0]]
-        return filled(template, [column[0] for column in group.columns])
+            return texts[group.rows[i]]
+        return filled(template, [column[i] for column in group.columns])
 
     def _try(self, text: str) -> Plan | PredicateError:
         try:
@@ -220,6 +235,17 @@ class Parser:
         if len(cache) >= self._max_templates:
             cache.clear()
         cache[key] = value
+
+
+def _checked(texts: Iterable[str]) -> Sequence[str]:
+    """The texts as a sequence of texts."""
+    if isinstance(texts, str):
+        raise ValueRefused("give a list of predicates: [text]")
+    sequence = texts if isinstance(texts, list | tuple) else list(texts)
+    for row, text in enumerate(sequence):
+        if not isinstance(text, str):
+            raise ValueRefused(f"predicate {row} is {type(text).__name__}, not a text")
+    return sequence
 
 
 def _by_template(texts: Sequence[str]) -> dict[str, _Group]:

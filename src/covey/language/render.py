@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
@@ -38,6 +39,8 @@ def render(regions: Regions, row: int) -> str:
     >>> print(render(parse(space, ["city = 'Rome' AND price < 5 AND price >= 1"]).regions, 0))
     city = 'Rome' AND price BETWEEN 1.0D AND 4.999999999999999D
     """
+    if not 0 <= row < len(regions):
+        raise ValueRefused(f"no region {row}: there are {len(regions)}")
     parts: list[str] = []
     for name, given in regions.constraints.items():
         places, there = given.find(np.array([row], np.int64))

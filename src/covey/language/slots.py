@@ -171,7 +171,7 @@ class Slots:
 def _numbers(
     raws: pa.Array, letter: str, negative: bool, attribute: Type, op: str, ansi: bool
 ) -> tuple[Keys, Keys] | None:
-    """Cuts of plain numbers of at most 18 characters, or `None` where one needs a closer look."""
+    """Cuts of plain numbers without suffixes, or `None` where one needs a closer look."""
     sign = -1 if negative else 1
     if attribute.is_integral and letter == "i":
         keys = sign * raws.cast(pa.int64()).to_numpy(zero_copy_only=False)

@@ -14,7 +14,7 @@ from covey.errors import SpaceError
 from covey.space import keys
 from covey.space.ragged import Ragged
 from covey.space.space import Attribute, Space
-from covey.space.types import VOID, Type, from_arrow
+from covey.space.types import VOID, Type, from_arrow, to_arrow
 
 __all__ = ["Events", "ScalarColumn", "State", "TagColumn", "VectorColumn"]
 
@@ -74,6 +74,10 @@ class Events:
 
         A column that the batch lacks is missed only when a region constrains it.
         """
+        if not isinstance(batch, pa.RecordBatch | pa.Table):
+            raise SpaceError(
+                f"events are an Arrow table, not {type(batch).__name__}: pa.table(…) makes one"
+            )
         columns: dict[str, Column] = {}
         for attribute in space:
             found = batch.schema.get_all_field_indices(attribute.name)
@@ -96,17 +100,12 @@ class Events:
         return found
 
     def __getitem__(self, name: str) -> Column:
-        try:
+        if name in self.columns:
             return self.columns[name]
-        except KeyError:
-            raise SpaceError(
-                f"the events have no column {name!r}, which a subscription constrains"
-                + (
-                    ": a derived attribute is a column named by its text"
-                    if name in self.space
-                    else ""
-                )
-            ) from None
+        problem = f"the events have no column {name!r}, which a subscription constrains"
+        if name in self.space and self.space[name].is_derived:
+            problem += ": let Spark compute it and name the column by this text"
+        raise SpaceError(problem)
 
 
 def _column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
@@ -117,7 +116,10 @@ def _column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
         column = column.dictionary_decode()
     given, expected = from_arrow(column.type), attribute.type
     if not _fits(given, expected):
-        raise SpaceError(f"column {attribute.name!r} is {given}, in the space {expected}")
+        raise SpaceError(
+            f"column {attribute.name!r} is {given}, in the space {expected}: "
+            f"cast it to {to_arrow(expected)}"
+        )
     try:
         if expected.is_vector:
             return _vectors(column, expected.length)
@@ -129,14 +131,16 @@ def _column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
 
 
 def _fits(given: Type, expected: Type) -> bool:
-    """Whether values of one type are values of another, up to their range."""
+    """Whether values of one type are values of another, up to the range of integers."""
+    if given in (expected, VOID):
+        return True
     if expected.name == "array" and given.name == "array":
-        return given.element == expected.element or given.element == VOID
-    families = ("is_integral", "is_fractional", "is_decimal", "is_datetime")
-    same_family = any(getattr(given, f) and getattr(expected, f) for f in families)
-    if expected.is_datetime:
-        return given in (expected, VOID)
-    return given in (expected, VOID) or same_family
+        return given.element in (expected.element, VOID)
+    if expected.name == "double":
+        return given.is_fractional
+    return (given.is_integral and expected.is_integral) or (
+        given.is_decimal and expected.is_decimal
+    )
 
 
 def _tags(column: pa.Array) -> TagColumn:

@@ -29,11 +29,14 @@ class Settings:
     ansi: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.ansi, bool):
+            raise SpaceError(f"ansi is true or false, not {self.ansi!r}")
         try:
             ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
+        except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
             raise SpaceError(
-                f"no time zone {self.time_zone!r}; write a region such as 'Europe/Berlin' or 'UTC'"
+                f"no time zone {self.time_zone!r}; write a region such as 'Europe/Berlin' or 'UTC' "
+                "(offsets such as '+02:00' are not read: 'Etc/GMT-2' is one)"
             ) from None
 
 
@@ -90,6 +93,10 @@ class Space:
 
         Columns of other types stay: a derived attribute may read them.
         """
+        if not isinstance(schema, pa.Schema):
+            raise SpaceError(
+                f"a space is read from an Arrow schema, not from {type(schema).__name__}"
+            )
         lengths = dict(vectors or {})
         columns = []
         for arrow_field in schema:
@@ -118,12 +125,13 @@ class Space:
         max_derived: int = 64,
     ) -> Space:
         """The space of columns given by name: `Space.of({"price": pa.float64()})`."""
-        return cls.from_arrow(
-            pa.schema(list(columns.items())),
-            vectors=vectors,
-            settings=settings,
-            max_derived=max_derived,
-        )
+        try:
+            schema = pa.schema(list(columns.items()))
+        except (AttributeError, TypeError) as error:
+            raise SpaceError(
+                f"columns are Arrow types by name, as {{'price': pa.float64()}}: {error}"
+            ) from None
+        return cls.from_arrow(schema, vectors=vectors, settings=settings, max_derived=max_derived)
 
     def __iter__(self) -> Iterator[Attribute]:
         return (a for a in self.columns + self.derived if a.type.is_attribute)

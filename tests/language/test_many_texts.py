@@ -1,0 +1,44 @@
+"""Batches of any size and kind: wrong texts by the thousand, and things that are no texts."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from covey import CoveyError, Parser, Space, ValueRefused, parse, render
+
+SPACE = Space.of({"price": pa.float64(), "city": pa.string()})
+
+
+def test_thousands_of_wrong_texts_of_one_template() -> None:
+    texts = [f"prise > {i}" for i in range(3_000)] + ["price > 5"]
+    predicates = Parser(SPACE).parse(texts)
+    assert len(predicates.rejected) == 3_000
+    assert predicates.of.tolist() == [3_000]
+    assert predicates.rejected[2_999].text == "prise > 2999"
+
+
+def test_regions_lead_back_to_their_texts() -> None:
+    predicates = parse(
+        SPACE, ["price > 5 OR city = 'Rome'", "price < 1 AND price > 2", "price > 7"]
+    )
+    assert len(predicates) == 3
+    assert predicates.of.tolist() == [0, 0, 2]
+    assert predicates.texts(predicates.of[:0]).tolist() == []
+    assert predicates.never.tolist() == [1]
+
+
+@pytest.mark.parametrize("texts", ["price > 5", [None], [5], ["price > 5", b"x"]])
+def test_what_is_no_list_of_texts_is_refused(texts: object) -> None:
+    with pytest.raises(ValueRefused):
+        parse(SPACE, texts)  # type: ignore[arg-type]
+
+
+def test_an_iterable_of_texts_will_do() -> None:
+    assert len(parse(SPACE, (text for text in ["price > 5"]))) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("row", [-1, 1])
+def test_only_regions_that_are_there_are_written(row: int) -> None:
+    with pytest.raises(CoveyError, match="no region"):
+        render(parse(SPACE, ["price > 5"]).regions, row)
