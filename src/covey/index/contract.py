@@ -32,8 +32,12 @@ class Pairs:
     def of(cls, asked: object, stored: object) -> Pairs:
         """Pairs in their order, from two arrays in any order."""
         first, second = np.asarray(asked, np.int64), np.asarray(stored, np.int64)
-        order = np.lexsort((second, first))
-        return cls(first[order], second[order])
+        width = int(second.max(initial=0)) + 1
+        if int(first.max(initial=0)) * width >= 1 << 62:
+            order = np.lexsort((second, first))
+            return cls(first[order], second[order])
+        both = np.sort(first * width + second)
+        return cls(both // width, both % width)
 
     def __len__(self) -> int:
         return len(self.asked)
