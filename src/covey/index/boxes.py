@@ -5,6 +5,7 @@ Intervals are pruned by a tree of bitmaps; lists, tags and balls are verified on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from covey.space import Events
 
 __all__ = ["BoxTree"]
 
+Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 
@@ -69,29 +71,31 @@ class BoxTree:
     def covered_by(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         boxes, mine = coded_regions(regions, self.tables), self.tree.boxes
-        found = []
-        for row in range(len(regions)):
-            inside = (boxes.lower[row] <= mine.lower) & (mine.upper <= boxes.upper[row])
-            stored = self.tree.order[np.flatnonzero(inside.all(axis=1))]
-            asked = np.full(len(stored), row)
-            kept = covers(regions, asked, self.regions, stored)
-            found.append((asked[kept], stored[kept]))
-        return _joined(found)
+        return self._tried(
+            len(regions),
+            lambda row: (boxes.lower[row] <= mine.lower) & (mine.upper <= boxes.upper[row]),
+            lambda asked, stored: covers(regions, asked, self.regions, stored),
+        )
 
     def overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         boxes, mine = coded_regions(regions, self.tables), self.tree.boxes
-        found = []
-        for row in range(len(regions)):
-            meets = (boxes.lower[row] <= mine.upper) & (mine.lower <= boxes.upper[row])
-            stored = self.tree.order[np.flatnonzero(meets.all(axis=1))]
+        return self._tried(
+            len(regions),
+            lambda row: (boxes.lower[row] <= mine.upper) & (mine.lower <= boxes.upper[row]),
+            lambda asked, stored: overlaps(regions, asked, self.regions, stored),
+        )
+
+    def _tried(
+        self, count: int, may: Callable[[int], Bools], holds: Callable[[Rows, Rows], Bools]
+    ) -> Pairs:
+        """Pairs that hold, of those that the codes of all stored regions propose row by row."""
+        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        for row in range(count):
+            stored = self.tree.order[np.flatnonzero(may(row).all(axis=1))]
             asked = np.full(len(stored), row)
-            kept = overlaps(regions, asked, self.regions, stored)
+            kept = holds(asked, stored)
             found.append((asked[kept], stored[kept]))
-        return _joined(found)
-
-
-def _joined(found: list[tuple[Rows, Rows]]) -> Pairs:
-    if not found:
-        return Pairs.of([], [])
-    return Pairs.of(np.concatenate([a for a, _ in found]), np.concatenate([s for _, s in found]))
+        return Pairs.of(
+            np.concatenate([a for a, _ in found]), np.concatenate([s for _, s in found])
+        )
