@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from covey.geometry.relations import covers, overlaps
 from covey.space import Events, Space
@@ -85,14 +84,4 @@ def _usual(these: Events) -> Events:
         if isinstance(column, VectorColumn):
             size = np.abs(column.matrix)
             keep &= ((size == 0) | ((size > 1e-9) & (size < 1e9))).all(axis=1)
-    return _take(these, np.flatnonzero(keep))
-
-
-def _take(these: Events, rows: NDArray[np.int64]) -> Events:
-    columns = {}
-    for name, column in these.columns.items():
-        parts = [getattr(column, part) for part in type(column).__slots__]
-        columns[name] = type(column)(
-            *(p.take(rows) if hasattr(p, "lengths") else p[rows] for p in parts)
-        )
-    return Events(these.space, len(rows), columns)
+    return these.take(np.flatnonzero(keep))

@@ -1,7 +1,7 @@
 """The index contract and the indexes."""
 
-from covey.index.boxes import BoxTree
 from covey.index.contract import Index, Pairs
 from covey.index.scan import Scan
+from covey.index.segment import Segment
 
-__all__ = ["BoxTree", "Index", "Pairs", "Scan"]
+__all__ = ["Index", "Pairs", "Scan", "Segment"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,14 @@ from covey.space import Events
 
 __all__ = ["Index", "Pairs"]
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of a row of the question and a stored row, sorted by the first, then by the second.
+    """Pairs of a row of the question and a stored row, each once, sorted by the first.
+
+    The order of the stored rows of one asked row is the index's own.
 
     >>> list(Pairs.of([1, 0, 1], [5, 2, 3]))
     [(0, 2), (1, 3), (1, 5)]

@@ -1,7 +1,8 @@
-"""The order of stored boxes: near ones together, so that whole groups can be passed over.
+"""The order of stored boxes: near ones together, so that whole leaves can be passed over.
 
-Groups are halved again and again. Each time the attribute is taken whose halves are least likely
-to be reached by an event, counted by the codes that events may have.
+Groups are cut in two again and again, each time by the end (the lower or the upper one of some
+attribute) that leaves the least work: boxes of either part times the chance that an event reaches
+it. Where most ends are free, boxes that are found by the same attribute come together first.
 """
 
 from __future__ import annotations
@@ -9,49 +10,47 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.index.codes import Coded
+from covey.index.kernels.bits import LAST
+from covey.index.kernels.cuts import cut
 
-__all__ = ["ordered"]
+__all__ = ["chances", "ordered"]
 
-Rows = NDArray[np.int64]
+Codes = NDArray[np.uint16]
+Ints = NDArray[np.int64]
+
+_STRANGERS = 0.02  # of events that differ from the sample
 
 
-def ordered(boxes: Coded, group: int) -> Rows:
-    """The numbers of the boxes in their order; consecutive runs of `group` belong together.
+def chances(events: Codes | None, top: Ints) -> NDArray[np.float32]:
+    """For every attribute and code, the chance that an event's code is below it.
 
-    Cost: n · attributes · log(n / group).
+    `top` is the highest code of each attribute. Without events all codes are equally likely.
     """
-    lower, upper = boxes.lower.astype(np.int32), boxes.upper.astype(np.int32)
-    spread = np.maximum(1, np.where(upper == 65535, 0, upper).max(axis=0, initial=1))
-    lower, upper = np.minimum(lower, spread), np.minimum(upper, spread)
-    order = np.arange(len(lower))
-    todo = [(0, len(order))]
-    while todo:
-        start, stop = todo.pop()
-        if stop - start <= group:
-            continue
-        rows = order[start:stop]
-        half = (stop - start) // (2 * group) * group or group
-        by = _best_attribute(lower[rows], upper[rows], spread, half)
-        middles = lower[rows, by] + upper[rows, by]
-        order[start:stop] = rows[np.argpartition(middles, half)]
-        todo += [(start, start + half), (start + half, stop)]
-    return order
+    below = np.zeros((len(top), LAST + 2), np.float64)
+    for k, highest in enumerate(top.tolist()):
+        count = np.full(highest + 1, _STRANGERS / (highest + 1))
+        if events is not None and len(events):
+            count += np.bincount(events[:, k], minlength=highest + 1) / len(events)
+        below[k, 1 : highest + 2] = np.cumsum(count) / count.sum()
+        below[k, highest + 2 :] = 1.0
+    return below.astype(np.float32)
 
 
-def _best_attribute(
-    lower: NDArray[np.int32], upper: NDArray[np.int32], spread: NDArray[np.int32], half: int
-) -> int:
-    """The attribute that, halved by its middles, leaves the least to be reached."""
-    sample = slice(None, None, max(1, len(lower) // 4096))
-    low, high = lower[sample], upper[sample]
-    split = int(half * len(low) / len(lower)) or 1
-    costs = []
-    for k in range(low.shape[1]):
-        halves = np.argpartition(low[:, k] + high[:, k], min(split, len(low) - 1))
-        cost = 0.0
-        for part in (halves[:split], halves[split:]):
-            sides = (high[part].max(axis=0, initial=0) - low[part].min(axis=0, initial=0)) / spread
-            cost += len(part) * float(np.prod(np.clip(sides, 1e-6, 1.0)))
-        costs.append(cost)
-    return int(np.argmin(costs)) if costs else 0
+def ordered(
+    codes: Codes, groups: Ints, below: NDArray[np.float32], size: int
+) -> tuple[NDArray[np.int32], Ints]:
+    """Boxes in their order, and where leaves of at most `size` start (and the last one ends).
+
+    Boxes of different groups are never in one leaf. Cost: boxes · log(leaves), and for each leaf
+    the attributes of a sample.
+    """
+    order = np.argsort(groups, kind="stable").astype(np.int32)
+    ends = np.append(np.flatnonzero(np.diff(groups[order])) + 1, len(order))
+    top = (below < 1).sum(axis=1)
+    leaves = [np.zeros(1, np.int64)]
+    start = 0
+    for end in ends.tolist():
+        inside = order[start:end]
+        leaves.append(start + cut(codes, below, top, inside, size))
+        start = end
+    return order, np.concatenate(leaves)

@@ -1,110 +1,143 @@
 """A tree of bitmaps over boxes of codes.
 
-1,024 boxes in their order make a node; so do 1,024 nodes' bounds, up to one root. A node holds, per
-attribute, 64 buckets of codes and for each the set of its children that meet it: one AND per
-attribute tests all children at once. Batches go down level by level, node by node, so that a
-node's bitmaps stay in cache.
+Up to 1,024 boxes that are near each other make a leaf; up to 1,024 leaves' bounds make a node, and
+so on up to one root. A node holds, per attribute, a few dozen buckets of codes and for each the set
+of its children that meet it: one AND per attribute tests all children at once. Batches go down
+level by level, node by node, so that a node's sets stay in cache.
 
-Cost: 8 bytes per box and attribute for the bitmaps, 4 for the codes.
+Cost: 128 bytes per bucket, attribute and leaf: 5 bytes per box and attribute.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.index.codes import LAST, NULL, Coded, Codes
-from covey.index.kernels import BUCKETS, WORDS, check, fill_bitmaps, propose
-from covey.index.order import ordered
+from covey.index.kernels.bits import WORDS
+from covey.index.kernels.nodes import fill, measure
+from covey.index.kernels.search import descend, meeting
+from covey.index.scratch import found, sorted_by
 
-__all__ = ["BitmapTree"]
+__all__ = ["NODE", "Level", "Tree"]
 
-Rows = NDArray[np.int64]
+Codes = NDArray[np.uint16]
+Ints = NDArray[np.int64]
+
 NODE = 64 * WORDS
+"""How many children a node has at most."""
+_BUCKETS_OF_LEAVES = 40
+_BUCKETS_ABOVE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
-    """The nodes of one level, a row each."""
+class Level:
+    """Nodes of one level: node v has children[v] to children[v + 1] and so its tests.
 
-    base: NDArray[np.int64]
-    shift: NDArray[np.int64]
-    bitmaps: NDArray[np.uint64]
-    free: NDArray[np.bool_]
-    first_child: Rows
+    Test t is of an attribute whose codes from `base` on are spread over `size` buckets by `scale`;
+    the sets of its buckets start at `offset`.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class BitmapTree:
-    """Boxes of codes that can be asked which of them contain points or boxes."""
-
-    boxes: Coded
-    order: Rows
-    levels: tuple[_Level, ...]
+    children: Ints
+    tests: Ints
+    attribute: NDArray[np.int32]
+    base: NDArray[np.int32]
+    scale: NDArray[np.int32]
+    size: NDArray[np.int32]
+    offset: Ints
+    sets: NDArray[np.uint64]
 
     @classmethod
-    def build(cls, boxes: Coded) -> BitmapTree:
-        """A tree of all boxes.
+    def build(cls, codes: Codes, children: Ints, buckets: int) -> Level:
+        """The nodes over boxes in their order, of which node v has children[v] to [v + 1]."""
+        width, nodes = codes.shape[1] // 2, len(children) - 1
+        how = np.zeros((4, nodes, width), np.int32)
+        counts = np.array(
+            [measure(codes, children, buckets, v, *how[:, v]) for v in range(nodes)], np.int64
+        )
+        used = np.arange(width) < counts[:, None]
+        attribute, base, scale, size = (given[used] for given in how)
+        tests = np.concatenate([[0], np.cumsum(counts)])
+        ends = np.cumsum(size, dtype=np.int64) * WORDS
+        offset = np.concatenate([[0], ends[:-1]])
+        sets = np.empty(ends[-1], np.uint64)
+        for v in range(nodes):
+            inside = slice(children[v], children[v + 1])
+            for t in range(tests[v], tests[v + 1]):
+                k = attribute[t]
+                lower, upper = codes[inside, k], codes[inside, width + k]
+                fill(lower, upper, base[t], scale[t], size[t], sets[offset[t] : ends[t]])
+        return cls(children, tests, attribute, base, scale, size, offset, sets)
 
-        Cost: n · attributes · log n, mostly for the order.
+    @property
+    def how(self) -> tuple[Any, ...]:
+        """What kernels take of it, in their order."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Levels from the root to the leaves."""
+
+    levels: tuple[Level, ...]
+
+    @classmethod
+    def build(cls, codes: Codes, leaves: Ints) -> Tree:
+        """A tree over boxes in their order; leaf i is boxes leaves[i] to leaves[i + 1].
+
+        Cost: boxes · attributes, some nanoseconds each.
         """
-        order = ordered(boxes, NODE)
-        lower, upper = boxes.lower[order], boxes.upper[order]
-        inside = Coded(lower, upper, boxes.exact[order])
-        levels = []
-        while True:
-            levels.append(_level(lower, upper))
-            if len(lower) <= NODE:
-                break
-            starts = np.arange(0, len(lower), NODE)
-            lower = np.minimum.reduceat(lower, starts)
-            upper = np.maximum.reduceat(upper, starts)
-        return cls(inside, order, tuple(reversed(levels)))
+        levels = [Level.build(codes, leaves, _BUCKETS_OF_LEAVES)]
+        width = codes.shape[1] // 2
+        while len(leaves) > 2:
+            lower = np.minimum.reduceat(codes[:, :width], leaves[:-1])
+            upper = np.maximum.reduceat(codes[:, width:], leaves[:-1])
+            codes = np.hstack([lower, upper])
+            nodes = -(-len(codes) // NODE)
+            leaves = np.arange(nodes + 1) * len(codes) // nodes
+            levels.append(Level.build(codes, leaves, _BUCKETS_ABOVE))
+        return cls(tuple(reversed(levels)))
 
-    def containing(self, low: Codes, high: Codes) -> tuple[Rows, Rows, NDArray[np.bool_]]:
-        """Boxes that contain both corners `low[i]` and `high[i]`: pairs, and which are certain.
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Tree:
+        """A tree from what `arrays` gave."""
+        names = [field.name for field in fields(Level)]
+        count = sum(name.startswith("tree.") for name in arrays) // len(names)
+        return cls(
+            tuple(Level(*(arrays[f"tree.{i}.{name}"] for name in names)) for i in range(count))
+        )
 
-        A pair that is not certain must be decided by the originals; no pair is missing.
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that it is made of."""
+        return {
+            f"tree.{i}.{field.name}": getattr(level, field.name)
+            for i, level in enumerate(self.levels)
+            for field in fields(Level)
+        }
+
+    def reached(self, low: Codes, high: Codes | None) -> tuple[Ints, NDArray[np.int32]]:
+        """The leaves that may have boxes which contain both corners of each row.
+
+        Gives rows by leaf: leaf i is reached by `rows[starts[i]:starts[i + 1]]`.
         """
-        if not len(self.order) or not len(low):
-            none = np.empty(0, np.int64)
-            return none, none, np.empty(0, np.bool_)
-        rows, nodes = np.arange(len(low)), np.zeros(len(low), np.int64)
-        for level in self.levels:
-            by_node = np.argsort(nodes, kind="stable")
-            starts = np.searchsorted(nodes[by_node], np.arange(len(level.first_child)))
-            rows, nodes = propose(
-                low, high, rows[by_node], starts, level.base, level.shift, level.bitmaps,
-                level.free, level.first_child,
-            )  # fmt: skip
-        state = check(low, high, rows, nodes, self.boxes.lower, self.boxes.upper)
-        kept = state > 0
-        certain = (state[kept] == 2) & self.boxes.exact[nodes[kept]]
-        return rows[kept], self.order[nodes[kept]], certain
+        return self._down(descend, self.levels[:-1], low, high)
 
+    def meeting(self, low: Codes, high: Codes) -> tuple[Ints, NDArray[np.int32]]:
+        """The boxes that may have codes in common with all that is between a row's corners.
 
-def _level(lower: Codes, upper: Codes) -> _Level:
-    """The nodes over children in their order."""
-    count, attributes = -(-len(lower) // NODE), lower.shape[1]
-    first_child = np.minimum(np.arange(count + 1) * NODE, len(lower))
-    base, shift = np.zeros((count, attributes), np.int64), np.zeros((count, attributes), np.int64)
-    bitmaps = np.zeros((count, attributes, BUCKETS, WORDS), np.uint64)
-    free = np.zeros((count, attributes), np.bool_)
-    for n in range(count):
-        low, high = (codes[first_child[n] : first_child[n + 1]] for codes in (lower, upper))
-        free[n] = ((low == NULL) & (high == LAST)).all(axis=0)
-        base[n], shift[n] = _buckets(low, high)
-        fill_bitmaps(low, high, base[n], shift[n], bitmaps[n])
-    return _Level(base, shift, bitmaps, free, first_child)
+        Gives rows by box, as `reached` does by leaf.
+        """
+        return self._down(meeting, self.levels, low, high)
 
-
-def _buckets(low: Codes, high: Codes) -> tuple[Rows, Rows]:
-    """Where the buckets of a node start, and how wide they are, as a power of two."""
-    finite = np.where(low > 1, low, LAST).min(axis=0).astype(np.int64)
-    last = np.where(high < LAST, high, 0).max(axis=0).astype(np.int64)
-    last = np.maximum(last, np.where(low > 1, low, 0).max(axis=0))
-    base = np.minimum(finite, last)
-    width = np.maximum(1, -(-(last - base + 2) // (BUCKETS - 2)))
-    return base, np.ceil(np.log2(width)).astype(np.int64)
+    def _down(
+        self, search: Any, levels: Sequence[Level], low: Codes, high: Codes | None
+    ) -> tuple[Ints, NDArray[np.int32]]:
+        rows, starts = np.arange(len(low), dtype=np.int32), np.array([0, len(low)], np.int64)
+        for level in levels:
+            given = (low, high, rows, starts, *level.how)
+            children, rows = found(search, len(level.children) - 1, given)
+            starts, rows = sorted_by(children, rows, int(level.children[-1]))
+        return starts, rows

@@ -16,7 +16,7 @@ from covey.space.ragged import Ragged
 from covey.space.space import Attribute, Space
 from covey.space.types import VOID, Type, from_arrow, to_arrow
 
-__all__ = ["Events", "ScalarColumn", "State", "TagColumn", "VectorColumn"]
+__all__ = ["Events", "ScalarColumn", "State", "TagColumn", "Texts", "VectorColumn"]
 
 
 class State(IntFlag):
@@ -29,11 +29,40 @@ class State(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts that repeat: value i is `distinct[of[i]]`, so that each needs to be looked up once."""
+
+    distinct: NDArray[np.object_]
+    of: NDArray[np.int32]
+
+    @classmethod
+    def from_arrow(cls, column: pa.Array) -> Texts:
+        """The texts of a column; nulls are `None`, the last of the distinct ones."""
+        encoded = column.dictionary_encode()
+        distinct = np.empty(len(encoded.dictionary) + 1, object)
+        distinct[:-1] = encoded.dictionary.to_pylist()
+        return cls(distinct, np.asarray(encoded.indices.fill_null(len(distinct) - 1), np.int32))
+
+    @property
+    def values(self) -> NDArray[np.object_]:
+        """All of them, one after another."""
+        return self.distinct[self.of]
+
+    def take(self, rows: NDArray[np.int64]) -> Texts:
+        return Texts(self.distinct, self.of[rows])
+
+
+@dataclass(frozen=True, slots=True)
 class ScalarColumn:
-    """Keys of one scalar attribute; the key of a null row means nothing."""
+    """Keys of one scalar attribute; the key of a null row means nothing. Of texts also `texts`."""
 
     keys: keys.Keys
     valid: NDArray[np.bool_]
+    texts: Texts | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> ScalarColumn:
+        texts = None if self.texts is None else self.texts.take(rows)
+        return ScalarColumn(self.keys[rows], self.valid[rows], texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +71,11 @@ class TagColumn:
 
     tokens: Ragged
     valid: NDArray[np.bool_]
+    texts: Texts
+
+    def take(self, rows: NDArray[np.int64]) -> TagColumn:
+        places, _ = self.tokens.places(rows)
+        return TagColumn(self.tokens.take(rows), self.valid[rows], self.texts.take(places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +84,9 @@ class VectorColumn:
 
     matrix: NDArray[np.float32]
     states: NDArray[np.uint8]
+
+    def take(self, rows: NDArray[np.int64]) -> VectorColumn:
+        return VectorColumn(self.matrix[rows], self.states[rows])
 
 
 Column = ScalarColumn | TagColumn | VectorColumn
@@ -90,6 +127,11 @@ class Events:
     def __len__(self) -> int:
         return self.count
 
+    def take(self, rows: NDArray[np.int64]) -> Events:
+        """The given events in the given order."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return Events(self.space, len(rows), columns)
+
     @property
     def malformed(self) -> NDArray[np.bool_]:
         """Events that have a vector of another length, on which Spark would raise."""
@@ -125,6 +167,9 @@ def _column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
             return _vectors(column, expected.length)
         if expected.is_tags:
             return _tags(column)
+        if expected.is_text:
+            texts = Texts.from_arrow(column.cast(pa.string()).fill_null(""))
+            return ScalarColumn(texts.values, np.asarray(column.is_valid()), texts)
         return ScalarColumn(*keys.from_column(column, expected))
     except (SpaceError, pa.ArrowInvalid) as error:
         raise SpaceError(f"column {attribute.name!r}: {error}") from None
@@ -146,10 +191,9 @@ def _fits(given: Type, expected: Type) -> bool:
 def _tags(column: pa.Array) -> TagColumn:
     column = column.cast(pa.large_list(pa.string()))
     valid = np.asarray(column.is_valid())
-    tokens = np.empty(len(column.flatten()), object)
-    tokens[:] = column.flatten().to_pylist()
+    texts = Texts.from_arrow(column.flatten())
     lengths = np.asarray(column.value_lengths().fill_null(0), np.int64)
-    return TagColumn(Ragged.from_lengths(lengths, tokens), valid)
+    return TagColumn(Ragged.from_lengths(lengths, texts.values), valid, texts)
 
 
 def _vectors(column: pa.Array, length: int) -> VectorColumn:

@@ -1,0 +1,285 @@
+"""Batches of rows on their way down a tree of bitmaps, to the boxes that contain them.
+
+What is found goes to arrays that are given, with `state` saying where to go on when they are full:
+growing them here would cost more than the search. `high` is none if both corners of every row are
+the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from covey.index.kernels.bits import ONE, WORDS, common, compared, count_bits, lowest_bit
+from covey.index.kernels.nodes import bucket
+
+__all__ = ["contained", "descend", "grouped", "meeting", "paired"]
+
+_SIXTY_FOUR = np.uint64(64)
+_CHILDREN = np.uint64(64 * WORDS)
+_BLOCK = np.uint64(9 * 64 * WORDS)  # of boxes that are proposed, then compared
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    low: NDArray[np.uint16], high: NDArray[np.uint16] | None, rows: NDArray[np.int32],
+    starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
+    attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
+    size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
+    state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
+) -> int:  # fmt: skip
+    """Pairs of a child and a row that may be in it, from the rows that reached each node."""
+    words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
+    found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
+    node, i = state[0], state[1]
+    while node < np.uint64(len(children) - 1):
+        first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
+        stop = np.uint64(starts[node + ONE])
+        while i < stop:
+            if found > room:
+                state[0], state[1] = node, i
+                return np.int64(found)
+            row = np.uint64(rows[i])
+            i += ONE
+            count = _buckets(
+                low, high, row, first, last, attribute, base, scale, size, offset, met
+            )  # fmt: skip
+            mask = common(sets, met, count, words)
+            while mask:
+                w = lowest_bit(mask)
+                mask &= mask - ONE
+                word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
+                while word:
+                    found_children[found], found_rows[found] = here + lowest_bit(word), row
+                    found += ONE
+                    word &= word - ONE
+        node += ONE
+    state[0], state[1] = node, i
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)
+def contained(
+    low: NDArray[np.uint16], high: NDArray[np.uint16] | None, rows: NDArray[np.int32],
+    starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
+    attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
+    size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
+    state: NDArray[np.uint64], found_places: NDArray[np.int32], found_rows: NDArray[np.int32],
+    low_words: NDArray[np.uint64], high_words: NDArray[np.uint64], low_keys: NDArray[np.int64],
+    high_keys: NDArray[np.int64], codes: NDArray[np.uint16], code_words: NDArray[np.uint64],
+    ends: NDArray[np.int64], end_starts: NDArray[np.int64], sparse: NDArray[np.int64],
+    odd: NDArray[np.uint64], odd_before: NDArray[np.uint32], exact: NDArray[np.uint64],
+    left: NDArray[np.int32] | None,
+) -> int:  # fmt: skip
+    """Pairs of a box and a row whose corners are both in it, from the rows that reached each leaf.
+
+    Codes decide, and the ends themselves where a row's code is that of an end between boundaries.
+    `left` is how many exact boxes each row still wants, none if it wants all there are.
+    """
+    words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
+    some_rows, some_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
+    doubt_rows, doubt_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
+    groups = np.uint64(low_words.shape[1])
+    found, room = np.uint64(0), np.uint64(len(found_rows)) - _BLOCK
+    node, i = state[0], state[1]
+    while node < np.uint64(len(children) - 1):
+        first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
+        stop = np.uint64(starts[node + ONE])
+        while i < stop:
+            if found > room:
+                state[0], state[1] = node, i
+                return np.int64(found)
+            some = np.uint64(0)
+            while i < stop and some <= _BLOCK - _CHILDREN:
+                row = np.uint64(rows[i])
+                i += ONE
+                if left is not None and left[row] <= 0:
+                    continue
+                count = _buckets(
+                    low, high, row, first, last, attribute, base, scale, size, offset, met
+                )  # fmt: skip
+                mask = common(sets, met, count, words)
+                while mask:
+                    w = lowest_bit(mask)
+                    mask &= mask - ONE
+                    word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
+                    while word:
+                        some_places[some], some_rows[some] = here + lowest_bit(word), row
+                        some += ONE
+                        word &= word - ONE
+
+            doubts = np.uint64(0)
+            before = found
+            for j in range(some):
+                row, place = np.uint64(some_rows[j]), np.uint64(some_places[j])
+                outside, doubtful = np.uint64(0), np.uint64(0)
+                for g in range(groups):
+                    out, unclear = compared(
+                        low_words[row, g], high_words[row, g], code_words[place, g],
+                        code_words[place, groups + g],
+                    )  # fmt: skip
+                    outside |= out
+                    doubtful |= unclear
+                found_places[found], found_rows[found] = place, row
+                found += np.uint64(outside | doubtful == 0)
+                doubt_rows[doubts], doubt_places[doubts] = row, place
+                doubts += np.uint64((outside == 0) & (doubtful != 0))
+            for j in range(doubts):
+                row, place = np.uint64(doubt_rows[j]), np.uint64(doubt_places[j])
+                found_places[found], found_rows[found] = place, row
+                found += np.uint64(
+                    _admitted(
+                        low,
+                        high,
+                        low_keys,
+                        high_keys,
+                        row,
+                        codes,
+                        place,
+                        ends,
+                        end_starts,
+                        sparse,
+                        odd,
+                        odd_before,
+                    )
+                )
+            if left is not None:
+                for j in range(before, found):
+                    place = np.uint64(found_places[j])
+                    is_exact = exact[place >> np.uint64(6)] >> (place & np.uint64(63)) & ONE
+                    left[np.uint64(found_rows[j])] -= np.int32(is_exact)
+        node += ONE
+    state[0], state[1] = node, i
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _buckets(
+    low: Any, high: Any, row: Any, first: Any, last: Any, attribute: Any, base: Any, scale: Any,
+    size: Any, offset: Any, met: Any,
+) -> Any:  # fmt: skip
+    """Writes where the sets start that hold a row's corners; gives how many there are."""
+    count = np.uint64(0)
+    for t in range(first, last):
+        k = np.uint64(attribute[t])
+        here = bucket(low[row, k], base[t], scale[t], size[t])
+        met[count] = np.uint64(offset[t] + here * WORDS)
+        count += ONE
+        if high is not None:
+            here = bucket(high[row, k], base[t], scale[t], size[t])
+            met[count] = np.uint64(offset[t] + here * WORDS)
+            count += ONE
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _admitted(
+    low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, codes: Any, place: Any,
+    ends: Any, starts: Any, sparse: Any, odd: Any, before: Any,
+) -> Any:  # fmt: skip
+    """Whether the ends themselves admit a row whose codes they share."""
+    width = low.shape[1]
+    for k in range(width):
+        lower, upper, mine = codes[place, k], codes[place, width + k], low[row, k]
+        if mine == lower and lower & 1:
+            end = _end(ends, starts, sparse, odd, before, place, k)
+            if low_keys[row, k] < end:
+                return False
+        if high is not None:
+            mine = high[row, k]
+        if mine == upper and upper & 1:
+            end = _end(ends, starts, sparse, odd, before, place, width + k)
+            if high_keys[row, k] > end:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _end(
+    ends: Any, starts: Any, sparse: Any, odd: Any, before: Any, place: Any, column: Any
+) -> Any:
+    """An end that its code does not tell; of a sparse column there are only those."""
+    at, which = starts[column], sparse[column]
+    if which < 0:
+        return ends[at + np.int64(place)]
+    run, bit = place >> np.uint64(6), place & np.uint64(63)
+    earlier = count_bits(odd[which, run] & ((ONE << bit) - ONE))
+    return ends[at + np.int64(before[which, run]) + np.int64(earlier)]
+
+
+@njit(cache=True, nogil=True)
+def meeting(
+    low: NDArray[np.uint16], high: NDArray[np.uint16], rows: NDArray[np.int32],
+    starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
+    attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
+    size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
+    state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
+) -> int:  # fmt: skip
+    """Pairs of a child and a row that may have something in common, as `descend` gives them."""
+    words, met = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
+    found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
+    node, i = state[0], state[1]
+    while node < np.uint64(len(children) - 1):
+        while i < np.uint64(starts[node + ONE]):
+            if found > room:
+                state[0], state[1] = node, i
+                return np.int64(found)
+            row = np.uint64(rows[i])
+            i += ONE
+            words[:] = ~np.uint64(0)
+            for t in range(tests[node], tests[node + ONE]):
+                k = attribute[t]
+                lowest = bucket(low[row, k], base[t], scale[t], size[t])
+                highest = bucket(high[row, k], base[t], scale[t], size[t])
+                met[:] = 0
+                for b in range(lowest, highest + 1):
+                    met |= sets[offset[t] + b * WORDS : offset[t] + (b + 1) * WORDS]
+                words &= met
+            for w in range(np.uint64(WORDS)):
+                word, here = words[w], np.uint64(children[node]) + w * _SIXTY_FOUR
+                while word:
+                    found_children[found], found_rows[found] = here + lowest_bit(word), row
+                    found += ONE
+                    word &= word - ONE
+        node += ONE
+    state[0], state[1] = node, i
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)
+def grouped(
+    groups: NDArray[np.int32], values: NDArray[np.int32], starts: NDArray[np.int64],
+    sorted_values: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Writes values by their group, in their order, and where each group starts."""
+    starts[:] = 0
+    for i in range(np.uint64(len(groups))):
+        starts[np.uint64(groups[i]) + ONE] += 1
+    for g in range(len(starts) - 1):
+        starts[g + 1] += starts[g]
+    places = starts[:-1].copy()
+    for i in range(np.uint64(len(groups))):
+        g = np.uint64(groups[i])
+        sorted_values[np.uint64(places[g])] = values[i]
+        places[g] += 1
+
+
+@njit(cache=True, nogil=True)
+def paired(
+    owners: NDArray[np.int32], places: NDArray[np.int32], order: NDArray[np.int32], count: int,
+    asked: NDArray[np.int32], stored: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Writes pairs by their owner: the owner, and the row at the place."""
+    at = np.zeros(count + 1, np.int64)
+    for i in range(np.uint64(len(owners))):
+        at[np.uint64(owners[i]) + ONE] += 1
+    for g in range(count):
+        at[g + 1] += at[g]
+    for i in range(np.uint64(len(owners))):
+        owner = np.uint64(owners[i])
+        to = np.uint64(at[owner])
+        asked[to], stored[to] = owner, order[np.uint64(places[i])]
+        at[owner] += 1

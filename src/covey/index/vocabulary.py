@@ -1,0 +1,125 @@
+"""Tokens of one tags attribute as numbers, and the token by which a region is found.
+
+A region that wants certain tokens is found by the one that fewest events have: only events with
+that token need to look at it. Such tokens have codes like any key's, so that tokens are one more
+attribute of the tree; an event asks once for each of its tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry.tags import Tags
+from covey.index.kernels.bits import LAST
+from covey.index.ranks import packed, unpacked
+from covey.space.events import State, TagColumn, Texts
+from covey.space.keys import domain
+from covey.space.ragged import Ragged
+from covey.space.types import STRING
+
+__all__ = ["NO_TOKEN", "Vocabulary"]
+
+Ints = NDArray[np.int64]
+
+UNKNOWN, HOLE = -1, -2
+NO_TOKEN = 0
+"""The code of regions, and of what is asked of them, that no token leads to."""
+_FIRST = 4
+_CODES = (LAST - _FIRST) // 2 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The stored tokens of one attribute, by number, with the code of each."""
+
+    tokens: list[str]
+    codes: NDArray[np.uint16]
+    numbers: dict[str | None, int]
+
+    @classmethod
+    def of(cls, batch: Tags) -> Vocabulary:
+        """All tokens of a batch of rules.
+
+        Equally many rules for each code: a frequent token has a code of its own, rare ones share.
+        """
+        count: dict[str, int] = {}
+        for token in batch.tokens.values.tolist():
+            count[token] = count.get(token, 0) + 1
+        for token in (*batch.forbidden.values.tolist(), *batch.only.values.tolist()):
+            count.setdefault(token, 0)
+        tokens = sorted(count, key=lambda token: (-count[token], token))
+        rules = np.array([count[token] for token in tokens], np.int64)
+        before = (np.cumsum(rules) - rules) / max(1, rules.sum())
+        codes = _FIRST + 2 * (before * _CODES).astype(np.int64)
+        return cls._numbered(tokens, codes.astype(np.uint16))
+
+    @classmethod
+    def _numbered(cls, tokens: list[str], codes: NDArray[np.uint16]) -> Vocabulary:
+        numbers: dict[str | None, int] = {token: i for i, token in enumerate(tokens)}
+        return cls(tokens, codes, {**numbers, None: HOLE})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Vocabulary:
+        """A vocabulary from what `arrays` gave."""
+        tokens = unpacked(arrays["tokens"], arrays["token_starts"], domain(STRING))
+        return cls._numbered(tokens, arrays["token_codes"])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that it is made of."""
+        content, starts = packed(self.tokens)
+        return {"tokens": content, "token_starts": starts, "token_codes": self.codes}
+
+    def numbered(self, batch: Tags) -> Tags:
+        """Rules on numbers, from rules on tokens."""
+        return self._mapped(batch, self._numbers)
+
+    def originals(self, batch: Tags) -> Tags:
+        """Rules on tokens again."""
+        names = np.array([*self.tokens, None], object)[:-1]
+        return self._mapped(batch, lambda numbers: names[numbers])
+
+    def code(self, numbers: Ints) -> NDArray[np.uint16]:
+        """The code of each number, and none for what is not stored."""
+        codes: NDArray[np.uint16] = (
+            self.codes[np.maximum(numbers, 0)]
+            if len(self.codes)
+            else (np.zeros(len(numbers), np.uint16))
+        )
+        codes[numbers < 0] = NO_TOKEN
+        return codes
+
+    def of_events(self, column: TagColumn) -> Ragged:
+        """The numbers of events' tokens, of those that are not stored and of null as well."""
+        return Ragged(column.tokens.offsets, self._of_texts(column.texts))
+
+    def _of_texts(self, texts: Texts) -> Ints:
+        found: Ints = self._numbers(texts.distinct)[texts.of]
+        return found
+
+    def _numbers(self, tokens: NDArray[np.object_]) -> Ints:
+        get = self.numbers.get
+        return np.fromiter(
+            (get(token, UNKNOWN) for token in tokens.tolist()), np.int64, len(tokens)
+        )
+
+    @staticmethod
+    def _mapped(batch: Tags, change: Any) -> Tags:
+        tokens, forbidden, only = (
+            Ragged(ragged.offsets, change(ragged.values))
+            for ragged in (batch.tokens, batch.forbidden, batch.only)
+        )
+        return replace(batch, tokens=tokens, forbidden=forbidden, only=only)
+
+
+def wanted(batch: Tags) -> Ragged:
+    """For each rule, the tokens without which it admits nothing (none where it admits null)."""
+    single = batch.tokens.lengths == 1
+    owner = np.repeat(np.arange(len(batch)), batch.groups.lengths)
+    chosen = single & (batch.states[owner] == State.VALUE)
+    lengths = np.bincount(owner[chosen], minlength=len(batch))
+    return Ragged.from_lengths(lengths, batch.tokens.values[batch.tokens.offsets[:-1][chosen]])
