@@ -4,6 +4,7 @@
 CoveyError
 ├── SpaceError       a schema, an attribute or a column of events does not fit
 ├── ValueRefused     an argument that a function cannot use; a ValueError too
+├── StoreError       a stored file is damaged, missing or foreign, or a store cannot be written to
 └── PredicateError   a predicate's text is wrong: says line, column and what to write instead
 ```
 
@@ -13,7 +14,7 @@ a user who made a mistake.
 
 from __future__ import annotations
 
-__all__ = ["CoveyError", "PredicateError", "SpaceError", "ValueRefused"]
+__all__ = ["CoveyError", "PredicateError", "SpaceError", "StoreError", "ValueRefused"]
 
 
 class CoveyError(Exception):
@@ -26,6 +27,10 @@ class SpaceError(CoveyError):
 
 class ValueRefused(CoveyError, ValueError):
     """An argument that a function cannot use."""
+
+
+class StoreError(CoveyError):
+    """A stored file is damaged, missing or foreign, or a store cannot be written to."""
 
 
 class PredicateError(CoveyError):

@@ -41,7 +41,10 @@ class Constraints:
         """For regions by number: where in `batch` each stands, and whether it is there at all."""
         if not len(self.rows):
             return np.zeros(len(regions), np.int64), np.zeros(len(regions), np.bool_)
-        places = np.minimum(np.searchsorted(self.rows, regions), len(self.rows) - 1)
+        last = len(self.rows) - 1
+        if self.rows[-1] == last:  # every region up to there is constrained
+            return np.minimum(regions, last), regions <= last
+        places = np.minimum(np.searchsorted(self.rows, regions), last)
         return places, self.rows[places] == regions
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +36,16 @@ def padded(attributes: int) -> int:
 class Asked:
     """Rows with their lower and upper corner, of events the same; row i belongs to `owner[i]`.
 
-    Whoever has tokens asks once without and once for each of them.
+    Whoever has tokens asks once without and once for each of them. `low_keys` and `high_keys` are
+    by owner; `integers` are those of events, by attribute: keys of columns, lists of tokens.
     """
 
     low: Codes
     high: Codes
     low_keys: Ints
     high_keys: Ints
-    owner: NDArray[np.int32] | None
+    owner: NDArray[np.int32]
+    integers: Mapping[str, Any]
 
     @classmethod
     def events(
@@ -56,12 +59,14 @@ class Asked:
             assert isinstance(given, ScalarColumn)
             keys[:, k] = integers = column.of_events(given)
             column.codebook.encode(integers, given.valid, codes[:, k])
-        tokens = []
+        known: dict[str, Any] = {column.name: keys[:, k] for k, column in enumerate(columns)}
         for name, vocabulary in vocabularies.items():
             tags = events[name]
             assert isinstance(tags, TagColumn)
-            tokens.append((vocabulary, vocabulary.of_events(tags)))
-        return cls(codes, codes, keys, keys, None)._by_token(len(columns), tokens)
+            known[name] = vocabulary.of_events(tags)
+        tokens = [(vocabularies[name], known[name]) for name in vocabularies]
+        owner = np.arange(count, dtype=np.int32)
+        return cls(codes, codes, keys, keys, owner, known)._by_token(len(columns), tokens)
 
     @classmethod
     def regions(
@@ -95,16 +100,13 @@ class Asked:
                 lengths = np.zeros(count, np.int64)
                 lengths[tags.rows] = named.lengths
                 tokens.append((vocabulary, Ragged.from_lengths(lengths, named.values)))
-        return cls(low, high, low_keys, high_keys, None)._by_token(
-            len(columns), tokens, bool(vocabularies)
-        )
+        if vocabularies:
+            high[:, len(columns)] = NO_TOKEN
+        owner = np.arange(count, dtype=np.int32)
+        return cls(low, high, low_keys, high_keys, owner, {})._by_token(len(columns), tokens)
 
-    def _by_token(
-        self, column: int, tokens: Sequence[tuple[Vocabulary, Ragged]], used: bool = False
-    ) -> Asked:
+    def _by_token(self, column: int, tokens: Sequence[tuple[Vocabulary, Ragged]]) -> Asked:
         """Rows for the tokens that lead to regions, each once, besides one without."""
-        if used:
-            self.high[:, column] = NO_TOKEN
         if not tokens:
             return self
         lists = [
@@ -112,13 +114,11 @@ class Asked:
         ]
         both = reduce(Ragged.beside, lists)
         named, codes = codes_once(both.offsets, both.values)
-        owner = np.concatenate([np.arange(len(self.low), dtype=np.int32), named])
+        owner = np.concatenate([self.owner, named])
         low = self.low[owner]
         low[len(self.low) :, column] = codes
         high = low
         if self.high is not self.low:
             high = self.high[owner]
             high[len(self.low) :, column] = codes
-        low_keys = self.low_keys[owner]
-        high_keys = low_keys if self.high_keys is self.low_keys else self.high_keys[owner]
-        return Asked(low, high, low_keys, high_keys, owner)
+        return replace(self, low=low, high=high, owner=owner)

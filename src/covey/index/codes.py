@@ -43,7 +43,7 @@ class Codebook:
 
     boundaries: Ints
     shift: int
-    cells: Ints
+    cells: NDArray[np.uint16]
     shifts: NDArray[np.uint8]
     guide: NDArray[np.uint16]
 
@@ -74,7 +74,7 @@ class Codebook:
         part = (np.arange(len(cell)) - cells[cell]).astype(np.uint64)
         starts = (cell.astype(np.uint64) << np.uint64(shift)) + (part << shifts[cell])
         guide = np.append(np.searchsorted(off, starts), len(boundaries) - 1)
-        return cls(boundaries, shift, cells, shifts, guide.astype(np.uint16))
+        return cls(boundaries, shift, cells.astype(np.uint16), shifts, guide.astype(np.uint16))
 
     def encode(self, keys: Ints, valid: NDArray[np.bool_], codes: Codes) -> None:
         """Writes the code of each key, and of null where not valid."""

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from covey.geometry.balls import Balls
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
+from covey.index.asked import Asked
 from covey.index.columns import Column
+from covey.index.kernels.lists import keys_admitted
 from covey.index.kernels.tags import lists_admitted
 from covey.index.vocabulary import Vocabulary
 from covey.space import Events
-from covey.space.events import ScalarColumn, TagColumn, VectorColumn
+from covey.space.events import VectorColumn
 
 __all__ = ["Rest"]
 
@@ -35,41 +37,38 @@ class Rest:
     by: By
     constraints: Constraints
 
-    def holds(self, events: Events, asked: Ints, places: Ints) -> Bools:
-        """Whether box `places[i]`, if it is constrained here, admits event `asked[i]`."""
+    def holds(self, events: Events, asked: Asked, owners: Any, places: Any) -> Bools:
+        """Whether box `places[i]`, if it is constrained here, admits event `owners[i]`."""
         at, there = self.constraints.find(places)
-        answer = np.ones(len(asked), np.bool_)
+        answer = np.ones(len(owners), np.bool_)
         pairs = np.flatnonzero(there)
         if len(pairs):
-            answer[pairs] = self._admitted(events, asked[pairs], at[pairs])
+            answer[pairs] = self._admitted(events, asked, owners[pairs], at[pairs])
         return answer
 
     def originals(self) -> Constraints:
         """The constraints on keys and tokens."""
         batch: Any = self.constraints.batch
-        return (
-            self.constraints
-            if self.by is None
-            else Constraints(
-                self.constraints.rows,
-                self.by.originals(batch),
-            )
-        )
+        if self.by is None:
+            return self.constraints
+        return Constraints(self.constraints.rows, self.by.originals(batch))
 
-    def _admitted(self, events: Events, asked: Ints, at: Ints) -> Bools:
+    def _admitted(self, events: Events, asked: Asked, owners: Any, at: Ints) -> Bools:
         batch, column = self.constraints.batch, events[self.name]
         if isinstance(batch, Balls):
             assert isinstance(column, VectorColumn)
-            return batch.take(at).contains(column.matrix[asked], column.states[asked])
+            return batch.take(at).contains(column.matrix[owners], column.states[owners])
+        assert not isinstance(column, VectorColumn)
+        integers = asked.integers[self.name]
+        found: Bools
         if isinstance(batch, Scalars):
-            assert isinstance(column, ScalarColumn)
-            assert isinstance(self.by, Column)
-            return batch.take(at).contains(self.by.of_events(column)[asked], column.valid[asked])
-        assert isinstance(column, TagColumn)
-        assert isinstance(self.by, Vocabulary)
-        lists = self.by.of_events(column)
-        found: Bools = lists_admitted(
-            asked, at, lists.offsets, lists.values, column.valid, batch.states,
+            found = keys_admitted(
+                owners, at, integers, column.valid, batch.lower, batch.upper, batch.nulls,
+                batch.listed, batch.lists.offsets, batch.lists.values,
+            )  # fmt: skip
+            return found
+        found = lists_admitted(
+            owners, at, integers.offsets, integers.values, column.valid, batch.states,
             batch.groups.offsets, batch.tokens.offsets, batch.tokens.values,
             batch.forbidden.offsets, batch.forbidden.values, batch.whole, batch.bounded,
             batch.only.offsets, batch.only.values,

@@ -80,27 +80,27 @@ class Segment:
 
     def matching(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
-        check_same_types(self._nothing, events.space, self._names)
+        self._check(events.space)
         asked = Asked.events(events, self.columns, self.vocabularies)
         owners, places = self._containing(asked, None)
-        inexact = np.flatnonzero(~self._is_exact(places)) if self.rest else ()
-        if len(inexact):
-            kept = np.ones(len(places), np.bool_)
-            kept[inexact] = self._hold(events, owners[inexact], places[inexact])
+        if self.rest:
+            kept = self._is_exact(places)
+            doubt = np.flatnonzero(~kept)
+            kept[doubt] = self._hold(events, asked, owners[doubt], places[doubt])
             owners, places = owners[kept], places[kept]
         return self._pairs(len(events), owners, places)
 
     def covering(self, regions: Regions, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
-        check_same_types(self._nothing, regions.space, self._names)
+        self._check(regions.space)
         asked = Asked.regions(regions, self.columns, self.vocabularies)
         left = None if limit is None else np.full(len(asked.low), limit, np.int32)
         owners, places = self._containing(asked, left)
         if self.rest:
-            inexact = np.flatnonzero(~self._is_exact(places))
-            kept = np.ones(len(places), np.bool_)
-            stored, at = self._regions_at(places[inexact])
-            kept[inexact] = covers(stored, at, regions, owners[inexact])
+            kept = self._is_exact(places)
+            doubt = np.flatnonzero(~kept)
+            stored, at = self._regions_at(places[doubt])
+            kept[doubt] = covers(stored, at, regions, owners[doubt])
             owners, places = owners[kept], places[kept]
         pairs = self._pairs(len(regions), owners, places)
         return pairs if limit is None else pairs.first(limit)
@@ -126,13 +126,11 @@ class Segment:
         stored, at = self._regions_at(places[rows])
         return stored.take(at)
 
-    @property
-    def _nothing(self) -> Regions:
-        return Regions(self.space, 0, {})
-
-    @property
-    def _names(self) -> list[str]:
-        return [column.name for column in self.columns] + [rest.name for rest in self.rest]
+    def _check(self, space: Space) -> None:
+        """Raises where an attribute that is constrained has another type in another space."""
+        if space is not self.space:
+            names = [c.name for c in self.columns] + [rest.name for rest in self.rest]
+            check_same_types(Regions(self.space, 0, {}), space, names)
 
     def _containing(self, asked: Asked, left: NDArray[np.int32] | None) -> tuple[Any, Any]:
         """Owners and the places of boxes that contain both of their corners."""
@@ -144,15 +142,15 @@ class Segment:
         places, rows = found(
             contained,
             len(leaves.children) - 1,
-            (asked.low, high, rows, starts, *leaves.how),
+            (asked.low, high, rows, starts, *leaves),
             (
-                asked.low.view(np.uint64), asked.high.view(np.uint64), asked.low_keys,
-                asked.high_keys, self.boxes.codes, self.boxes.codes.view(np.uint64),
+                asked.low.view(np.uint64), asked.high.view(np.uint64), asked.owner,
+                asked.low_keys, asked.high_keys, self.boxes.codes, self.boxes.codes.view(np.uint64),
                 self.boxes.ends, self.boxes.starts, self.boxes.sparse, self.boxes.odd,
                 self.boxes.before, self.exact, left,
             ),
         )  # fmt: skip
-        return rows if asked.owner is None else asked.owner[rows], places
+        return asked.owner[rows] if len(asked.owner) > len(asked.low_keys) else rows, places
 
     def _is_exact(self, places: NDArray[np.int32]) -> Bools:
         """Whether boxes say all of what is at these places."""
@@ -160,12 +158,12 @@ class Segment:
         exact: Bools = (bits & np.uint64(1)).astype(np.bool_)
         return exact
 
-    def _hold(self, events: Events, asked: Any, places: Any) -> Bools:
+    def _hold(self, events: Events, asked: Asked, owners: Any, places: Any) -> Bools:
         """Whether the rest of what is at a place admits an event."""
-        kept = np.ones(len(asked), np.bool_)
+        kept = np.ones(len(owners), np.bool_)
         for rest in self.rest:
             left = np.flatnonzero(kept)
-            kept[left] = rest.holds(events, asked[left], places[left])
+            kept[left] = rest.holds(events, asked, owners[left], places[left])
         return kept
 
     def _pairs(self, count: int, owners: Any, places: Any) -> Pairs:
@@ -176,7 +174,7 @@ class Segment:
 
     def _meeting(self, regions: Regions, inside: bool) -> tuple[Ints, Ints]:
         """Owners and the places of boxes that meet them, or of those that are inside of them."""
-        check_same_types(self._nothing, regions.space, regions.constraints)
+        self._check(regions.space)
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for start in range(0, len(regions) if len(self) else 0, _MEETING_AT_ONCE):
             rows = np.arange(start, min(start + _MEETING_AT_ONCE, len(regions)))

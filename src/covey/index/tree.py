@@ -11,8 +11,8 @@ Cost: 128 bytes per bucket, attribute and leaf: 5 bytes per box and attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,11 @@ Ints = NDArray[np.int64]
 
 NODE = 64 * WORDS
 """How many children a node has at most."""
-_BUCKETS_OF_LEAVES = 40
-_BUCKETS_ABOVE = 200
+_BUCKETS_OF_LEAVES = 38
+_BUCKETS_ABOVE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """Nodes of one level: node v has children[v] to children[v + 1] and so its tests.
 
     Test t is of an attribute whose codes from `base` on are spread over `size` buckets by `scale`;
@@ -72,11 +71,6 @@ class Level:
                 fill(lower, upper, base[t], scale[t], size[t], sets[offset[t] : ends[t]])
         return cls(children, tests, attribute, base, scale, size, offset, sets)
 
-    @property
-    def how(self) -> tuple[Any, ...]:
-        """What kernels take of it, in their order."""
-        return tuple(getattr(self, field.name) for field in fields(self))
-
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -104,7 +98,7 @@ class Tree:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Tree:
         """A tree from what `arrays` gave."""
-        names = [field.name for field in fields(Level)]
+        names = Level._fields
         count = sum(name.startswith("tree.") for name in arrays) // len(names)
         return cls(
             tuple(Level(*(arrays[f"tree.{i}.{name}"] for name in names)) for i in range(count))
@@ -113,9 +107,9 @@ class Tree:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of."""
         return {
-            f"tree.{i}.{field.name}": getattr(level, field.name)
+            f"tree.{i}.{name}": array
             for i, level in enumerate(self.levels)
-            for field in fields(Level)
+            for name, array in level._asdict().items()
         }
 
     def reached(self, low: Codes, high: Codes | None) -> tuple[Ints, NDArray[np.int32]]:
@@ -137,7 +131,7 @@ class Tree:
     ) -> tuple[Ints, NDArray[np.int32]]:
         rows, starts = np.arange(len(low), dtype=np.int32), np.array([0, len(low)], np.int64)
         for level in levels:
-            given = (low, high, rows, starts, *level.how)
+            given = (low, high, rows, starts, *level)
             children, rows = found(search, len(level.children) - 1, given)
             starts, rows = sorted_by(children, rows, int(level.children[-1]))
         return starts, rows

@@ -147,5 +147,6 @@ class Space:
 
     def with_derived(self, *attributes: Attribute) -> Space:
         """This space with further derived attributes; those it has already are not added twice."""
-        new = tuple(a for a in attributes if a.name not in self._by_name)
+        by_name = {a.name: a for a in attributes if a.name not in self._by_name}
+        new = tuple(by_name.values())
         return replace(self, derived=self.derived + new) if new else self

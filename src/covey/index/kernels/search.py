@@ -68,8 +68,9 @@ def contained(
     attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_places: NDArray[np.int32], found_rows: NDArray[np.int32],
-    low_words: NDArray[np.uint64], high_words: NDArray[np.uint64], low_keys: NDArray[np.int64],
-    high_keys: NDArray[np.int64], codes: NDArray[np.uint16], code_words: NDArray[np.uint64],
+    low_words: NDArray[np.uint64], high_words: NDArray[np.uint64], owner: NDArray[np.int32],
+    low_keys: NDArray[np.int64], high_keys: NDArray[np.int64], codes: NDArray[np.uint16],
+    code_words: NDArray[np.uint64],
     ends: NDArray[np.int64], end_starts: NDArray[np.int64], sparse: NDArray[np.int64],
     odd: NDArray[np.uint64], odd_before: NDArray[np.uint32], exact: NDArray[np.uint64],
     left: NDArray[np.int32] | None,
@@ -130,22 +131,11 @@ def contained(
             for j in range(doubts):
                 row, place = np.uint64(doubt_rows[j]), np.uint64(doubt_places[j])
                 found_places[found], found_rows[found] = place, row
-                found += np.uint64(
-                    _admitted(
-                        low,
-                        high,
-                        low_keys,
-                        high_keys,
-                        row,
-                        codes,
-                        place,
-                        ends,
-                        end_starts,
-                        sparse,
-                        odd,
-                        odd_before,
-                    )
-                )
+                admitted = _admitted(
+                    low, high, low_keys, high_keys, row, np.uint64(owner[row]), codes, place, ends,
+                    end_starts, sparse, odd, odd_before,
+                )  # fmt: skip
+                found += np.uint64(admitted)
             if left is not None:
                 for j in range(before, found):
                     place = np.uint64(found_places[j])
@@ -177,8 +167,8 @@ def _buckets(
 
 @njit(cache=True, nogil=True)
 def _admitted(
-    low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, codes: Any, place: Any,
-    ends: Any, starts: Any, sparse: Any, odd: Any, before: Any,
+    low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, owner: Any, codes: Any,
+    place: Any, ends: Any, starts: Any, sparse: Any, odd: Any, before: Any,
 ) -> Any:  # fmt: skip
     """Whether the ends themselves admit a row whose codes they share."""
     width = low.shape[1]
@@ -186,13 +176,13 @@ def _admitted(
         lower, upper, mine = codes[place, k], codes[place, width + k], low[row, k]
         if mine == lower and lower & 1:
             end = _end(ends, starts, sparse, odd, before, place, k)
-            if low_keys[row, k] < end:
+            if low_keys[owner, k] < end:
                 return False
         if high is not None:
             mine = high[row, k]
         if mine == upper and upper & 1:
             end = _end(ends, starts, sparse, odd, before, place, width + k)
-            if high_keys[row, k] > end:
+            if high_keys[owner, k] > end:
                 return False
     return True
 

@@ -1,0 +1,77 @@
+"""One batch of changes: subscriptions that are added or replaced, and ids that are removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import SpaceError, ValueRefused
+from covey.geometry import Regions
+from covey.language import Predicates
+from covey.space import Space
+from covey.store.ids import IdKind, Ids
+from covey.store.subscriptions import Owned
+
+__all__ = ["Changes"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one new version changes; an id occurs at most once in all of it.
+
+    `regions` row r belongs to `ids[of[r]]`. An id that the store has is replaced; removing one that
+    it does not have is no error. An id without a region is a subscription that never matches.
+    `ids` and `removed` are Arrow arrays, or what `pa.array` takes.
+
+    >>> import pyarrow as pa
+    >>> from covey import parse
+    >>> space = Space.of({"price": pa.float64()})
+    >>> changes = Changes.put([7, 8], parse(space, ["price > 5", "price IN (1, 2)"]), removed=[3])
+    """
+
+    ids: Any
+    regions: Regions | None
+    of: Rows
+    removed: Any = ()
+
+    @classmethod
+    def put(cls, ids: Any, predicates: Predicates, removed: Any = ()) -> Changes:
+        """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
+        for row in sorted(predicates.rejected):
+            raise predicates.rejected[row]
+        if len(ids) != len(predicates):
+            raise ValueRefused(f"{len(ids)} ids for {len(predicates)} predicates")
+        return cls(ids, predicates.regions, predicates.of, removed)
+
+    @classmethod
+    def remove(cls, ids: Any) -> Changes:
+        """These ids are removed, nothing is added."""
+        return cls([], None, np.empty(0, np.int64), ids)
+
+    def checked(self, space: Space, kind: IdKind) -> tuple[Owned | None, Ids]:
+        """What is added (None if nothing), and the removed ids, if they fit a store."""
+        ids, removed = Ids.of(self.ids, kind), Ids.of(self.removed, kind)
+        if (twice := Ids.concat([ids, removed]).repeated()) is not None:
+            raise ValueRefused(f"id {twice!r} is in one batch twice: give its last change only")
+        if not len(ids):
+            return None, removed
+        regions = Regions(space, 0, {}) if self.regions is None else self.regions
+        _check_space(regions.space, space)
+        of = np.asarray(self.of, np.int64)
+        if len(of) != len(regions) or not ((0 <= of) & (of < len(ids))).all():
+            raise ValueRefused(
+                f"`of` must name one of {len(ids)} ids for each of {len(regions)} regions"
+            )
+        return Owned(ids, regions, of), removed
+
+
+def _check_space(given: Space, mine: Space) -> None:
+    if (given.columns, given.settings) != (mine.columns, mine.settings):
+        raise SpaceError(
+            "the regions are of another space than the store: parse predicates in `store.space`"
+        )

@@ -1,0 +1,118 @@
+"""Parts of a version: a segment together with the tombstones that the version has for it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.index import Pairs
+from covey.store.arrays import Arrays
+from covey.store.files import Files
+from covey.store.ids import Ids
+from covey.store.subscriptions import Owned, Subscriptions
+from covey.store.tiers import Size
+from covey.store.tombstones import Tombstones, read_tombstones
+from covey.store.versions import Entry, Version
+
+__all__ = ["Opener", "Part"]
+
+Rows = NDArray[np.int64]
+AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The subscriptions of one file, of which some no longer count."""
+
+    file: str
+    size_bytes: int
+    subscriptions: Subscriptions
+    tombstones: Tombstones
+
+    @classmethod
+    def read(cls, file: Arrays) -> Part:
+        """The part in a file, all of which counts."""
+        subscriptions = Subscriptions.read(file)
+        stones = Tombstones.none(len(subscriptions))
+        return cls(file.sha256, file.size_bytes, subscriptions, stones)
+
+    def with_tombstones(self, file: Arrays) -> Part:
+        """This part with its tombstones out of the file of a version."""
+        stones = read_tombstones(file, self.file, len(self.subscriptions))
+        return replace(self, tombstones=stones)
+
+    @property
+    def entry(self) -> Entry:
+        """How a version names this part."""
+        stored, dead = len(self.subscriptions), self.tombstones.dead
+        return Entry(self.file, self.size_bytes, len(self.subscriptions.index), stored, dead)
+
+    @property
+    def size(self) -> Size:
+        """How large it is for `Tiers`."""
+        share = self.tombstones.dead / max(1, len(self.subscriptions))
+        return Size(len(self.subscriptions.index), share)
+
+    @property
+    def live_count(self) -> int:
+        return len(self.subscriptions) - self.tombstones.dead
+
+    def live(self) -> Owned:
+        """The subscriptions that count."""
+        return self.subscriptions.take(self.tombstones.live_rows)
+
+    def find(self, ids: Ids) -> Rows:
+        """The row of each id, -1 where it is not here or no longer counts."""
+        rows = self.subscriptions.ids.find(ids)
+        rows[self.tombstones.holds(np.maximum(rows, 0))] = -1
+        return rows
+
+    def without(self, ids: Ids) -> Part:
+        """This part with the given ids dead; those that are not here change nothing."""
+        rows = self.find(ids)
+        rows = rows[rows >= 0]
+        return replace(self, tombstones=self.tombstones.with_rows(rows)) if len(rows) else self
+
+    def owners(self, pairs: Pairs) -> tuple[AnyRows, AnyRows]:
+        """Of pairs with regions stored here: what was asked, and the subscriptions that count."""
+        owners = self.subscriptions.owners(pairs)
+        if not self.tombstones.dead:
+            return pairs.asked, owners
+        live = ~self.tombstones.holds(owners)
+        return pairs.asked[live], owners[live]
+
+
+class Opener:
+    """Opens the parts of versions; a segment that some snapshot has open is not opened again.
+
+    For any number of threads.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._open: WeakValueDictionary[str, Subscriptions] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    def parts(self, version: Version) -> tuple[Part, ...]:
+        """All parts of a version, verified."""
+        stones = None if version.tombstones is None else self.files.open(version.tombstones)
+        opened = []
+        for entry in version.segments:
+            part = self.part(entry.file, entry.size_bytes)
+            opened.append(part if stones is None else part.with_tombstones(stones))
+        return tuple(opened)
+
+    def part(self, file: str, size_bytes: int) -> Part:
+        """One segment without tombstones."""
+        with self._lock:
+            subscriptions = self._open.get(file)
+        if subscriptions is None:  # without the lock: a large file must not hold up a small one
+            subscriptions = Subscriptions.read(self.files.open(file))
+            with self._lock:
+                subscriptions = self._open.setdefault(file, subscriptions)
+        return Part(file, size_bytes, subscriptions, Tombstones.none(len(subscriptions)))

@@ -1,0 +1,145 @@
+"""A version opened for reading: what matches, and whose it is.
+
+Subscriptions have row numbers here, which mean nothing in another version; `ids` leads from them to
+ids. A snapshot needs no lease: its files are open, and stay readable when they are deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.index import Pairs, Segment
+from covey.space import Events, Space
+from covey.store.ids import Ids
+from covey.store.parts import Part
+from covey.store.subscriptions import Owned
+from covey.store.versions import Version
+
+__all__ = ["Snapshot"]
+
+Rows = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One exact set of subscriptions, to be asked by any number of threads.
+
+    Cost of a question: that of each segment, and a sort of the pairs found.
+    """
+
+    version: Version
+    parts: tuple[Part, ...] = field(repr=False)
+
+    @property
+    def space(self) -> Space:
+        """The attributes that events must have, derived ones included."""
+        return self.version.space
+
+    def __len__(self) -> int:
+        return self.version.subscriptions
+
+    def matching(self, events: Events) -> Pairs:
+        """Subscriptions that each event matches: (event row, subscription row), each pair once."""
+        return self._by_any_region(lambda index: index.matching(events))
+
+    def notifications(self, events: Events) -> tuple[Rows, pa.Array]:
+        """The same as two columns: the row of an event, and the id of who is to be notified."""
+        pairs = self.matching(events)
+        return pairs.asked, self.ids(pairs.stored)
+
+    def covering(self, regions: Regions) -> Pairs:
+        """Subscriptions that have a region which covers the given one."""
+        return self._by_any_region(lambda index: index.covering(regions))
+
+    def overlapping(self, regions: Regions) -> Pairs:
+        """Subscriptions that have an event in common with each given region."""
+        return self._by_any_region(lambda index: index.overlapping(regions))
+
+    def covered_by(self, regions: Regions) -> Pairs:
+        """Subscriptions whose regions are all covered by the given one; they have one at least."""
+        found = []
+        for part, start in zip(self.parts, self._starts, strict=False):
+            pairs = Pairs.of(*part.owners(part.subscriptions.index.covered_by(regions)))
+            once, counts = _once(pairs)
+            whole = counts == part.subscriptions.region_counts(once.stored)
+            found.append((once.asked[whole], once.stored[whole] + start))
+        return _together(found)
+
+    def ids(self, rows: Rows) -> pa.Array:
+        """The ids of subscriptions by row: int64, or text as `large_string`."""
+        part_of = np.searchsorted(self._starts, rows, "right") - 1
+        chosen, places = [Ids.of([], self.version.id_kind)], []
+        for i, part in enumerate(self.parts):
+            mine = np.flatnonzero(part_of == i)
+            chosen.append(part.subscriptions.ids.take(rows[mine] - self._starts[i]))
+            places.append(mine)
+        order = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
+        return Ids.concat(chosen).take(order).arrow()
+
+    def find(self, ids: object) -> Rows:
+        """The row of each id, -1 where there is no such subscription."""
+        asked = Ids.of(ids, self.version.id_kind)
+        rows = np.full(len(asked), -1, np.int64)
+        for part, start in zip(self.parts, self._starts, strict=False):
+            found = part.find(asked)
+            rows = np.where(found >= 0, found + start, rows)
+        return rows
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of all subscriptions, ascending."""
+        starts = self._starts
+        live = [p.tombstones.live_rows + s for p, s in zip(self.parts, starts, strict=False)]
+        return np.concatenate([np.empty(0, np.int64), *live])
+
+    def regions(self, rows: Rows) -> tuple[Regions, Rows]:
+        """The regions of subscriptions by row, and for each region which of `rows` it belongs to.
+
+        They come segment by segment, so the second array is not ascending in general.
+        """
+        part_of = np.searchsorted(self._starts, rows, "right") - 1
+        regions, of = [Regions(self.space, 0, {})], [np.empty(0, np.int64)]
+        for i, part in enumerate(self.parts):
+            mine = np.flatnonzero(part_of == i)
+            owned: Owned = part.subscriptions.take(rows[mine] - self._starts[i])
+            regions.append(owned.regions)
+            of.append(mine[owned.of])
+        return Regions.concat(regions), np.concatenate(of)
+
+    @property
+    def _starts(self) -> Rows:
+        """The first row of each part, and after the last."""
+        return np.cumsum([0, *(len(part.subscriptions) for part in self.parts)])
+
+    def _by_any_region(self, ask: Callable[[Segment], Pairs]) -> Pairs:
+        """Each asked row with each subscription that counts and has a region in the answer."""
+        found = []
+        for part, start in zip(self.parts, self._starts, strict=False):
+            asked, stored = part.owners(ask(part.subscriptions.index))
+            found.append((asked, stored + start))
+        pairs = _together(found)
+        is_one_each = all(part.subscriptions.of is None for part in self.parts)
+        return pairs if is_one_each else _once(pairs)[0]
+
+
+def _together(found: list[tuple[Rows, Rows]]) -> Pairs:
+    none = np.empty(0, np.int64)
+    return Pairs.of(
+        np.concatenate([none, *(asked for asked, _ in found)]),
+        np.concatenate([none, *(stored for _, stored in found)]),
+    )
+
+
+def _once(pairs: Pairs) -> tuple[Pairs, Rows]:
+    """Each different pair once, and how often it is there."""
+    changes = (np.diff(pairs.asked) != 0) | (np.diff(pairs.stored) != 0)
+    starts = np.flatnonzero(np.r_[True, changes][: len(pairs)])
+    counts = np.diff(np.r_[starts, len(pairs)])
+    return Pairs(pairs.asked[starts], pairs.stored[starts]), counts

@@ -1,0 +1,184 @@
+"""A store: a set of subscriptions that changes in batches and is never lost.
+
+Every batch makes a version. A version is complete or not there at all, whatever dies and whenever;
+readers open one and keep it. There is one writer at a time, and any number of readers.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from pyarrow import fs
+
+from covey.errors import StoreError
+from covey.space import Space
+from covey.store.cache import Cache
+from covey.store.changes import Changes
+from covey.store.directory import Directory
+from covey.store.files import Files
+from covey.store.ids import IdKind
+from covey.store.leases import Lease
+from covey.store.merge import merged
+from covey.store.parts import Opener
+from covey.store.places import Place, directory_at
+from covey.store.retention import Collected, collect
+from covey.store.snapshot import Snapshot
+from covey.store.tiers import Tiers
+from covey.store.versions import (
+    Version,
+    listed_versions,
+    newest_version,
+    read_version,
+    version_name,
+)
+from covey.store.writer import Writer, now_ms
+
+__all__ = ["Store"]
+
+
+class Store:
+    """Subscriptions on a local path, or on any file system that pyarrow reaches.
+
+    The first change takes the writer's lock, which `close` or the end of the process gives back. On
+    file systems that are not local nothing but you holds off a second writer; it would be noticed
+    only when both make the same version. For any number of threads.
+
+    Wrong choice for a set that is built once and not kept: `covey.index.Segment` is that.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from covey import Events, parse
+    >>> space = Space.of({"price": pa.float64()})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = Store.create(folder.name + "/alerts", space)
+    >>> version = store.apply(Changes.put([7, 8], parse(space, ["price > 5", "price > 9"])))
+    >>> version = store.apply(Changes.remove([8]))
+    >>> events = Events.from_arrow(pa.table({"price": [6.0, 10.0]}), space)
+    >>> rows, ids = store.snapshot().notifications(events)
+    >>> rows.tolist(), ids.to_pylist()
+    ([0, 1], [7, 7])
+    >>> store.close()
+    """
+
+    def __init__(self, directory: Directory, cache: Cache | None, tiers: Tiers | None) -> None:
+        first = newest_version(directory)
+        self.space = _without_derived(first.space)
+        """The columns and settings that predicates are parsed in."""
+        self._directory = directory
+        self._opener = Opener(Files(directory, cache or Cache()))
+        self.writer = Writer(directory, self._opener, tiers or Tiers(), self.space, first.id_kind)
+        """Who makes its versions; for `Merger`."""
+
+    @classmethod
+    def create(
+        cls,
+        place: Place,
+        space: Space,
+        *,
+        ids: IdKind = IdKind.NUMBER,
+        filesystem: fs.FileSystem | None = None,
+        cache: Cache | None = None,
+        tiers: Tiers | None = None,
+    ) -> Store:
+        """A new store without subscriptions, version 0; where one is already, a `StoreError`."""
+        directory = directory_at(place, filesystem)
+        if listed_versions(directory):
+            raise StoreError(f"there is a store at {directory.place} already: Store.open opens it")
+        first = Version(0, now_ms(), _without_derived(space), ids)
+        directory.publish(version_name(0), first.to_bytes())
+        return cls(directory, cache, tiers)
+
+    @classmethod
+    def open(
+        cls,
+        place: Place,
+        *,
+        filesystem: fs.FileSystem | None = None,
+        cache: Cache | None = None,
+        tiers: Tiers | None = None,
+    ) -> Store:
+        """The store at a place, for reading and, with its first change, for writing."""
+        return cls(directory_at(place, filesystem), cache, tiers)
+
+    @property
+    def versions(self) -> list[int]:
+        """The numbers of all versions that are kept, ascending."""
+        return list(listed_versions(self._directory))
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """A version opened for reading: the newest, or the one with this number.
+
+        Cost: a listing, and a checksum of every file that no other snapshot of this store has open.
+        """
+        if version is not None:
+            found = read_version(self._directory, version)
+            return Snapshot(found, self._opener.parts(found))
+        if (newest := self.writer.newest) is not None:
+            return newest
+        found = newest_version(self._directory)
+        return Snapshot(found, self._opener.parts(found))
+
+    def apply(self, changes: Changes) -> Version:
+        """Makes the version with these changes; when it returns, they are kept whatever happens.
+
+        If nothing is different with them, no version is made. Large merges are left to `merge`,
+        which must be called now and then, or to a `Merger`: without, there are ever more segments
+        to ask.
+
+        Cost: a binary search per change and segment, an index of at most `Tiers.smallest` regions
+        besides those of the batch, and on a local file system five waits for the disk. So give
+        many changes at once.
+        """
+        return self.writer.apply(changes)
+
+    def merge(self) -> Version | None:
+        """Merges some segments, if `Tiers` finds that they should be; None if not.
+
+        `while store.merge(): pass` merges all there is to merge. Other threads can apply changes
+        meanwhile. Use a `Merger` to have it done by another process.
+
+        Cost: that of building the merged index, which grows with the store every now and then.
+        """
+        merge = self.writer.claim_merge()
+        if merge is None:
+            return None
+        try:
+            built = merged(merge.parts)
+            if built is None:
+                return self.writer.finish_merge(merge, None)
+            packed = built.pack()
+            self.writer.files.put(packed)
+            return self.writer.finish_merge(merge, packed.sha256, packed.size_bytes)
+        finally:
+            self.writer.release_merge(merge)
+
+    def lease(self, version: int, seconds: float) -> Lease:
+        """Keeps a version from `collect` for some time, for someone who will open it later."""
+        return Lease(self._directory, version, seconds)
+
+    def collect(self, keep_seconds: float, grace_seconds: float = 3600) -> Collected:
+        """Deletes old versions and then the files that none of the others needs.
+
+        Kept are the newest version, those that were the newest less than `keep_seconds` ago, and
+        those under a lease. Files that no version names are kept for `grace_seconds`, since a merge
+        may be about to name them: none is for stores to which nothing else is done meanwhile.
+        """
+        in_use = self.writer.files_in_use()
+        return collect(self._directory, keep_seconds, grace_seconds, in_use)
+
+    def close(self) -> None:
+        """Gives the writer's lock back; snapshots stay open."""
+        self.writer.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+
+def _without_derived(space: Space) -> Space:
+    return Space(space.columns, (), space.settings, space.max_derived)

@@ -1,0 +1,145 @@
+"""The subscriptions of one segment: their ids, the index of their regions, and which is whose.
+
+Subscription rows are in the order of the ids' keys, region rows in the order of subscriptions. A
+subscription has any number of regions; one that can never match has none.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import StoreError
+from covey.geometry import Regions
+from covey.index import Pairs, Segment
+from covey.store.arrays import Arrays, Packed, pack
+from covey.store.ids import Ids
+from covey.store.spaces import space_from_json, space_of_all, space_to_json
+
+__all__ = ["Owned", "Subscriptions"]
+
+Rows = NDArray[np.int64]
+AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
+
+_KIND = "segment"
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Subscriptions before they are indexed: region r belongs to id `of[r]`, in any order."""
+
+    ids: Ids
+    regions: Regions
+    of: Rows
+
+    @classmethod
+    def concat(cls, parts: Sequence[Owned]) -> Owned:
+        """The subscriptions of all parts, one after another."""
+        starts = np.cumsum([0, *(len(part.ids) for part in parts)])
+        space = space_of_all(parts[0].regions.space, (part.regions.space for part in parts))
+        return cls(
+            Ids.concat([part.ids for part in parts]),
+            Regions.concat([Regions(space, 0, {}), *(part.regions for part in parts)]),
+            np.concatenate([part.of + start for part, start in zip(parts, starts, strict=False)]),
+        )
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Subscriptions:
+    """Indexed subscriptions. `of` is None where subscription i has just region i.
+
+    `originals` are the regions that they were built from, while they are at hand: the index gives
+    the same ones back, but slower.
+
+    Cost: to build, what `Segment.build` costs and a sort of the ids.
+    """
+
+    ids: Ids
+    index: Segment
+    of: Rows | None
+    originals: Regions | None = None
+
+    @classmethod
+    def build(cls, owned: Owned) -> Subscriptions:
+        """Indexes subscriptions; each id is there once."""
+        order = owned.ids.order()
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        owner = rank[owned.of]
+        by_owner = np.argsort(owner, kind="stable")
+        of = owner[by_owner]
+        is_one_each = len(of) == len(order) and bool((of == np.arange(len(order))).all())
+        regions = _lean(owned.regions.take(by_owner))
+        ids, index = owned.ids.take(order), Segment.build(regions)
+        return cls(ids, index, None if is_one_each else of, regions)
+
+    @classmethod
+    def read(cls, file: Arrays) -> Subscriptions:
+        """The subscriptions in a file; nothing big is copied."""
+        if file.meta.get("kind") != _KIND:
+            raise StoreError(f"{file.sha256} holds {file.meta.get('kind')}, not a segment")
+        space = space_from_json(file.meta["space"])
+        try:
+            return cls(
+                Ids.from_arrays(_under("ids.", file)),
+                Segment.from_arrays(space, _under("index.", file)),
+                file.arrays.get("of"),
+            )
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise StoreError(f"the segment {file.sha256} cannot be read: {error!r}") from None
+
+    def pack(self) -> Packed:
+        """The file of these subscriptions, which is like no other.
+
+        A merge knows its inputs by their names. Were a segment of equal content made anew while one
+        is merged, the merge would take the two for one.
+        """
+        arrays: dict[str, NDArray[Any]] = {f"ids.{k}": v for k, v in self.ids.arrays().items()}
+        arrays |= {f"index.{name}": array for name, array in self.index.arrays().items()}
+        if self.of is not None:
+            arrays["of"] = self.of
+        space, unique = space_to_json(self.index.space), secrets.token_hex(8)
+        return pack(arrays, {"kind": _KIND, "space": space, "unique": unique})
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def owners(self, pairs: Pairs) -> AnyRows:
+        """The subscription of each stored region: the same one several times, it may be."""
+        return pairs.stored if self.of is None else self.of[pairs.stored]
+
+    def region_counts(self, rows: AnyRows) -> Rows:
+        """How many regions each of the given subscriptions has."""
+        if self.of is None:
+            return np.ones(len(rows), np.int64)
+        return np.searchsorted(self.of, rows, "right") - np.searchsorted(self.of, rows)
+
+    def take(self, rows: Rows) -> Owned:
+        """The given subscriptions in the given order, exactly as they were given."""
+        ids = self.ids.take(rows)
+        if self.of is None:
+            return Owned(ids, self._regions(rows), np.arange(len(rows)))
+        counts = self.region_counts(rows)
+        of = np.repeat(np.arange(len(rows)), counts)
+        first = np.searchsorted(self.of, rows)
+        places = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return Owned(ids, self._regions(first[of] + places), of)
+
+    def _regions(self, rows: Rows) -> Regions:
+        return self.index.regions(rows) if self.originals is None else self.originals.take(rows)
+
+
+def _lean(regions: Regions) -> Regions:
+    """Regions in a space without the derived attributes that none of them constrains."""
+    space = regions.space
+    derived = tuple(a for a in space.derived if a.name in regions.constraints)
+    return replace(regions, space=replace(space, derived=derived))
+
+
+def _under(prefix: str, file: Arrays) -> dict[str, NDArray[Any]]:
+    return {k.removeprefix(prefix): v for k, v in file.arrays.items() if k.startswith(prefix)}

@@ -1,0 +1,143 @@
+"""Versions: each names one exact set of subscriptions, as a list of segments and tombstones.
+
+A version is a JSON file with a checksum of itself. It appears in one step, after all the
+files that it names, and never changes: whoever sees it sees all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+
+from covey.errors import StoreError
+from covey.space import Space
+from covey.store.directory import Directory, Listed
+from covey.store.ids import IdKind
+from covey.store.spaces import space_from_json, space_to_json
+
+__all__ = [
+    "FOLDER", "Entry", "Version", "listed_versions", "newest_version", "read_version",
+    "version_name",
+]  # fmt: skip
+
+FOLDER = "versions"
+
+_FORMAT = 1
+_NAME = re.compile(r"(\d{12})\.json")
+_HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A segment as a version names it: its file, and how much of it is there and dead."""
+
+    file: str
+    size_bytes: int
+    regions: int
+    subscriptions: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The name of one exact set of subscriptions.
+
+    `space` has the derived attributes that its segments need. `written_ms` is the writer's clock.
+    """
+
+    number: int
+    written_ms: int
+    space: Space
+    id_kind: IdKind
+    segments: tuple[Entry, ...] = ()
+    tombstones: str | None = None
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions count."""
+        return sum(entry.subscriptions - entry.dead for entry in self.segments)
+
+    @property
+    def files(self) -> set[str]:
+        """The files that it names."""
+        named = {entry.file for entry in self.segments}
+        return named | {self.tombstones} if self.tombstones else named
+
+    def to_bytes(self) -> bytes:
+        """The file of this version."""
+        saved = {
+            "format": _FORMAT,
+            "number": self.number,
+            "written_ms": self.written_ms,
+            "space": space_to_json(self.space),
+            "ids": self.id_kind.value,
+            "segments": [asdict(entry) for entry in self.segments],
+            "tombstones": self.tombstones,
+        }
+        body = json.dumps(saved, sort_keys=True).encode()
+        return _HEAD + body + _MIDDLE + _sha256(body) + _TAIL
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Version:
+        """The version of a file; one byte more, less or else is a `StoreError`."""
+        body = content.removeprefix(_HEAD).rpartition(_MIDDLE)[0]
+        if content != _HEAD + body + _MIDDLE + _sha256(body) + _TAIL:
+            raise StoreError("it is truncated or damaged: its checksum does not fit")
+        saved = json.loads(body)
+        if saved["format"] != _FORMAT:
+            raise StoreError(f"it has format {saved['format']}, this covey reads {_FORMAT}")
+        return cls(
+            saved["number"],
+            saved["written_ms"],
+            space_from_json(saved["space"]),
+            IdKind(saved["ids"]),
+            tuple(Entry(**entry) for entry in saved["segments"]),
+            saved["tombstones"],
+        )
+
+
+def listed_versions(directory: Directory) -> dict[int, Listed]:
+    """The files of all versions by their numbers, ascending; what is unfinished is not seen."""
+    found = {
+        int(match[1]): file
+        for file in directory.list(FOLDER)
+        if (match := _NAME.fullmatch(file.name))
+    }
+    return dict(sorted(found.items()))
+
+
+def newest_version(directory: Directory) -> Version:
+    """The version with the highest number; if its file is damaged that is an error, not ignored."""
+    numbers = list(listed_versions(directory))
+    if not numbers:
+        raise StoreError(f"there is no store at {directory.place}: Store.create makes one")
+    return read_version(directory, numbers[-1])
+
+
+def read_version(directory: Directory, number: int) -> Version:
+    """The version with this number."""
+    try:
+        version = Version.from_bytes(directory.read(version_name(number)))
+        if version.number != number:
+            raise StoreError(f"it says that it is version {version.number}")
+    except FileNotFoundError:
+        raise StoreError(
+            f"there is no version {number} in {directory.place}: it was collected, or never was"
+        ) from None
+    except StoreError as error:
+        raise StoreError(
+            f"version {number} in {directory.place} cannot be read: {error}. Bring its file "
+            "back from a copy, or delete it to go back to the version before"
+        ) from None
+    return version
+
+
+def version_name(number: int) -> str:
+    """Where the file of a version is."""
+    return f"{FOLDER}/{number:012d}.json"
+
+
+def _sha256(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()

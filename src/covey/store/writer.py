@@ -1,0 +1,150 @@
+"""The writer of a store: makes its versions, one after another.
+
+It holds the writer's lock, the newest version, and which segments are being merged.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from covey.space import Space
+from covey.store.batch import after
+from covey.store.changes import Changes
+from covey.store.directory import Directory
+from covey.store.files import Files
+from covey.store.ids import IdKind
+from covey.store.lock import WriterLock
+from covey.store.merge import Merge, finished
+from covey.store.parts import Opener, Part
+from covey.store.snapshot import Snapshot
+from covey.store.spaces import space_of_all
+from covey.store.subscriptions import Subscriptions
+from covey.store.tiers import Tiers
+from covey.store.tombstones import Tombstones, pack_tombstones
+from covey.store.versions import Version, newest_version, version_name
+
+__all__ = ["Writer", "now_ms"]
+
+_WORTH_MAPPING_BYTES = 1 << 24  # smaller new segments stay in memory: they are rewritten soon
+
+
+class Writer:
+    """Makes versions. Takes the lock with the first of them; for any number of threads."""
+
+    def __init__(
+        self, directory: Directory, opener: Opener, tiers: Tiers, space: Space, ids: IdKind
+    ) -> None:
+        self._directory, self._opener, self._tiers = directory, opener, tiers
+        self._space, self._id_kind = space, ids
+        self._changing = threading.RLock()
+        self._lock: WriterLock | None = None
+        self._newest: Snapshot | None = None
+        self._merging: set[str] = set()
+
+    @property
+    def files(self) -> Files:
+        """Where segments are kept."""
+        return self._opener.files
+
+    @property
+    def newest(self) -> Snapshot | None:
+        """The newest version, if this is the writer, because then nobody else makes one."""
+        return self._newest
+
+    def apply(self, changes: Changes) -> Version:
+        """See `Store.apply`."""
+        with self._writing() as now:
+            added, removed = changes.checked(self._space, self._id_kind)
+            parts, added = after(now.parts, added, removed, self._tiers)
+            if added is None and list(map(id, parts)) == list(map(id, now.parts)):
+                return now.version
+            return self._commit(parts, None if added is None else Subscriptions.build(added))
+
+    def claim_merge(self) -> Merge | None:
+        """The next merge to be done, of segments that no other merge has claimed."""
+        with self._writing() as now:
+            free = [part for part in now.parts if part.file not in self._merging]
+            chosen = self._tiers.plan([part.size for part in free])
+            if not chosen:
+                return None
+            merge = Merge(tuple(free[i] for i in chosen))
+            self._merging |= merge.files
+            return merge
+
+    def finish_merge(self, merge: Merge, file: str | None, size_bytes: int = 0) -> Version:
+        """The version in which a merge is done, whatever changed meanwhile.
+
+        `file` is the merged segment, which the store has, or None if nothing was left to merge.
+        """
+        part = None if file is None else self._opener.part(file, size_bytes)
+        with self._writing() as now:
+            return self._commit(finished(merge, now.parts, part), None)
+
+    def release_merge(self, merge: Merge) -> None:
+        """Lets others claim what this merge had, done or not."""
+        with self._changing:
+            self._merging -= merge.files
+
+    def files_in_use(self) -> set[str]:
+        """Files that merges read; makes sure that this is the writer."""
+        with self._writing():
+            return set(self._merging)
+
+    def close(self) -> None:
+        """Gives the lock back."""
+        with self._changing:
+            self._newest = None
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[Snapshot]:
+        """The newest version, while no other thread or process can make the next."""
+        with self._changing:
+            path = self._directory.local_path("writer.lock")
+            if self._lock is None and path is not None:
+                self._lock = WriterLock(path)
+            if self._newest is None:
+                version = newest_version(self._directory)
+                self._newest = Snapshot(version, self._opener.parts(version))
+            yield self._newest
+
+    def _commit(self, parts: list[Part], built: Subscriptions | None) -> Version:
+        """Makes the next version, of these parts and one that is new."""
+        assert self._newest is not None
+        before, files = self._newest.version, []
+        if built is not None:
+            packed = built.pack()
+            files.append(packed)
+            none = Tombstones.none(len(built))
+            parts = [*parts, Part(packed.sha256, packed.size_bytes, built, none)]
+        stones = pack_tombstones({part.file: part.tombstones for part in parts})
+        if stones is not None and stones.sha256 != before.tombstones:
+            files.append(stones)
+        version = Version(
+            before.number + 1,
+            now_ms(),
+            space_of_all(self._space, (part.subscriptions.index.space for part in parts)),
+            self._id_kind,
+            tuple(part.entry for part in parts),
+            None if stones is None else stones.sha256,
+        )
+        self.files.put(*files)
+        if built is not None and parts[-1].size_bytes > _WORTH_MAPPING_BYTES:
+            parts[-1] = self._opener.part(parts[-1].file, parts[-1].size_bytes)
+        try:
+            self._directory.publish(version_name(version.number), version.to_bytes())
+            self._newest = Snapshot(version, tuple(parts))
+        except BaseException:
+            self._newest = None  # nobody knows whether it took effect: the next change looks
+            raise
+        return version
+
+
+def now_ms() -> int:
+    """The time, as versions record it."""
+    return time.time_ns() // 1_000_000

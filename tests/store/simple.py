@@ -1,0 +1,32 @@
+"""Stores of subscriptions over one number, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from covey.language import Parser
+from covey.space import Events, Space
+from covey.store import Changes, Snapshot, Tiers, Version
+
+SPACE = Space.of({"x": pa.int64()})
+TINY = Tiers(smallest=4, factor=2)
+"""Tiers under which a handful of subscriptions has several segments."""
+
+
+def changes(put: Mapping[object, str], removed: Sequence[object] = ()) -> Changes:
+    """Predicates by id, and removed ids."""
+    return Changes.put(list(put), Parser(SPACE).parse(list(put.values())), removed)
+
+
+def matched(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:
+    """(row of the event, id), for events with these values."""
+    table = pa.table({"x": pa.array(xs, pa.int64())})
+    rows, ids = snapshot.notifications(Events.from_arrow(table, SPACE))
+    return sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
+
+
+def sizes(version: Version) -> list[tuple[int, int]]:
+    """Subscriptions of each segment, and how many of them are dead."""
+    return [(entry.subscriptions, entry.dead) for entry in version.segments]

@@ -1,0 +1,156 @@
+"""The cache: shared, verified, bounded, and careful with what is in use."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pytest
+
+from covey.errors import StoreError
+from covey.store.arrays import Packed, pack
+from covey.store.cache import Cache
+
+
+class Source:
+    """A file elsewhere, and how often it was downloaded."""
+
+    def __init__(self, number: int, size: int = 1000) -> None:
+        self.packed: Packed = pack({"x": np.full(size, number, np.uint8)}, {})
+        self.downloads = 0
+
+    def download(self, into: BinaryIO) -> None:
+        self.downloads += 1
+        into.writelines(self.packed.pieces)
+
+
+def names(cache: Cache) -> set[str]:
+    return {path.name for path in cache.folder.iterdir() if path.is_file()}
+
+
+def test_a_file_is_downloaded_once(tmp_path: Path) -> None:
+    cache, source = Cache(tmp_path / "cache"), Source(7)
+    for _ in range(3):
+        found = cache.open(source.packed.sha256, source.download)
+        assert found.arrays["x"].tolist() == [7] * 1000
+    assert source.downloads == 1
+    assert names(cache) == {source.packed.sha256}
+
+
+def test_threads_that_want_one_file_download_it_once(tmp_path: Path) -> None:
+    cache, source = Cache(tmp_path), Source(7, 1 << 20)
+    threads = [
+        threading.Thread(target=cache.open, args=(source.packed.sha256, source.download))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert source.downloads == 1
+
+
+def test_what_was_added_is_not_downloaded(tmp_path: Path) -> None:
+    cache, source = Cache(tmp_path), Source(7)
+    cache.add(source.packed)
+    cache.open(source.packed.sha256, source.download)
+    assert source.downloads == 0
+
+
+def test_what_is_damaged_in_the_cache_is_downloaded_again(tmp_path: Path) -> None:
+    cache, source = Cache(tmp_path), Source(7)
+    cache.add(source.packed)
+    with (tmp_path / source.packed.sha256).open("r+b") as file:
+        file.seek(900)
+        file.write(b"x")
+    found = cache.open(source.packed.sha256, source.download)
+    assert found.arrays["x"].tolist() == [7] * 1000
+    assert source.downloads == 1
+
+
+def test_what_arrives_damaged_is_an_error_and_not_kept(tmp_path: Path) -> None:
+    cache, source, other = Cache(tmp_path), Source(7), Source(8)
+    with pytest.raises(StoreError, match="is damaged"):
+        cache.open(source.packed.sha256, other.download)
+    assert names(cache) == set()
+
+
+def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+    cache, sources = Cache(tmp_path), [Source(number) for number in range(4)]
+    for age, source in enumerate(sources):
+        cache.add(source.packed)
+        os.utime(tmp_path / source.packed.sha256, (1000 + age, 1000 + age))
+    cache.open(sources[0].packed.sha256, sources[0].download)
+    gc.collect()
+    cache.max_bytes = 2 * sources[0].packed.size_bytes
+    cache.trim()
+    assert names(cache) == {sources[0].packed.sha256, sources[3].packed.sha256}
+
+
+def test_what_is_mapped_is_not_deleted(tmp_path: Path) -> None:
+    cache, sources = Cache(tmp_path, max_bytes=0), [Source(1), Source(2)]
+    first = cache.open(sources[0].packed.sha256, sources[0].download)
+    cache.open(sources[1].packed.sha256, sources[1].download)
+    gc.collect()
+    cache.trim()
+    assert names(cache) == {sources[0].packed.sha256}
+    array = first.arrays["x"]
+    del first
+    cache.trim()
+    assert names(cache) == {sources[0].packed.sha256}
+    del array
+    cache.trim()
+    assert names(cache) == set()
+
+
+HOLDING = """
+import sys
+from covey.store.cache import Cache
+found = Cache(sys.argv[1]).open(sys.argv[2], lambda into: None)
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_another_process_has_mapped_is_not_deleted(tmp_path: Path) -> None:
+    cache, source = Cache(tmp_path), Source(1)
+    cache.add(source.packed)
+    command = [sys.executable, "-c", HOLDING, str(tmp_path), source.packed.sha256]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        cache.max_bytes = 0
+        cache.trim()
+        assert names(cache) == {source.packed.sha256}
+    cache.trim()
+    assert names(cache) == set()
+
+
+def test_what_a_killed_download_left_goes_after_a_day(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, max_bytes=0)
+    old, new = cache.partial_path("a"), cache.partial_path("a")
+    for path in (old, new):
+        path.write_bytes(b"x")
+    os.utime(old, (1000, 1000))
+    cache.trim()
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_the_usual_folder_is_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert Cache().folder == Path("/somewhere/covey")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert Cache().folder == Path.home() / ".cache" / "covey"
+
+
+def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match="name a folder with Cache"):
+        Cache(tmp_path / "file" / "cache").partial_path("x")

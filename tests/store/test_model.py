@@ -1,0 +1,139 @@
+"""A store beside a dictionary and a scan: whatever is done to it, its answers are the same."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from covey.geometry import Regions
+from covey.index import Scan
+from covey.store import Changes, IdKind, Snapshot, Store, Tiers
+from covey.store.merge import Merge, merged
+from covey.testing.strategies import events, regions, spaces
+
+Model = dict[object, Regions]
+IDS = st.integers(0, 9)
+
+
+class StoreBesideModel(RuleBasedStateMachine):
+    """Ids, their regions, and what was there in each version."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.without_sync = patch("os.fsync")  # what is synced when is tested elsewhere
+        self.without_sync.start()
+        self.model: Model = {}
+        self.versions: dict[int, Model] = {0: {}}
+        self.merge: Merge | None = None
+
+    @initialize(data=st.data(), kind=st.sampled_from(IdKind), factor=st.integers(2, 4))
+    def create(self, data: st.DataObject, kind: IdKind, factor: int) -> None:
+        self.space, self.kind = data.draw(spaces(max_attributes=2)), kind
+        self.tiers = Tiers(smallest=3, factor=factor)
+        self.store = Store.create(self.folder / "s", self.space, ids=kind, tiers=self.tiers)
+        self.events = data.draw(events(self.space))
+
+    @rule(data=st.data(), ids=st.lists(IDS, unique=True, max_size=6), cut=st.integers(0, 6))
+    def change(self, data: st.DataObject, ids: list[int], cut: int) -> None:
+        """Puts some ids, with any number of regions each, and removes others."""
+        names = [self.name(id_) for id_ in ids]
+        put, removed = names[:cut], names[cut:]
+        some = data.draw(regions(self.space)) if put else Regions(self.space, 0, {})
+        owners = st.lists(
+            st.integers(0, max(0, len(put) - 1)), min_size=len(some), max_size=len(some)
+        )
+        of = np.array(data.draw(owners), np.int64)
+        version = self.store.apply(Changes(self.column(put), some, of, self.column(removed)))
+        for place, name in enumerate(put):
+            self.model[name] = some.take(np.flatnonzero(of == place))
+        for name in removed:
+            self.model.pop(name, None)
+        self.versions[version.number] = dict(self.model)
+
+    @rule()
+    def merge_some(self) -> None:
+        version = self.store.merge()
+        if version is not None:
+            self.versions[version.number] = dict(self.model)
+
+    @precondition(lambda self: self.merge is None)
+    @rule()
+    def claim_merge(self) -> None:
+        self.merge = self.store.writer.claim_merge()
+
+    @precondition(lambda self: self.merge is not None)
+    @rule()
+    def finish_merge(self) -> None:
+        assert self.merge is not None
+        built = merged(self.merge.parts)
+        assert built is not None
+        packed = built.pack()
+        self.store.writer.files.put(packed)
+        version = self.store.writer.finish_merge(self.merge, packed.sha256, packed.size_bytes)
+        self.store.writer.release_merge(self.merge)
+        self.merge = None
+        self.versions[version.number] = dict(self.model)
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = Store.open(self.folder / "s", tiers=self.tiers)
+        self.merge = None
+
+    @rule(data=st.data())
+    def collect(self, data: st.DataObject) -> None:
+        """Everything goes but the newest version and one under a lease."""
+        leased = data.draw(st.sampled_from(sorted(self.versions)))
+        with self.store.lease(leased, 3600):
+            self.store.collect(keep_seconds=0, grace_seconds=0)
+        kept = {leased, max(self.versions)}
+        assert set(self.store.versions) >= kept
+        self.versions = {n: m for n, m in self.versions.items() if n in self.store.versions}
+
+    @rule(data=st.data())
+    def look_back(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(sorted(self.versions)))
+        self.check(self.store.snapshot(number), self.versions[number])
+
+    @invariant()
+    def the_newest_version_is_right(self) -> None:
+        if hasattr(self, "store"):
+            self.check(self.store.snapshot(), self.model)
+
+    def check(self, snapshot: Snapshot, model: Model) -> None:
+        ids = snapshot.ids(snapshot.rows).to_pylist()
+        assert sorted(ids, key=str) == sorted(model, key=str)
+        assert len(snapshot) == len(model)
+        rows, found = snapshot.notifications(self.events)
+        answer = list(zip(rows.tolist(), found.to_pylist(), strict=True))
+        assert len(answer) == len(set(answer))
+        assert set(answer) == {
+            (row, id_)
+            for id_, theirs in model.items()
+            for row in Scan(theirs).matching(self.events).asked.tolist()
+        }
+
+    def name(self, id_: int) -> object:
+        return id_ if self.kind is IdKind.NUMBER else f"id {id_}"
+
+    def column(self, names: list[object]) -> pa.Array:
+        return pa.array(names, pa.int64() if self.kind is IdKind.NUMBER else pa.string())
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+        self.without_sync.stop()
+        shutil.rmtree(self.folder)
+
+
+TestStoreBesideModel = StoreBesideModel.TestCase
+TestStoreBesideModel.settings = settings(stateful_step_count=20)

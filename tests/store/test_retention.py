@@ -1,0 +1,159 @@
+"""What is collected, and what leases and time keep."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from pyarrow import fs
+
+from covey.errors import StoreError, ValueRefused
+from covey.store import Changes, Store
+from covey.store.directory import partial
+from covey.store.versions import version_name
+from tests.store.simple import SPACE, TINY, changes, matched
+
+HOUR = 3600
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Versions 0 to 8."""
+    store = Store.create(tmp_path / "store", SPACE, tiers=TINY)
+    for i in range(8):
+        store.apply(changes({i: f"x > {i}", 99: f"x = {i}"}))
+    return store
+
+
+def aged(path: Path, seconds: float) -> None:
+    os.utime(path, (time.time() - seconds,) * 2)
+
+
+def version_path(store: Store, number: int) -> Path:
+    path = store._directory.local_path(version_name(number))
+    assert path is not None
+    return path
+
+
+def test_the_newest_version_is_always_kept(store: Store) -> None:
+    right = matched(store.snapshot(), 3, 9)
+    for path in Path(store._directory.place).rglob("*"):
+        aged(path, 10 * HOUR)
+    collected = store.collect(keep_seconds=0, grace_seconds=0)
+    assert store.versions == [8]
+    assert collected.versions == 8
+    assert collected.size_bytes > 0
+    again = Store.open(store._directory.place).snapshot()
+    assert matched(again, 3, 9) == right
+    files = {path.name for path in (Path(store._directory.place) / "files").iterdir()}
+    assert files == again.version.files
+
+
+def test_a_version_is_kept_from_when_it_was_the_newest(store: Store) -> None:
+    for number in range(6):
+        aged(version_path(store, number), 2 * HOUR)
+    store.collect(keep_seconds=HOUR)
+    assert store.versions == [5, 6, 7, 8]  # 5 is old, but 6 replaced it only just now
+
+
+def test_a_lease_keeps_a_version_and_its_files(store: Store) -> None:
+    right = matched(store.snapshot(3), 3, 9)
+    lease = store.lease(3, seconds=HOUR)
+    store.collect(keep_seconds=0, grace_seconds=0)
+    assert store.versions == [3, 8]
+    assert matched(Store.open(store._directory.place).snapshot(3), 3, 9) == right
+    lease.release()
+    store.collect(keep_seconds=0, grace_seconds=0)
+    assert store.versions == [8]
+
+
+def test_a_lease_ends_with_its_time_or_its_block(store: Store) -> None:
+    store.lease(2, seconds=0.001)
+    with store.lease(4, seconds=HOUR) as lease:
+        time.sleep(0.01)
+        store.collect(keep_seconds=0)
+        assert store.versions == [4, 8]
+        assert lease.version == 4
+    store.collect(keep_seconds=0)
+    assert store.versions == [8]
+    assert not list((Path(store._directory.place) / "leases").iterdir())
+
+
+def test_a_lease_can_be_renewed(store: Store) -> None:
+    lease = store.lease(4, seconds=0.05)
+    lease.renew(seconds=HOUR)
+    time.sleep(0.06)
+    store.collect(keep_seconds=0)
+    assert store.versions == [4, 8]
+    lease.release()
+    lease.release()
+    store.collect(keep_seconds=0)
+    assert store.versions == [8]
+
+
+def test_a_lease_on_what_is_gone_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match="there is no version 77"):
+        store.lease(77, seconds=HOUR)
+    assert not list((Path(store._directory.place) / "leases").iterdir())
+    with pytest.raises(ValueRefused, match="a lease of 0 seconds"):
+        store.lease(1, seconds=0)
+
+
+def test_files_that_nobody_names_yet_are_kept_for_some_time(store: Store) -> None:
+    place = Path(store._directory.place)
+    leftovers = [
+        place / "files" / ("0" * 64),
+        place / partial("files/x"),
+        place / partial(version_name(9)),
+        place / partial("leases/x"),
+    ]
+    (place / "leases").mkdir(exist_ok=True)
+    for path in leftovers:
+        path.write_bytes(b"x")
+    store.collect(keep_seconds=HOUR)
+    assert all(path.exists() for path in leftovers)
+    for path in leftovers:
+        aged(path, 2 * HOUR)
+    store.collect(keep_seconds=HOUR)
+    assert not any(path.exists() for path in leftovers)
+
+
+def test_what_a_merge_reads_is_kept(store: Store) -> None:
+    merge = store.writer.claim_merge()
+    assert merge is not None
+    store.apply(Changes.remove(list(range(100))))
+    for path in (Path(store._directory.place) / "files").iterdir():
+        aged(path, 2 * HOUR)
+    store.collect(keep_seconds=0)
+    assert all(store.writer.files.path(file).exists() for file in merge.files)
+    store.writer.release_merge(merge)
+    store.collect(keep_seconds=0)
+    assert not any(store.writer.files.path(file).exists() for file in merge.files)
+
+
+def test_nothing_is_deleted_where_a_version_cannot_be_read(store: Store) -> None:
+    place = Path(store._directory.place)
+    path = version_path(store, 7)
+    path.write_bytes(path.read_bytes()[:-10])
+    aged(version_path(store, 3), 2 * HOUR)
+    before = set(place.rglob("*"))
+    with pytest.raises(StoreError, match=r"version 7 .* cannot be read"):
+        store.collect(keep_seconds=HOUR)
+    assert set(place.rglob("*")) == before
+
+
+def test_other_file_systems_are_collected_too() -> None:
+    store = Store.create("place", SPACE, filesystem=fs._MockFileSystem(), tiers=TINY)
+    for i in range(8):
+        store.apply(changes({i: f"x > {i}", 99: f"x = {i}"}))
+    lease = store.lease(2, HOUR)
+    time.sleep(0.01)
+    store.collect(keep_seconds=0, grace_seconds=0)
+    assert store.versions == [2, 8]
+    lease.release()
+    store.collect(keep_seconds=0, grace_seconds=0)
+    assert store.versions == [8]
+    with pytest.raises(ValueRefused, match="no time to keep"):
+        store.collect(keep_seconds=-1)

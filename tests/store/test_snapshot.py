@@ -1,0 +1,124 @@
+"""What a snapshot answers, by rows and by ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey.language import parse
+from covey.space import Events
+from covey.store import IdKind, Snapshot, Store
+from tests.store.simple import SPACE, TINY, changes, matched
+
+TEXTS = {
+    1: "x > 5",
+    2: "x BETWEEN 1 AND 3 OR x BETWEEN 2 AND 4",  # overlapping regions
+    3: "x IN (1, 7) OR x < -5",
+    4: "x = 100",
+    5: "x BETWEEN 0 AND 10",
+    6: "x > 0 AND x < 0",
+    9: "x = 777",
+}
+
+
+@pytest.fixture(params=list(IdKind), scope="module")
+def snapshot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    place = tmp_path_factory.mktemp("snapshot") / "store"
+    with Store.create(place, SPACE, ids=request.param, tiers=TINY) as store:
+        name = str if request.param is IdKind.TEXT else int
+        store.apply(changes({name(id_): "x = 777" for id_ in range(10)}))
+        for id_ in range(1, 7):
+            store.apply(changes({name(id_): TEXTS[id_]}))
+        store.apply(changes({}, removed=[name(id_) for id_ in (0, 7, 8)]))
+        found = store.snapshot()
+        assert len(found.parts) > 2
+        return found
+
+
+def numbered(snapshot: Snapshot, rows: np.ndarray) -> list[int]:
+    return [int(id_) for id_ in snapshot.ids(rows).to_pylist()]
+
+
+def test_each_event_notifies_a_subscription_once(snapshot: Snapshot) -> None:
+    found = [(row, int(id_)) for row, id_ in matched(snapshot, 2, 7, -9, 100)]  # type: ignore[call-overload]
+    assert found == [(0, 2), (0, 5), (1, 1), (1, 3), (1, 5), (2, 3), (3, 1), (3, 4)]
+
+
+def test_pairs_are_sorted_and_lead_to_ids(snapshot: Snapshot) -> None:
+    pairs = snapshot.matching(Events.from_arrow(pa.table({"x": [2, 7]}), SPACE))
+    assert list(pairs) == sorted(set(pairs))
+    assert sorted(numbered(snapshot, pairs.stored)) == [1, 2, 3, 5, 5]
+
+
+def test_rows_and_ids_lead_to_each_other(snapshot: Snapshot) -> None:
+    rows = snapshot.rows
+    assert sorted(numbered(snapshot, rows)) == [1, 2, 3, 4, 5, 6, 9]
+    assert snapshot.find(snapshot.ids(rows)).tolist() == rows.tolist()
+    back = rows[::-1]
+    assert numbered(snapshot, back) == numbered(snapshot, rows)[::-1]
+    assert numbered(snapshot, rows[:0]) == []
+
+
+def test_what_was_removed_is_not_found(snapshot: Snapshot) -> None:
+    ids = pa.array([7, 1, 55]).cast(snapshot.ids(snapshot.rows).type)
+    rows = snapshot.find(ids)
+    assert (rows >= 0).tolist() == [False, True, False]
+
+
+def test_regions_come_back_with_their_owners(snapshot: Snapshot) -> None:
+    rows = snapshot.rows[::-1]
+    regions, of = snapshot.regions(rows)
+    ids = numbered(snapshot, rows)
+    for place, id_ in enumerate(ids):
+        mine = regions.take(np.flatnonzero(of == place))
+        right = parse(SPACE, [TEXTS[id_]]).regions
+        assert describe(mine) == describe(right)
+
+
+def describe(regions: object) -> set[tuple[object, ...]]:
+    batch = regions.constraints["x"].batch if len(regions) else None  # type: ignore
+    if batch is None:
+        return set()
+    return {
+        (int(a), int(b), bool(n), int(k), tuple(batch.lists.row(i).tolist()))
+        for i, (a, b, n, k) in enumerate(
+            zip(batch.lower, batch.upper, batch.nulls, batch.listed, strict=True)
+        )
+    }
+
+
+ASKED = parse(SPACE, ["x BETWEEN 2 AND 3", "x > 4", "x < 200 AND x > -100"]).regions
+
+
+def by_asked(snapshot: Snapshot, pairs: object) -> list[set[int]]:
+    found: list[set[int]] = [set() for _ in range(len(ASKED))]
+    for asked, stored in pairs:  # type: ignore[attr-defined]
+        found[asked].add(numbered(snapshot, np.array([stored]))[0])
+    return found
+
+
+def test_covering_is_by_one_region(snapshot: Snapshot) -> None:
+    assert by_asked(snapshot, snapshot.covering(ASKED)) == [{2, 5}, set(), set()]
+
+
+def test_covered_by_is_of_all_regions(snapshot: Snapshot) -> None:
+    assert by_asked(snapshot, snapshot.covered_by(ASKED)) == [set(), {1, 4, 9}, {2, 4, 5}]
+
+
+def test_overlapping_is_by_any_region(snapshot: Snapshot) -> None:
+    assert by_asked(snapshot, snapshot.overlapping(ASKED)) == [
+        {2, 5},
+        {1, 3, 4, 5, 9},
+        {1, 2, 3, 4, 5},
+    ]
+
+
+def test_an_empty_snapshot_answers_nothing(tmp_path: Path) -> None:
+    snapshot = Store.create(tmp_path / "store", SPACE, ids=IdKind.TEXT).snapshot()
+    assert snapshot.ids(snapshot.rows).to_pylist() == []
+    assert len(snapshot.covered_by(ASKED)) == len(snapshot.covering(ASKED)) == 0
+    assert snapshot.find(["a"]).tolist() == [-1]
+    assert len(snapshot.regions(snapshot.rows)[0]) == 0

@@ -1,0 +1,63 @@
+"""Tombstones are a set of rows, whatever their number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.errors import StoreError
+from covey.store.arrays import Arrays, Packed, pack, read_path
+from covey.store.tombstones import Tombstones, pack_tombstones, read_tombstones
+
+ROWS = st.sets(st.integers(0, 40)).map(sorted)
+
+
+def stones(*batches: list[int]) -> Tombstones:
+    found = Tombstones.none(41)
+    for rows in batches:
+        found = found.with_rows(np.array(rows, np.int64))
+    return found
+
+
+@given(ROWS, ROWS)
+def test_tombstones_are_a_set(first: list[int], second: list[int]) -> None:
+    both = stones(first, second)
+    dead = set(first) | set(second)
+    assert both.dead == len(dead)
+    assert both.holds(np.arange(41)).tolist() == [row in dead for row in range(41)]
+    assert both.live_rows.tolist() == [row for row in range(41) if row not in dead]
+    assert both.since(stones(first)).tolist() == sorted(dead - set(first))
+
+
+def test_adding_rows_changes_nothing_that_others_see() -> None:
+    before = stones([3])
+    before.with_rows(np.array([4]))
+    assert before.live_rows.tolist() == [row for row in range(41) if row != 3]
+
+
+def opened(packed: Packed | None, folder: Path) -> Arrays:
+    assert packed is not None
+    (folder / "file").write_bytes(b"".join(packed.pieces))
+    return read_path(folder / "file", packed.sha256)
+
+
+def test_tombstones_of_all_segments_come_back_from_one_file(tmp_path: Path) -> None:
+    given_ = {"a": stones([1, 40]), "b": stones(), "c": stones([0])}
+    file = opened(pack_tombstones(given_), tmp_path)
+    for name, expected in given_.items():
+        assert read_tombstones(file, name, 41).live_rows.tolist() == expected.live_rows.tolist()
+
+
+def test_no_tombstones_are_no_file() -> None:
+    assert pack_tombstones({"a": stones()}) is None
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="holds None, not tombstones"):
+        read_tombstones(opened(pack({}, {}), tmp_path), "a", 3)
+    with pytest.raises(StoreError, match="do not fit segment a"):
+        read_tombstones(opened(pack_tombstones({"a": stones([1])}), tmp_path), "a", 3)

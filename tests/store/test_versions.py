@@ -1,0 +1,97 @@
+"""A version's file is read whole and right, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from covey.errors import StoreError
+from covey.space import Space
+from covey.store.directory import partial
+from covey.store.ids import IdKind
+from covey.store.local import LocalDirectory
+from covey.store.versions import (
+    Entry,
+    Version,
+    listed_versions,
+    newest_version,
+    read_version,
+    version_name,
+)
+
+SPACE = Space.of({"x": pa.int32()})
+ENTRY = Entry("ab" * 32, 1000, 20, 10, 3)
+
+
+def version(number: int) -> Version:
+    return Version(number, 1_700_000_000_000, SPACE, IdKind.TEXT, (ENTRY,), "cd" * 32)
+
+
+def test_a_version_comes_back() -> None:
+    assert Version.from_bytes(version(7).to_bytes()) == version(7)
+
+
+def test_a_version_knows_its_files_and_what_counts() -> None:
+    assert version(7).files == {"ab" * 32, "cd" * 32}
+    assert version(7).subscriptions == 7
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    content = version(7).to_bytes()
+    for at in range(len(content)):
+        for change in (1, 32):
+            with pytest.raises(StoreError, match="truncated or damaged"):
+                Version.from_bytes(content[:at] + bytes([content[at] ^ change]) + content[at + 1 :])
+
+
+def test_every_cut_and_every_addition_is_noticed() -> None:
+    content = version(7).to_bytes()
+    for wrong in [content[:size] for size in range(len(content))] + [content + b" "]:
+        with pytest.raises(StoreError, match="truncated or damaged"):
+            Version.from_bytes(wrong)
+
+
+def test_the_newest_version_is_the_one_with_the_highest_number(tmp_path: Path) -> None:
+    directory = LocalDirectory(tmp_path)
+    for number in (0, 9, 10, 2):
+        directory.publish(version_name(number), version(number).to_bytes())
+    assert list(listed_versions(directory)) == [0, 2, 9, 10]
+    assert newest_version(directory).number == 10
+
+
+def test_what_a_killed_writer_left_is_not_seen(tmp_path: Path) -> None:
+    directory = LocalDirectory(tmp_path)
+    directory.publish(version_name(1), version(1).to_bytes())
+    (tmp_path / partial(version_name(2))).write_bytes(version(2).to_bytes()[:50])
+    assert newest_version(directory).number == 1
+
+
+def test_a_damaged_newest_version_is_an_error_that_says_so(tmp_path: Path) -> None:
+    directory = LocalDirectory(tmp_path)
+    directory.publish(version_name(1), version(1).to_bytes())
+    directory.publish(version_name(2), version(2).to_bytes()[:50])
+    with pytest.raises(StoreError, match=r"version 2 in .* cannot be read: it is truncated.*copy"):
+        newest_version(directory)
+
+
+def test_a_version_under_another_name_is_refused(tmp_path: Path) -> None:
+    directory = LocalDirectory(tmp_path)
+    directory.publish(version_name(3), version(2).to_bytes())
+    with pytest.raises(StoreError, match="it says that it is version 2"):
+        read_version(directory, 3)
+
+
+def test_a_version_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no version 3"):
+        read_version(LocalDirectory(tmp_path), 3)
+    with pytest.raises(StoreError, match="there is no store at"):
+        newest_version(LocalDirectory(tmp_path))
+
+
+def test_a_version_of_a_later_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = version(1).to_bytes()
+    monkeypatch.setattr("covey.store.versions._FORMAT", 2)
+    with pytest.raises(StoreError, match="it has format 1, this covey reads 2"):
+        Version.from_bytes(content)
