@@ -22,7 +22,7 @@ from covey.index.boxes import Boxes
 from covey.index.build import parts
 from covey.index.columns import Column
 from covey.index.contract import Pairs
-from covey.index.kernels.search import contained, paired
+from covey.index.kernels.search import contained, paired, some_contained
 from covey.index.pack import pack, unpack
 from covey.index.rest import Rest
 from covey.index.scratch import found
@@ -35,6 +35,7 @@ __all__ = ["Segment"]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _AT_ONCE = 1 << 15  # events that go down the tree together
+_FEW_WORDS = 2  # of four codes each: for these the kernel is compiled
 _MEETING_AT_ONCE = 1 << 10  # regions, which may meet many
 
 
@@ -82,7 +83,7 @@ class Segment:
         """Stored regions that contain each event."""
         self._check(events.space)
         asked = Asked.events(events, self.columns, self.vocabularies)
-        owners, places = self._containing(asked, None)
+        owners, places = self._containing(asked)
         if self.rest:
             kept = self._is_exact(places)
             doubt = np.flatnonzero(~kept)
@@ -94,8 +95,7 @@ class Segment:
         """Stored regions that cover each given one; with a limit, some of them."""
         self._check(regions.space)
         asked = Asked.regions(regions, self.columns, self.vocabularies)
-        left = None if limit is None else np.full(len(asked.low), limit, np.int32)
-        owners, places = self._containing(asked, left)
+        owners, places = self._containing(asked, limit)
         if self.rest:
             kept = self._is_exact(places)
             doubt = np.flatnonzero(~kept)
@@ -132,24 +132,27 @@ class Segment:
             names = [c.name for c in self.columns] + [rest.name for rest in self.rest]
             check_same_types(Regions(self.space, 0, {}), space, names)
 
-    def _containing(self, asked: Asked, left: NDArray[np.int32] | None) -> tuple[Any, Any]:
-        """Owners and the places of boxes that contain both of their corners."""
+    def _containing(self, asked: Asked, limit: int | None = None) -> tuple[Any, Any]:
+        """Owners and the places of boxes that contain both of their corners: all, or enough."""
         if not len(self) or not len(asked.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
         high = None if asked.high is asked.low else asked.high
         starts, rows = self.tree.reached(asked.low, high)
-        leaves = self.tree.levels[-1]
-        places, rows = found(
-            contained,
-            len(leaves.children) - 1,
-            (asked.low, high, rows, starts, *leaves),
-            (
-                asked.low.view(np.uint64), asked.high.view(np.uint64), asked.owner,
-                asked.low_keys, asked.high_keys, self.boxes.codes, self.boxes.codes.view(np.uint64),
-                self.boxes.ends, self.boxes.starts, self.boxes.sparse, self.boxes.odd,
-                self.boxes.before, self.exact, left,
-            ),
+        leaves, boxes = self.tree.levels[-1], self.boxes
+        down = (asked.low, high, rows, starts, *leaves)
+        rest: tuple[Any, ...] = (
+            asked.low.view(np.uint64), asked.high.view(np.uint64), asked.owner, asked.low_keys,
+            asked.high_keys, boxes.codes, boxes.codes.view(np.uint64), boxes.ends, boxes.starts,
+            boxes.sparse, boxes.odd, boxes.before,
         )  # fmt: skip
+        if limit is None:
+            words = asked.low.shape[1] // 4
+            fours = tuple(range(words)) if words <= _FEW_WORDS else ()
+            places, rows = found(contained, len(leaves.children) - 1, down, (fours, *rest))
+        else:
+            left = np.full(len(asked.low_keys), limit, np.int32)
+            more = (*rest, self.exact, left)
+            places, rows = found(some_contained, len(leaves.children) - 1, down, more)
         return asked.owner[rows] if len(asked.owner) > len(asked.low_keys) else rows, places
 
     def _is_exact(self, places: NDArray[np.int32]) -> Bools:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from covey.index.kernels.bits import ONE, WORDS, common, compared, count_bits, lowest_bit
 from covey.index.kernels.nodes import bucket
 
-__all__ = ["contained", "descend", "grouped", "meeting", "paired"]
+__all__ = ["contained", "descend", "grouped", "meeting", "paired", "some_contained"]
 
 _SIXTY_FOUR = np.uint64(64)
 _CHILDREN = np.uint64(64 * WORDS)
@@ -68,22 +68,22 @@ def contained(
     attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_places: NDArray[np.int32], found_rows: NDArray[np.int32],
-    low_words: NDArray[np.uint64], high_words: NDArray[np.uint64], owner: NDArray[np.int32],
-    low_keys: NDArray[np.int64], high_keys: NDArray[np.int64], codes: NDArray[np.uint16],
-    code_words: NDArray[np.uint64],
+    fours: tuple[int, ...], low_words: NDArray[np.uint64], high_words: NDArray[np.uint64],
+    owner: NDArray[np.int32], low_keys: NDArray[np.int64], high_keys: NDArray[np.int64],
+    codes: NDArray[np.uint16], code_words: NDArray[np.uint64],
     ends: NDArray[np.int64], end_starts: NDArray[np.int64], sparse: NDArray[np.int64],
-    odd: NDArray[np.uint64], odd_before: NDArray[np.uint32], exact: NDArray[np.uint64],
-    left: NDArray[np.int32] | None,
+    odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
 ) -> int:  # fmt: skip
     """Pairs of a box and a row whose corners are both in it, from the rows that reached each leaf.
 
     Codes decide, and the ends themselves where a row's code is that of an end between boundaries.
-    `left` is how many exact boxes each row still wants, none if it wants all there are.
+    `fours` is as long as a row's words of four codes, if they are so few that code of their own
+    pays.
     """
     words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
     some_rows, some_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
     doubt_rows, doubt_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
-    groups = np.uint64(low_words.shape[1])
+    groups = np.uint64(len(fours) if len(fours) else low_words.shape[1])
     found, room = np.uint64(0), np.uint64(len(found_rows)) - _BLOCK
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
@@ -97,8 +97,6 @@ def contained(
             while i < stop and some <= _BLOCK - _CHILDREN:
                 row = np.uint64(rows[i])
                 i += ONE
-                if left is not None and left[row] <= 0:
-                    continue
                 count = _buckets(
                     low, high, row, first, last, attribute, base, scale, size, offset, met
                 )  # fmt: skip
@@ -113,7 +111,6 @@ def contained(
                         word &= word - ONE
 
             doubts = np.uint64(0)
-            before = found
             for j in range(some):
                 row, place = np.uint64(some_rows[j]), np.uint64(some_places[j])
                 outside, doubtful = np.uint64(0), np.uint64(0)
@@ -136,11 +133,76 @@ def contained(
                     end_starts, sparse, odd, odd_before,
                 )  # fmt: skip
                 found += np.uint64(admitted)
-            if left is not None:
-                for j in range(before, found):
-                    place = np.uint64(found_places[j])
-                    is_exact = exact[place >> np.uint64(6)] >> (place & np.uint64(63)) & ONE
-                    left[np.uint64(found_rows[j])] -= np.int32(is_exact)
+        node += ONE
+    state[0], state[1] = node, i
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)
+def some_contained(
+    low: NDArray[np.uint16], high: NDArray[np.uint16] | None, rows: NDArray[np.int32],
+    starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
+    attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
+    size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
+    state: NDArray[np.uint64], found_places: NDArray[np.int32], found_rows: NDArray[np.int32],
+    low_words: NDArray[np.uint64], high_words: NDArray[np.uint64], owner: NDArray[np.int32],
+    low_keys: NDArray[np.int64], high_keys: NDArray[np.int64], codes: NDArray[np.uint16],
+    code_words: NDArray[np.uint64], ends: NDArray[np.int64], end_starts: NDArray[np.int64],
+    sparse: NDArray[np.int64], odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
+    exact: NDArray[np.uint64], left: NDArray[np.int32],
+) -> int:  # fmt: skip
+    """What `contained` gives, but no more for an owner that has as many as it wants.
+
+    `left` is how many each owner still wants. Only boxes that say all count.
+    """
+    words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
+    groups = np.uint64(low_words.shape[1])
+    found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
+    node, i = state[0], state[1]
+    while node < np.uint64(len(children) - 1):
+        first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
+        stop = np.uint64(starts[node + ONE])
+        while i < stop:
+            if found > room:
+                state[0], state[1] = node, i
+                return np.int64(found)
+            row = np.uint64(rows[i])
+            i += ONE
+            who = np.uint64(owner[row])
+            wanted = left[who]
+            if wanted <= 0:
+                continue
+            count = _buckets(low, high, row, first, last, attribute, base, scale, size, offset, met)
+            mask = common(sets, met, count, words)
+            while mask and wanted > 0:
+                w = lowest_bit(mask)
+                mask &= mask - ONE
+                word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
+                while word and wanted > 0:
+                    place = here + lowest_bit(word)
+                    word &= word - ONE
+                    outside, doubtful = np.uint64(0), np.uint64(0)
+                    for g in range(groups):
+                        out, unclear = compared(
+                            low_words[row, g], high_words[row, g], code_words[place, g],
+                            code_words[place, groups + g],
+                        )  # fmt: skip
+                        outside |= out
+                        doubtful |= unclear
+                    if outside or (
+                        doubtful
+                        and not _admitted(
+                            low, high, low_keys, high_keys, row, who, codes, place, ends,
+                            end_starts, sparse, odd, odd_before,
+                        )
+                    ):  # fmt: skip
+                        continue
+                    found_places[found], found_rows[found] = place, row
+                    found += ONE
+                    wanted -= np.int32(
+                        exact[place >> np.uint64(6)] >> (place & np.uint64(63)) & ONE
+                    )
+            left[who] = wanted
         node += ONE
     state[0], state[1] = node, i
     return np.int64(found)
@@ -262,14 +324,26 @@ def paired(
     owners: NDArray[np.int32], places: NDArray[np.int32], order: NDArray[np.int32], count: int,
     asked: NDArray[np.int32], stored: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Writes pairs by their owner: the owner, and the row at the place."""
+    """Writes pairs by their owner: the owner, and the row at the place.
+
+    Run by run: pairs that were found together have one owner.
+    """
     at = np.zeros(count + 1, np.int64)
-    for i in range(np.uint64(len(owners))):
-        at[np.uint64(owners[i]) + ONE] += 1
+    size = np.uint64(len(owners))
+    i = np.uint64(0)
+    while i < size:
+        start, owner = i, owners[i]
+        while i < size and owners[i] == owner:
+            i += ONE
+        at[np.uint64(owner) + ONE] += np.int64(i - start)
     for g in range(count):
         at[g + 1] += at[g]
-    for i in range(np.uint64(len(owners))):
-        owner = np.uint64(owners[i])
-        to = np.uint64(at[owner])
-        asked[to], stored[to] = owner, order[np.uint64(places[i])]
-        at[owner] += 1
+    i = np.uint64(0)
+    while i < size:
+        owner = owners[i]
+        to = np.uint64(at[np.uint64(owner)])
+        while i < size and owners[i] == owner:
+            asked[to], stored[to] = owner, order[np.uint64(places[i])]
+            i += ONE
+            to += ONE
+        at[np.uint64(owner)] = np.int64(to)
