@@ -29,7 +29,7 @@ NULL = 0
 UNBOUNDED = 2
 """The code of a lower end that no key is below."""
 _FIRST = 4
-MAX_BOUNDARIES = 8192
+MAX_BOUNDARIES = 16_000
 _CELL_BITS = 12
 
 
@@ -43,7 +43,7 @@ class Codebook:
 
     boundaries: Ints
     shift: int
-    cells: NDArray[np.uint16]
+    cells: NDArray[np.uint32]
     shifts: NDArray[np.uint8]
     guide: NDArray[np.uint16]
 
@@ -74,7 +74,7 @@ class Codebook:
         part = (np.arange(len(cell)) - cells[cell]).astype(np.uint64)
         starts = (cell.astype(np.uint64) << np.uint64(shift)) + (part << shifts[cell])
         guide = np.append(np.searchsorted(off, starts), len(boundaries) - 1)
-        return cls(boundaries, shift, cells.astype(np.uint16), shifts, guide.astype(np.uint16))
+        return cls(boundaries, shift, cells.astype(np.uint32), shifts, guide.astype(np.uint16))
 
     def encode(self, keys: Ints, valid: NDArray[np.bool_], codes: Codes) -> None:
         """Writes the code of each key, and of null where not valid."""

@@ -11,7 +11,18 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-__all__ = ["FREE", "LAST", "ONE", "ONES", "WORDS", "common", "compared", "count_bits", "lowest_bit"]
+__all__ = [
+    "FREE",
+    "LAST",
+    "ONE",
+    "ONES",
+    "WORDS",
+    "common",
+    "compared",
+    "count_bits",
+    "fetch",
+    "lowest_bit",
+]
 
 WORDS = 16
 """How many words a set of children has."""
@@ -41,6 +52,23 @@ def count_bits(context: Any, word: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def fetch(context: Any, array: Any, at: Any) -> Any:
+    """Asks for the words round one of an array, so that they are in cache when they are needed."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = make_array(signature.args[0])(target, builder, arguments[0]).data
+        number, address = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [address, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
+        read, second_level, is_data = (ir.Constant(number, value) for value in (0, 2, 1))
+        word = builder.bitcast(builder.gep(data, [arguments[1]]), address)
+        builder.call(prefetch, [word, read, second_level, is_data])
+        return target.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
 
 
 @intrinsic

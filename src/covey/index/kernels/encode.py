@@ -14,7 +14,7 @@ __all__ = ["encode"]
 @njit(cache=True, nogil=True)
 def encode(
     keys: NDArray[np.int64], valid: NDArray[np.bool_], boundaries: NDArray[np.int64],
-    shift: int, cells: NDArray[np.uint16], shifts: NDArray[np.uint8], guide: NDArray[np.uint16],
+    shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8], guide: NDArray[np.uint16],
     codes: NDArray[np.uint16],
 ) -> None:  # fmt: skip
     """Writes each key's code: even at a boundary, odd between two, 0 where not valid.

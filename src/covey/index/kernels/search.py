@@ -13,13 +13,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from covey.index.kernels.bits import ONE, WORDS, common, compared, count_bits, lowest_bit
+from covey.index.kernels.bits import ONE, WORDS, common, compared, count_bits, fetch, lowest_bit
 from covey.index.kernels.nodes import bucket
 
 __all__ = ["contained", "descend", "grouped", "meeting", "paired", "some_contained"]
 
 _SIXTY_FOUR = np.uint64(64)
 _CHILDREN = np.uint64(64 * WORDS)
+_LINE = np.uint64(8)  # words of a line of cache
+_WORTH_FETCHING = np.uint64(16)  # visits of a leaf: fewer do not need all of it
 _BLOCK = np.uint64(9 * 64 * WORDS)  # of boxes that are proposed, then compared
 
 
@@ -83,12 +85,15 @@ def contained(
     words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
     some_rows, some_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
     doubt_rows, doubt_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
+    ahead = np.zeros(6, np.uint64)
     groups = np.uint64(len(fours) if len(fours) else low_words.shape[1])
     found, room = np.uint64(0), np.uint64(len(found_rows)) - _BLOCK
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
         first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
         stop = np.uint64(starts[node + ONE])
+        if i < stop:
+            _look_ahead(ahead, node, stop - i, children, tests, size, offset, code_words)
         while i < stop:
             if found > room:
                 state[0], state[1] = node, i
@@ -97,6 +102,7 @@ def contained(
             while i < stop and some <= _BLOCK - _CHILDREN:
                 row = np.uint64(rows[i])
                 i += ONE
+                _fetch_some(ahead, sets, code_words)
                 count = _buckets(
                     low, high, row, first, last, attribute, base, scale, size, offset, met
                 )  # fmt: skip
@@ -206,6 +212,43 @@ def some_contained(
         node += ONE
     state[0], state[1] = node, i
     return np.int64(found)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _look_ahead(
+    ahead: Any, node: Any, visits: Any, children: Any, tests: Any, size: Any, offset: Any,
+    code_words: Any,
+) -> None:  # fmt: skip
+    """Writes where the sets and boxes of the next leaf are, and what to fetch with every visit.
+
+    They come from far away; while this leaf is searched they can come nearer. Half of the time of
+    a search would be spent waiting for them.
+    """
+    following = node + ONE
+    if visits < _WORTH_FETCHING or following >= np.uint64(len(children) - 1):
+        ahead[0] = ahead[1] = ahead[2] = ahead[3] = np.uint64(0)
+        return
+    test = np.uint64(tests[following + ONE]) - ONE
+    width = np.uint64(code_words.shape[1])
+    ahead[0] = np.uint64(offset[np.uint64(tests[following])])
+    ahead[1] = np.uint64(offset[test]) + np.uint64(size[test]) * np.uint64(WORDS)
+    ahead[2] = np.uint64(children[following]) * width
+    ahead[3] = np.uint64(children[following + ONE]) * width
+    ahead[4] = (ahead[1] - ahead[0]) // visits + _LINE
+    ahead[5] = (ahead[3] - ahead[2]) // visits + _LINE
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _fetch_some(ahead: Any, sets: Any, code_words: Any) -> None:
+    """Fetches the next part of what is ahead."""
+    until = min(ahead[0] + ahead[4], ahead[1])
+    while ahead[0] < until:
+        fetch(sets, ahead[0])
+        ahead[0] += _LINE
+    until = min(ahead[2] + ahead[5], ahead[3])
+    while ahead[2] < until:
+        fetch(code_words, ahead[2])
+        ahead[2] += _LINE
 
 
 @njit(cache=True, nogil=True, inline="always")
