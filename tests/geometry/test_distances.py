@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.geometry.distances import Metric, relative_error, score
+from covey.geometry.distances import Metric, relative_error, score, score_pairs
 from tests.geometry.plain import plain_score
 
 numbers = st.floats(width=32) | st.floats(-2, 2, width=32)
@@ -34,6 +34,33 @@ def test_scores_are_those_of_a_plain_loop(
         if expected is not None:
             assert scores.dtype == np.float32
             np.testing.assert_array_equal(scores[k], expected)
+
+
+@given(two_vectors(), st.integers(0, 1000))
+def test_scores_of_pairs_are_those_of_rows(
+    pair: tuple[list[float], list[float]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (np.array([side, rng.normal(size=len(side))], np.float32) for side in pair)
+    metrics = rng.integers(0, 2, 2).astype(np.uint8)
+    i, j = rng.integers(0, 2, (2, 5))
+    scores, defined = score_pairs(metrics, a, i, b, j)
+    for k in range(5):
+        metric = Metric(int(metrics[j[k]]))
+        expected, is_defined = score(metric, a[i[k : k + 1]], b[j[k : k + 1]])
+        assert defined[k] == is_defined[0]
+        np.testing.assert_array_equal(scores[k : k + 1], expected)
+        assert scores.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("length", [8, 33, 384])
+def test_scores_of_many_pairs_have_the_same_bits(length: int) -> None:
+    rng = np.random.default_rng(length)
+    a, b = rng.normal(size=(2, 500, length)).astype(np.float32)
+    for metric in Metric:
+        metrics, rows = np.full(500, metric, np.uint8), np.arange(500)
+        found = score_pairs(metrics, a, rows, b, rows)[0]
+        assert found.tobytes() == score(metric, a, b)[0].tobytes()
 
 
 def test_the_order_of_additions_shows() -> None:

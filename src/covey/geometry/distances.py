@@ -11,13 +11,17 @@ Cost: one pass over both matrices, some nanoseconds per coordinate.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Metric", "relative_error", "score"]
+from covey.compiled import kernel
+
+__all__ = ["Metric", "relative_error", "score", "score_pairs"]
 
 Matrix = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 _SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
@@ -46,6 +50,22 @@ def score(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np.bool
         return np.divide(_sum(a * b), norms, dtype=np.float32), defined
 
 
+def score_pairs(
+    metrics: NDArray[np.uint8], a: Matrix, i: Rows, b: Matrix, j: Rows
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """The scores of row `i[k]` of `a` with row `j[k]` of `b` under `metrics[j[k]]`.
+
+    The bits of `score` on those rows, which are not copied; as there, also which are not null.
+
+    >>> a, b = np.float32([[0, 0], [1, 1]]), np.float32([[3, 4]])
+    >>> score_pairs(np.uint8([Metric.L2]), a, np.array([1, 0]), b, np.array([0, 0]))[0]
+    array([3.6055512, 5.       ], dtype=float32)
+    """
+    scores, defined = np.empty(len(i), np.float32), np.empty(len(i), np.bool_)
+    _score_pairs(metrics, a, i, b, j, scores, defined)
+    return scores, defined
+
+
 def relative_error(length: int) -> float:
     """A bound on the relative error of a float32 distance between vectors of this length."""
     return (length / 8 + 16) * 2.0**-24
@@ -62,4 +82,49 @@ def _sum(products: Matrix) -> Matrix:
         total += block
     for k in range(whole, products.shape[1]):
         total += products[:, k]
+    return total
+
+
+@kernel(error_model="numpy")
+def _score_pairs(
+    metrics: NDArray[np.uint8], a: Matrix, i: Rows, b: Matrix, j: Rows, scores: Matrix,
+    defined: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """Writes the scores of pairs of rows; nothing is fused or reordered."""
+    length = a.shape[1]
+    terms, blocks = np.empty(length, np.float32), np.empty(length // 8, np.float32)
+    for k in range(len(i)):
+        x, y = a[i[k]], b[j[k]]
+        if metrics[j[k]] == 0:
+            for at in range(length):
+                difference = x[at] - y[at]
+                terms[at] = difference * difference
+            scores[k], defined[k] = np.sqrt(_added(terms, blocks)), True
+        else:
+            of_x, of_y = _product(x, x, terms, blocks), _product(y, y, terms, blocks)
+            norms = np.sqrt(of_x * of_y)
+            scores[k] = _product(x, y, terms, blocks) / norms
+            defined[k] = not norms < _SMALLEST_NORMAL
+
+
+@kernel
+def _product(x: Matrix, y: Matrix, terms: Matrix, blocks: Matrix) -> Any:
+    for at in range(len(x)):
+        terms[at] = x[at] * y[at]
+    return _added(terms, blocks)
+
+
+@kernel
+def _added(terms: Matrix, blocks: Matrix) -> Any:
+    """The sum in Spark's order; blocks of eight first, since they do not wait for each other."""
+    for k in range(len(blocks)):
+        block = terms[8 * k]
+        for at in range(8 * k + 1, 8 * k + 8):
+            block += terms[at]
+        blocks[k] = block
+    total = np.float32(0)
+    for block in blocks:
+        total += block
+    for at in range(8 * len(blocks), len(terms)):
+        total += terms[at]
     return total

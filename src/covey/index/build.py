@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
+from covey.geometry.balls import Balls
 from covey.geometry.regions import Batch, Constraints
 from covey.geometry.scalars import Scalars
 from covey.geometry.tags import Tags
@@ -17,13 +18,15 @@ from covey.index.boxes import Boxes, bits
 from covey.index.codes import LAST
 from covey.index.columns import Column
 from covey.index.kernels.cuts import narrowest
+from covey.index.near import Near, found_by_balls
 from covey.index.order import chances, ordered
+from covey.index.parts import Parts
 from covey.index.rest import Rest
 from covey.index.tree import NODE, Tree
-from covey.index.vocabulary import NO_TOKEN, Vocabulary, wanted
+from covey.index.vocabulary import NO_TOKEN, Vocabulary, shares, wanted
 from covey.space import Events
 
-__all__ = ["parts"]
+__all__ = ["parts_of"]
 
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.uint16]
@@ -33,8 +36,8 @@ Integers = tuple[Ints, Scalars]
 _MOSTLY_FREE = 0.5
 
 
-def parts(regions: Regions, sample: Events | None) -> tuple[Any, ...]:
-    """What a segment of these regions is made of: its fields but the space, in their order."""
+def parts_of(regions: Regions, sample: Events | None) -> Parts:
+    """What a segment of these regions is made of."""
     scalars, tags = _of_kind(regions, Scalars), _of_kind(regions, Tags)
     columns = tuple(Column.of(name, given.batch) for name, given in scalars.items())
     vocabularies = {name: Vocabulary.of(given.batch) for name, given in tags.items()}
@@ -49,20 +52,29 @@ def parts(regions: Regions, sample: Events | None) -> tuple[Any, ...]:
         top[len(columns)] = LAST - 2
     seen = None if sample is None else Asked.events(sample, columns, vocabularies).low
     below = chances(seen, top)
+    by_ball = _led_by_balls(regions)
+    is_in_tree = np.ones(len(codes), np.bool_)
+    for rows in by_ball.values():
+        is_in_tree[rows] = False
     groups, chance = narrowest(codes, below)
     if _share_free(codes, len(columns)) <= _MOSTLY_FREE:
         groups[:] = 0
     if vocabularies:
-        by_token = _led_by_tokens(codes, len(columns), tags, vocabularies, chance, below)
+        sampled = sample is not None
+        chance[~is_in_tree] = 0.0  # no token leads to what is found by a ball
+        by_token = _led_by_tokens(codes, len(columns), tags, vocabularies, chance, below, sampled)
         groups[by_token] = len(columns)
-    order, leaves = ordered(codes, groups, below, NODE)
+    in_tree = np.flatnonzero(is_in_tree)
+    within, leaves = ordered(codes[in_tree], groups[in_tree], below, NODE)
+    order = np.concatenate([in_tree[within], *by_ball.values()]).astype(np.int32)
     boxes = _boxes(codes[order], order, integers)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    rest = _rest(regions, columns, integers, unsaid, vocabularies, places)
-    exact = _exact(len(order), rest)
-    tree = Tree.build(boxes.codes, leaves)
-    return columns, vocabularies, order, boxes, exact, tree, rest
+    near = _near(regions, by_ball, len(in_tree))
+    rest = _rest(regions, columns, integers, unsaid, vocabularies, by_ball, places)
+    exact = _exact(len(order), len(in_tree), rest)
+    tree = Tree.build(boxes.codes[: len(in_tree)], leaves)
+    return Parts(columns, vocabularies, order, boxes, exact, tree, near, rest)
 
 
 def _of_kind(regions: Regions, kind: type) -> dict[str, Any]:
@@ -92,7 +104,7 @@ def _share_free(codes: Codes, columns: int) -> float:
 
 def _led_by_tokens(
     codes: Codes, column: int, tags: Mapping[str, Any],
-    vocabularies: Mapping[str, Vocabulary], chance: Floats, below: Floats,
+    vocabularies: Mapping[str, Vocabulary], chance: Floats, below: Floats, sampled: bool,
 ) -> Bools:  # fmt: skip
     """Writes the codes of the tokens that regions are found by; gives those regions."""
     width = codes.shape[1] // 2
@@ -104,6 +116,8 @@ def _led_by_tokens(
         owner = given.rows[np.repeat(np.arange(len(tokens)), tokens.lengths)]
         code = vocabulary.codes[tokens.values].astype(np.int64)
         likely = below[column, code + 1] - below[column, code]
+        if not sampled:
+            likely = shares(tokens.values)
         rarest = np.lexsort((likely, owner))
         first = rarest[np.r_[True, np.diff(owner[rarest]) > 0][: len(rarest)]]
         better = first[likely[first] < chance[owner[first]]]
@@ -112,6 +126,29 @@ def _led_by_tokens(
         chance[rows] = likely[better]
         led[rows] = True
     return led
+
+
+def _led_by_balls(regions: Regions) -> dict[str, Ints]:
+    """The regions that are found by a ball, by attribute."""
+    led: dict[str, Ints] = {}
+    taken = np.zeros(len(regions), np.bool_)
+    for name, given in _of_kind(regions, Balls).items():
+        rows = given.rows[found_by_balls(given.batch)]
+        led[name] = rows[~taken[rows]]
+        taken[rows] = True
+    return {name: rows for name, rows in led.items() if len(rows)}
+
+
+def _near(regions: Regions, by_ball: Mapping[str, Ints], first: int) -> tuple[Near, ...]:
+    """The regions that are found by a ball, one attribute after another."""
+    found = []
+    for name, rows in by_ball.items():
+        given = regions.constraints[name]
+        batch = given.batch.take(given.find(rows)[0])
+        assert isinstance(batch, Balls)
+        found.append(Near.build(name, first, batch))
+        first += len(rows)
+    return tuple(found)
 
 
 def _boxes(codes: Codes, order: NDArray[np.int32], integers: Sequence[Integers]) -> Boxes:
@@ -128,7 +165,8 @@ def _boxes(codes: Codes, order: NDArray[np.int32], integers: Sequence[Integers])
 
 def _rest(
     regions: Regions, columns: Sequence[Column], integers: Sequence[Integers],
-    unsaid: Sequence[Ints], vocabularies: Mapping[str, Vocabulary], places: Ints,
+    unsaid: Sequence[Ints], vocabularies: Mapping[str, Vocabulary],
+    by_ball: Mapping[str, Ints], places: Ints,
 ) -> tuple[Rest, ...]:  # fmt: skip
     """What boxes cannot say, by the places of boxes."""
     found = []
@@ -141,8 +179,11 @@ def _rest(
         kept = given.batch
         if isinstance(kept, Tags):
             kept = vocabularies[name].numbered(kept)
-        placed = _placed(given.rows, kept, np.arange(len(given.rows)), places)
-        found.append(Rest(name, vocabularies.get(name), placed))
+        led = by_ball.get(name, np.empty(0, np.int64))
+        chosen = np.flatnonzero(~np.isin(given.rows, led))
+        if len(chosen):
+            placed = _placed(given.rows, kept, chosen, places)
+            found.append(Rest(name, vocabularies.get(name), placed))
     return tuple(found)
 
 
@@ -153,9 +194,9 @@ def _placed(rows: Ints, batch: Batch, chosen: Ints, places: Ints) -> Constraints
     return Constraints(at[by_place], batch.take(chosen[by_place]))
 
 
-def _exact(count: int, rest: Sequence[Rest]) -> NDArray[np.uint64]:
+def _exact(count: int, in_tree: int, rest: Sequence[Rest]) -> NDArray[np.uint64]:
     """A bit for each place: whether its box says all."""
-    exact = np.ones(count, np.bool_)
+    exact = np.arange(count) < in_tree
     for each in rest:
         exact[each.constraints.rows] = False
     return bits(exact)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry.balls import Balls
@@ -17,6 +16,8 @@ from covey.geometry.scalars import Scalars
 from covey.geometry.tags import Tags
 from covey.index.boxes import Boxes
 from covey.index.columns import Column
+from covey.index.near import Near
+from covey.index.parts import Parts
 from covey.index.ranks import packed, unpacked
 from covey.index.rest import Rest
 from covey.index.tree import Tree
@@ -37,33 +38,32 @@ _FIELDS = {
 }
 
 
-def pack(
-    columns: tuple[Column, ...], vocabularies: Mapping[str, Vocabulary],
-    order: NDArray[np.int32], boxes: Boxes, exact: NDArray[np.uint64], tree: Tree,
-    rest: tuple[Rest, ...],
-) -> Arrays:  # fmt: skip
+def pack(parts: Parts) -> Arrays:
     """All that a segment is made of, but for its space."""
-    arrays: Arrays = {"order": order, "exact": exact}
-    arrays |= {f"boxes.{name}": getattr(boxes, name) for name in _BOXES}
-    arrays |= tree.arrays()
+    arrays: Arrays = {"order": parts.order, "exact": parts.exact}
+    arrays |= {f"boxes.{name}": getattr(parts.boxes, name) for name in _BOXES}
+    arrays |= parts.tree.arrays()
     for part, names in (
-        ("columns", [column.name for column in columns]),
-        ("vocabularies", list(vocabularies)),
-        ("rest", [each.name for each in rest]),
+        ("columns", [column.name for column in parts.columns]),
+        ("vocabularies", list(parts.vocabularies)),
+        ("near", [near.name for near in parts.near]),
+        ("rest", [rest.name for rest in parts.rest]),
     ):
         arrays[f"{part}.names"], arrays[f"{part}.name_starts"] = packed(names)
-    for i, column in enumerate(columns):
+    for i, column in enumerate(parts.columns):
         arrays |= _under(f"columns.{i}", column.arrays())
-    for i, vocabulary in enumerate(vocabularies.values()):
+    for i, vocabulary in enumerate(parts.vocabularies.values()):
         arrays |= _under(f"vocabularies.{i}", vocabulary.arrays())
-    for i, each in enumerate(rest):
+    for i, near in enumerate(parts.near):
+        arrays |= _under(f"near.{i}", near.arrays())
+    for i, each in enumerate(parts.rest):
         arrays |= _under(f"rest.{i}", {"rows": each.constraints.rows})
         arrays |= _under(f"rest.{i}", _of_batch(each.constraints.batch))
     return arrays
 
 
-def unpack(space: Space, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, ...]:
-    """What `pack` was given."""
+def unpack(space: Space, arrays: Mapping[str, NDArray[Any]]) -> Parts:
+    """What `pack` took apart."""
     columns = tuple(
         Column.from_arrays(name, domain(space[name].type), _within(f"columns.{i}", arrays))
         for i, name in enumerate(_names("columns", arrays))
@@ -78,9 +78,14 @@ def unpack(space: Space, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, ...]:
         by, within = by_name.get(name) or vocabularies.get(name), _within(f"rest.{i}", arrays)
         batch = _batch(by, within)
         rest.append(Rest(name, by, Constraints(within["rows"], batch)))
+    near = tuple(
+        Near.from_arrays(name, _within(f"near.{i}", arrays))
+        for i, name in enumerate(_names("near", arrays))
+    )
     boxes = Boxes(*(arrays[f"boxes.{name}"] for name in _BOXES))
     tree = Tree.from_arrays(arrays)
-    return columns, vocabularies, arrays["order"], boxes, arrays["exact"], tree, tuple(rest)
+    order, exact = arrays["order"], arrays["exact"]
+    return Parts(columns, vocabularies, order, boxes, exact, tree, near, tuple(rest))
 
 
 def _of_batch(batch: Batch) -> Arrays:

@@ -15,19 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.geometry.regions import Constraints
 from covey.geometry.relations import check_same_types, covers, overlaps
 from covey.index.asked import Asked
-from covey.index.boxes import Boxes
-from covey.index.build import parts
-from covey.index.columns import Column
+from covey.index.build import parts_of
 from covey.index.contract import Pairs
-from covey.index.kernels.search import contained, paired, some_contained
+from covey.index.kernels.search import agreed, contained, paired, some_contained
 from covey.index.pack import pack, unpack
-from covey.index.rest import Rest
+from covey.index.parts import Parts
+from covey.index.restore import regions_at
 from covey.index.scratch import found
-from covey.index.tree import Tree
-from covey.index.vocabulary import Vocabulary
 from covey.space import Events, Space
 
 __all__ = ["Segment"]
@@ -48,13 +44,7 @@ class Segment:
     """
 
     space: Space
-    columns: tuple[Column, ...]
-    vocabularies: Mapping[str, Vocabulary]
-    order: NDArray[np.int32]
-    boxes: Boxes
-    exact: NDArray[np.uint64]
-    tree: Tree
-    rest: tuple[Rest, ...]
+    parts: Parts
 
     @classmethod
     def build(cls, regions: Regions, sample: Events | None = None) -> Segment:
@@ -62,29 +52,30 @@ class Segment:
 
         A sample of events, some thousands, makes it faster for events like them.
         """
-        return cls(regions.space, *parts(regions, sample))
+        return cls(regions.space, parts_of(regions, sample))
 
     @classmethod
     def from_arrays(cls, space: Space, arrays: Mapping[str, NDArray[Any]]) -> Segment:
         """The segment that `arrays` took apart, in the space of its regions."""
-        return cls(space, *unpack(space, arrays))
+        return cls(space, unpack(space, arrays))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, but for its space, as arrays of numbers."""
-        return pack(
-            self.columns, self.vocabularies, self.order, self.boxes, self.exact, self.tree,
-            self.rest,
-        )  # fmt: skip
+        return pack(self.parts)
 
     def __len__(self) -> int:
-        return len(self.order)
+        return len(self.parts.order)
 
     def matching(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
+        if len(events) > _AT_ONCE:
+            return self._in_portions(events)
         self._check(events.space)
-        asked = Asked.events(events, self.columns, self.vocabularies)
+        asked = Asked.events(events, self.parts.columns, self.parts.vocabularies)
         owners, places = self._containing(asked)
-        if self.rest:
+        for near in self.parts.near:
+            owners, places = self._with(asked, owners, places, *near.matching(events))
+        if self.parts.rest:
             kept = self._is_exact(places)
             doubt = np.flatnonzero(~kept)
             kept[doubt] = self._hold(events, asked, owners[doubt], places[doubt])
@@ -94,12 +85,14 @@ class Segment:
     def covering(self, regions: Regions, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         self._check(regions.space)
-        asked = Asked.regions(regions, self.columns, self.vocabularies)
+        asked = Asked.regions(regions, self.parts.columns, self.parts.vocabularies)
         owners, places = self._containing(asked, limit)
-        if self.rest:
+        for near in self.parts.near:
+            owners, places = self._with(asked, owners, places, *near.covering(regions))
+        if self.parts.rest or self.parts.near:
             kept = self._is_exact(places)
             doubt = np.flatnonzero(~kept)
-            stored, at = self._regions_at(places[doubt])
+            stored, at = regions_at(self.space, self.parts, places[doubt])
             kept[doubt] = covers(stored, at, regions, owners[doubt])
             owners, places = owners[kept], places[kept]
         pairs = self._pairs(len(regions), owners, places)
@@ -108,63 +101,92 @@ class Segment:
     def covered_by(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         owners, places = self._meeting(regions, inside=True)
-        stored, at = self._regions_at(places)
+        stored, at = regions_at(self.space, self.parts, places)
         kept = covers(regions, owners, stored, at)
         return self._pairs(len(regions), owners[kept], places[kept])
 
     def overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         owners, places = self._meeting(regions, inside=False)
-        stored, at = self._regions_at(places)
+        stored, at = regions_at(self.space, self.parts, places)
         kept = overlaps(regions, owners, stored, at)
         return self._pairs(len(regions), owners[kept], places[kept])
 
     def regions(self, rows: Ints) -> Regions:
         """The given rows as regions again, in the given order."""
         places = np.empty(len(self), np.int64)
-        places[self.order] = np.arange(len(self))
-        stored, at = self._regions_at(places[rows])
+        places[self.parts.order] = np.arange(len(self))
+        stored, at = regions_at(self.space, self.parts, places[rows])
         return stored.take(at)
+
+    def _in_portions(self, events: Events) -> Pairs:
+        """What `matching` answers, some events after others, so that memory is bounded."""
+        starts = range(0, len(events), _AT_ONCE)
+        portions = [np.arange(start, min(start + _AT_ONCE, len(events))) for start in starts]
+        found = [self.matching(events.take(rows)) for rows in portions]
+        return Pairs(
+            np.concatenate([p.asked + start for p, start in zip(found, starts, strict=True)]),
+            np.concatenate([pairs.stored for pairs in found]),
+        )
 
     def _check(self, space: Space) -> None:
         """Raises where an attribute that is constrained has another type in another space."""
         if space is not self.space:
-            names = [c.name for c in self.columns] + [rest.name for rest in self.rest]
+            names = [column.name for column in self.parts.columns]
+            names += [near.name for near in self.parts.near]
+            names += [rest.name for rest in self.parts.rest]
             check_same_types(Regions(self.space, 0, {}), space, names)
 
     def _containing(self, asked: Asked, limit: int | None = None) -> tuple[Any, Any]:
-        """Owners and the places of boxes that contain both of their corners: all, or enough."""
+        """Owners and the places of boxes in the tree that contain both of their corners.
+
+        All of them, or enough.
+        """
         if not len(self) or not len(asked.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
         high = None if asked.high is asked.low else asked.high
-        starts, rows = self.tree.reached(asked.low, high)
-        leaves, boxes = self.tree.levels[-1], self.boxes
+        starts, rows = self.parts.tree.reached(asked.low, high)
+        leaves = self.parts.tree.levels[-1]
         down = (asked.low, high, rows, starts, *leaves)
-        rest: tuple[Any, ...] = (
+        if limit is None:
+            words = asked.low.shape[1] // 4
+            fours = tuple(range(words)) if words <= _FEW_WORDS else ()
+            more = (fours, *self._compared(asked))
+            places, rows = found(contained, len(leaves.children) - 1, down, more)
+        else:
+            left = np.full(len(asked.low_keys), limit, np.int32)
+            more = (*self._compared(asked), self.parts.exact, left)
+            places, rows = found(some_contained, len(leaves.children) - 1, down, more)
+        return asked.owner[rows] if len(asked.owner) > len(asked.low_keys) else rows, places
+
+    def _with(
+        self, asked: Asked, owners: Any, places: Any, more_owners: Ints, more_places: Ints
+    ) -> tuple[Any, Any]:
+        """Pairs, and more of them as far as their boxes contain both corners too."""
+        high = None if asked.high is asked.low else asked.high
+        rows, others = more_owners.astype(np.int32), more_places.astype(np.int32)
+        kept = agreed(rows, others, asked.low, high, *self._compared(asked))
+        return np.concatenate([owners, rows[kept]]), np.concatenate([places, others[kept]])
+
+    def _compared(self, asked: Asked) -> tuple[Any, ...]:
+        """What kernels compare: corners and boxes, codes and originals."""
+        boxes = self.parts.boxes
+        return (
             asked.low.view(np.uint64), asked.high.view(np.uint64), asked.owner, asked.low_keys,
             asked.high_keys, boxes.codes, boxes.codes.view(np.uint64), boxes.ends, boxes.starts,
             boxes.sparse, boxes.odd, boxes.before,
         )  # fmt: skip
-        if limit is None:
-            words = asked.low.shape[1] // 4
-            fours = tuple(range(words)) if words <= _FEW_WORDS else ()
-            places, rows = found(contained, len(leaves.children) - 1, down, (fours, *rest))
-        else:
-            left = np.full(len(asked.low_keys), limit, np.int32)
-            more = (*rest, self.exact, left)
-            places, rows = found(some_contained, len(leaves.children) - 1, down, more)
-        return asked.owner[rows] if len(asked.owner) > len(asked.low_keys) else rows, places
 
     def _is_exact(self, places: NDArray[np.int32]) -> Bools:
         """Whether boxes say all of what is at these places."""
-        bits = self.exact[places >> 6] >> (places & 63).astype(np.uint64)
+        bits = self.parts.exact[places >> 6] >> (places & 63).astype(np.uint64)
         exact: Bools = (bits & np.uint64(1)).astype(np.bool_)
         return exact
 
     def _hold(self, events: Events, asked: Asked, owners: Any, places: Any) -> Bools:
         """Whether the rest of what is at a place admits an event."""
         kept = np.ones(len(owners), np.bool_)
-        for rest in self.rest:
+        for rest in self.parts.rest:
             left = np.flatnonzero(kept)
             kept[left] = rest.holds(events, asked, owners[left], places[left])
         return kept
@@ -172,7 +194,7 @@ class Segment:
     def _pairs(self, count: int, owners: Any, places: Any) -> Pairs:
         """Pairs by what was asked, from places in any order."""
         asked, stored = np.empty(len(places), np.int32), np.empty(len(places), np.int32)
-        paired(owners, places, self.order, count, asked, stored)
+        paired(owners, places, self.parts.order, count, asked, stored)
         return Pairs(asked, stored)
 
     def _meeting(self, regions: Regions, inside: bool) -> tuple[Ints, Ints]:
@@ -181,45 +203,27 @@ class Segment:
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for start in range(0, len(regions) if len(self) else 0, _MEETING_AT_ONCE):
             rows = np.arange(start, min(start + _MEETING_AT_ONCE, len(regions)))
-            asked = Asked.regions(regions.take(rows), self.columns, {}, bool(self.vocabularies))
-            starts, owners = self.tree.meeting(asked.low, asked.high)
-            places = np.repeat(np.arange(len(self)), np.diff(starts))
-            lower, upper = np.split(self.boxes.codes[places], 2, axis=1)
-            low, high = asked.low[owners], asked.high[owners]
-            kept = (low <= upper) & (lower <= high)
-            if inside:
-                columns = len(self.columns)
-                kept[:, :columns] &= ((low <= lower) & (upper <= high))[:, :columns]
-            chosen = np.flatnonzero(kept.all(axis=1))
-            pairs.append((rows[owners[chosen]], places[chosen]))
+            some = regions.take(rows)
+            asked = Asked.regions(some, self.parts.columns, {}, bool(self.parts.vocabularies))
+            starts, owners = self.parts.tree.meeting(asked.low, asked.high)
+            places = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+            pairs.append(self._met(asked, rows, owners, places, inside))
+            for near in self.parts.near:
+                for row in range(len(rows)):
+                    places = near.meeting(some, row)
+                    owners = np.full(len(places), row, np.int32)
+                    pairs.append(self._met(asked, rows, owners, places, inside))
         return np.concatenate([o for o, _ in pairs]), np.concatenate([p for _, p in pairs])
 
-    def _regions_at(self, places: Any) -> tuple[Regions, Ints]:
-        """Regions of some places, each once, and which of them each place has."""
-        distinct, at = np.unique(places, return_inverse=True)
-        constraints: dict[str, Constraints] = {}
-        for k, column in enumerate(self.columns):
-            batch = self.boxes.constraints(k, column, distinct)
-            rows = np.flatnonzero(~batch.is_everything)
-            constraints[column.name] = Constraints(rows, column.originals(batch.take(rows)))
-        whole = Regions(self.space, len(distinct), constraints)
-        for rest in self.rest:
-            whole = _replaced(whole, rest.name, rest.originals(), distinct)
-        return whole, at
-
-
-def _replaced(regions: Regions, name: str, by: Constraints, places: Ints) -> Regions:
-    """Regions of these places with the constraints of `by` where it has some."""
-    at, there = by.find(places)
-    batch: Any = by.batch.take(at[there])
-    rows = np.flatnonzero(there)
-    if name in regions.constraints:
-        given = regions.constraints[name]
-        others = np.flatnonzero(~np.isin(given.rows, rows))
-        batch = type(batch).concat([given.batch.take(others), batch])
-        rows = np.concatenate([given.rows[others], rows])
-        order = np.argsort(rows)
-        rows, batch = rows[order], batch.take(order)
-    return Regions(
-        regions.space, regions.count, {**regions.constraints, name: Constraints(rows, batch)}
-    )
+    def _met(
+        self, asked: Asked, rows: Ints, owners: NDArray[np.int32], places: Ints, inside: bool
+    ) -> tuple[Ints, Ints]:
+        """The pairs whose codes have something in common, or of which one has the other inside."""
+        lower, upper = np.split(self.parts.boxes.codes[places], 2, axis=1)
+        low, high = asked.low[owners], asked.high[owners]
+        kept = (low <= upper) & (lower <= high)
+        if inside:
+            columns = len(self.parts.columns)
+            kept[:, :columns] &= ((low <= lower) & (upper <= high))[:, :columns]
+        chosen = np.flatnonzero(kept.all(axis=1))
+        return rows[owners[chosen]], places[chosen]

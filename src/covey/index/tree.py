@@ -1,7 +1,7 @@
 """A tree of bitmaps over boxes of codes.
 
 Up to 1,024 boxes that are near each other make a leaf; up to 1,024 leaves' bounds make a node, and
-so on up to one root. A node holds, per attribute, a few dozen buckets of codes and for each the set
+so on up to one root. A node holds, per attribute, buckets of codes and for each the set
 of its children that meet it: one AND per attribute tests all children at once. Batches go down
 level by level, node by node, so that a node's sets stay in cache.
 

@@ -22,7 +22,7 @@ from covey.space.keys import domain
 from covey.space.ragged import Ragged
 from covey.space.types import STRING
 
-__all__ = ["NO_TOKEN", "Vocabulary"]
+__all__ = ["NO_TOKEN", "Vocabulary", "shares", "wanted"]
 
 Ints = NDArray[np.int64]
 
@@ -114,6 +114,13 @@ class Vocabulary:
             for ragged in (batch.tokens, batch.forbidden, batch.only)
         )
         return replace(batch, tokens=tokens, forbidden=forbidden, only=only)
+
+
+def shares(numbers: Ints) -> NDArray[np.float32]:
+    """Of each of these numbers, its share of all: how likely a token is, as far as one knows."""
+    counts = np.bincount(numbers, minlength=1)
+    found: NDArray[np.float32] = (counts / max(1, len(numbers))).astype(np.float32)[numbers]
+    return found
 
 
 def wanted(batch: Tags) -> Ragged:

@@ -2,8 +2,8 @@
 
 Sizes are cut into levels, each `factor` times the one below. A level holds one segment; when it has
 two, they are merged, and with them all that is smaller. So n subscriptions are in about
-log(n) / log(factor) segments, and each change is rewritten about factor / 2 times per level,
-however many subscriptions there are. A segment of which too much is dead is rewritten too.
+log(n / smallest) / log(factor) segments, and each change is rewritten about factor / 2 times per
+level, however many subscriptions there are. A segment of which too much is dead is rewritten too.
 
 Everything here is a pure function of sizes; `covey.store.merge` does the work.
 """

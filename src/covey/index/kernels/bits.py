@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+from covey.compiled import kernel
 
 __all__ = [
     "FREE",
@@ -103,7 +105,7 @@ def common(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
     return types.uint64(sets, starts, types.uint64, words), generate
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def compared(low: Any, high: Any, lower: Any, upper: Any) -> Any:
     """Of four codes each: which corners are outside of their interval, and which cannot be told.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from covey.compiled import kernel
 from covey.index.kernels.bits import LAST
 from covey.index.kernels.nodes import tightest
 
@@ -17,7 +17,7 @@ _SAMPLE, _CUTS, _LEAST = 2048, 32, 0.1
 __all__ = ["cut", "narrowest"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def narrowest(codes: Codes, below: NDArray[np.float32]) -> tuple[Ints, NDArray[np.float32]]:
     """The attribute by which each box is least likely to be reached, and how likely that is."""
     width = codes.shape[1] // 2
@@ -30,7 +30,7 @@ def narrowest(codes: Codes, below: NDArray[np.float32]) -> tuple[Ints, NDArray[n
     return found, least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut(
     codes: Codes, below: NDArray[np.float32], top: Ints, order: NDArray[np.int32], size: int
 ) -> Ints:
@@ -60,7 +60,7 @@ def cut(
     return ends[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_cut(
     codes: Codes, below: NDArray[np.float32], top: Ints, rows: NDArray[np.int32]
 ) -> tuple[int, float]:
@@ -108,7 +108,7 @@ def _best_cut(
     return best_column, best_share
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(
     keys: NDArray[np.uint16], order: NDArray[np.int32], first: int, last: int, middle: int
 ) -> None:

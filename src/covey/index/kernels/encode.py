@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from covey.compiled import kernel
 from covey.index.kernels.bits import ONE
 
 __all__ = ["encode"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode(
     keys: NDArray[np.int64], valid: NDArray[np.bool_], boundaries: NDArray[np.int64],
     shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8], guide: NDArray[np.uint16],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from covey.compiled import kernel
 
 __all__ = ["keys_admitted"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keys_admitted(
     asked: NDArray[np.int32], at: NDArray[np.int64], keys: NDArray[np.int64],
     valid: NDArray[np.bool_], lower: NDArray[np.int64], upper: NDArray[np.int64],

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from covey.compiled import kernel
 from covey.index.kernels.bits import LAST, ONE, WORDS
 
 __all__ = ["bucket", "fill", "measure", "tightest"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tightest(codes: NDArray[np.uint16], rows: NDArray[np.int32]) -> int:
     """The attribute that tells some boxes apart best: whose codes are met by fewest of them."""
     width, best, found = codes.shape[1] // 2, np.inf, 0
@@ -34,7 +34,7 @@ def tightest(codes: NDArray[np.uint16], rows: NDArray[np.int32]) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def measure(
     codes: NDArray[np.uint16], children: NDArray[np.int64], buckets: int, node: int,
     attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
@@ -67,7 +67,7 @@ def measure(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(
     lower: NDArray[np.uint16], upper: NDArray[np.uint16], base: int, scale: int, size: int,
     sets: NDArray[np.uint64],
@@ -87,7 +87,7 @@ def fill(
             met &= ~ending[b, w]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bucket(code: Any, base: Any, scale: Any, size: Any) -> Any:
     """The bucket of a code: the first below `base`, then by its distance, then the last."""
     off = np.int64(code) - np.int64(base)

@@ -10,22 +10,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from covey.compiled import kernel
 from covey.index.kernels.bits import ONE, WORDS, common, compared, count_bits, fetch, lowest_bit
 from covey.index.kernels.nodes import bucket
 
-__all__ = ["contained", "descend", "grouped", "meeting", "paired", "some_contained"]
+__all__ = ["agreed", "contained", "descend", "grouped", "meeting", "paired", "some_contained"]
 
 _SIXTY_FOUR = np.uint64(64)
 _CHILDREN = np.uint64(64 * WORDS)
 _LINE = np.uint64(8)  # words of a line of cache
-_WORTH_FETCHING = np.uint64(16)  # visits of a leaf: fewer do not need all of it
+_SOON = np.uint64(12)  # visits ahead
 _BLOCK = np.uint64(9 * 64 * WORDS)  # of boxes that are proposed, then compared
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def descend(
     low: NDArray[np.uint16], high: NDArray[np.uint16] | None, rows: NDArray[np.int32],
     starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
@@ -63,7 +63,7 @@ def descend(
     return np.int64(found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contained(
     low: NDArray[np.uint16], high: NDArray[np.uint16] | None, rows: NDArray[np.int32],
     starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
@@ -79,21 +79,21 @@ def contained(
     """Pairs of a box and a row whose corners are both in it, from the rows that reached each leaf.
 
     Codes decide, and the ends themselves where a row's code is that of an end between boundaries.
-    `fours` is as long as a row's words of four codes, if they are so few that code of their own
-    pays.
+    What rows some visits ahead will ask for is fetched meanwhile: half of the time would be spent
+    waiting for memory. `fours` is as long as a row's words of four codes, if they are so few that
+    code of their own pays.
     """
     words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
     some_rows, some_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
     doubt_rows, doubt_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
-    ahead = np.zeros(6, np.uint64)
+    soon, total = state[0], np.uint64(starts[-1])
+    width = np.uint64(code_words.shape[1])
     groups = np.uint64(len(fours) if len(fours) else low_words.shape[1])
     found, room = np.uint64(0), np.uint64(len(found_rows)) - _BLOCK
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
         first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
         stop = np.uint64(starts[node + ONE])
-        if i < stop:
-            _look_ahead(ahead, node, stop - i, children, tests, size, offset, code_words)
         while i < stop:
             if found > room:
                 state[0], state[1] = node, i
@@ -102,7 +102,13 @@ def contained(
             while i < stop and some <= _BLOCK - _CHILDREN:
                 row = np.uint64(rows[i])
                 i += ONE
-                _fetch_some(ahead, sets, code_words)
+                if i + _SOON < total:
+                    while np.uint64(starts[soon + ONE]) <= i + _SOON:
+                        soon += ONE
+                    _fetch_sets(
+                        low, np.uint64(rows[i + _SOON]), tests, soon, attribute, base, scale, size,
+                        offset, sets,
+                    )  # fmt: skip
                 count = _buckets(
                     low, high, row, first, last, attribute, base, scale, size, offset, met
                 )  # fmt: skip
@@ -112,7 +118,9 @@ def contained(
                     mask &= mask - ONE
                     word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
                     while word:
-                        some_places[some], some_rows[some] = here + lowest_bit(word), row
+                        place = here + lowest_bit(word)
+                        fetch(code_words, place * width)
+                        some_places[some], some_rows[some] = place, row
                         some += ONE
                         word &= word - ONE
 
@@ -144,7 +152,7 @@ def contained(
     return np.int64(found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def some_contained(
     low: NDArray[np.uint16], high: NDArray[np.uint16] | None, rows: NDArray[np.int32],
     starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
@@ -214,44 +222,52 @@ def some_contained(
     return np.int64(found)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _look_ahead(
-    ahead: Any, node: Any, visits: Any, children: Any, tests: Any, size: Any, offset: Any,
-    code_words: Any,
+@kernel
+def agreed(
+    rows: NDArray[np.int32], places: NDArray[np.int32], low: NDArray[np.uint16],
+    high: NDArray[np.uint16] | None, low_words: NDArray[np.uint64], high_words: NDArray[np.uint64],
+    owner: NDArray[np.int32], low_keys: NDArray[np.int64], high_keys: NDArray[np.int64],
+    codes: NDArray[np.uint16], code_words: NDArray[np.uint64], ends: NDArray[np.int64],
+    end_starts: NDArray[np.int64], sparse: NDArray[np.int64], odd: NDArray[np.uint64],
+    odd_before: NDArray[np.uint32],
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Whether the box at `places[i]` contains both corners of row `rows[i]`."""
+    answer = np.empty(len(rows), np.bool_)
+    groups = np.uint64(low_words.shape[1])
+    for i in range(len(rows)):
+        row, place = np.uint64(rows[i]), np.uint64(places[i])
+        outside, doubtful = np.uint64(0), np.uint64(0)
+        for g in range(groups):
+            out, unclear = compared(
+                low_words[row, g], high_words[row, g], code_words[place, g],
+                code_words[place, groups + g],
+            )  # fmt: skip
+            outside |= out
+            doubtful |= unclear
+        answer[i] = outside == 0 and (
+            doubtful == 0
+            or _admitted(
+                low, high, low_keys, high_keys, row, np.uint64(owner[row]), codes, place, ends,
+                end_starts, sparse, odd, odd_before,
+            )
+        )  # fmt: skip
+    return answer
+
+
+@kernel(inline="always")
+def _fetch_sets(
+    low: Any, row: Any, tests: Any, node: Any, attribute: Any, base: Any, scale: Any, size: Any,
+    offset: Any, sets: Any,
 ) -> None:  # fmt: skip
-    """Writes where the sets and boxes of the next leaf are, and what to fetch with every visit.
-
-    They come from far away; while this leaf is searched they can come nearer. Half of the time of
-    a search would be spent waiting for them.
-    """
-    following = node + ONE
-    if visits < _WORTH_FETCHING or following >= np.uint64(len(children) - 1):
-        ahead[0] = ahead[1] = ahead[2] = ahead[3] = np.uint64(0)
-        return
-    test = np.uint64(tests[following + ONE]) - ONE
-    width = np.uint64(code_words.shape[1])
-    ahead[0] = np.uint64(offset[np.uint64(tests[following])])
-    ahead[1] = np.uint64(offset[test]) + np.uint64(size[test]) * np.uint64(WORDS)
-    ahead[2] = np.uint64(children[following]) * width
-    ahead[3] = np.uint64(children[following + ONE]) * width
-    ahead[4] = (ahead[1] - ahead[0]) // visits + _LINE
-    ahead[5] = (ahead[3] - ahead[2]) // visits + _LINE
+    """Fetches the sets that a row will ask a node for."""
+    for t in range(np.uint64(tests[node]), np.uint64(tests[node + ONE])):
+        here = bucket(low[row, np.uint64(attribute[t])], base[t], scale[t], size[t])
+        start = np.uint64(offset[t] + here * WORDS)
+        fetch(sets, start)
+        fetch(sets, start + _LINE)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _fetch_some(ahead: Any, sets: Any, code_words: Any) -> None:
-    """Fetches the next part of what is ahead."""
-    until = min(ahead[0] + ahead[4], ahead[1])
-    while ahead[0] < until:
-        fetch(sets, ahead[0])
-        ahead[0] += _LINE
-    until = min(ahead[2] + ahead[5], ahead[3])
-    while ahead[2] < until:
-        fetch(code_words, ahead[2])
-        ahead[2] += _LINE
-
-
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _buckets(
     low: Any, high: Any, row: Any, first: Any, last: Any, attribute: Any, base: Any, scale: Any,
     size: Any, offset: Any, met: Any,
@@ -270,7 +286,7 @@ def _buckets(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _admitted(
     low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, owner: Any, codes: Any,
     place: Any, ends: Any, starts: Any, sparse: Any, odd: Any, before: Any,
@@ -292,7 +308,7 @@ def _admitted(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end(
     ends: Any, starts: Any, sparse: Any, odd: Any, before: Any, place: Any, column: Any
 ) -> Any:
@@ -305,7 +321,7 @@ def _end(
     return ends[at + np.int64(before[which, run]) + np.int64(earlier)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def meeting(
     low: NDArray[np.uint16], high: NDArray[np.uint16], rows: NDArray[np.int32],
     starts: NDArray[np.int64], children: NDArray[np.int64], tests: NDArray[np.int64],
@@ -344,7 +360,7 @@ def meeting(
     return np.int64(found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grouped(
     groups: NDArray[np.int32], values: NDArray[np.int32], starts: NDArray[np.int64],
     sorted_values: NDArray[np.int32],
@@ -362,7 +378,7 @@ def grouped(
         places[g] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def paired(
     owners: NDArray[np.int32], places: NDArray[np.int32], order: NDArray[np.int32], count: int,
     asked: NDArray[np.int32], stored: NDArray[np.int32],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from covey.compiled import kernel
 
 __all__ = ["codes_once", "lists_admitted"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lists_admitted(
     asked: NDArray[np.int64], at: NDArray[np.int64], lists: NDArray[np.int64],
     numbers: NDArray[np.int64], valid: NDArray[np.bool_], states: NDArray[np.uint8],
@@ -43,7 +44,7 @@ def lists_admitted(
     return answer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _have_common(some: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
     for a in some:
         for b in others:
@@ -52,7 +53,7 @@ def _have_common(some: NDArray[np.int64], others: NDArray[np.int64]) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def codes_once(
     starts: NDArray[np.int64], codes: NDArray[np.uint16]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:

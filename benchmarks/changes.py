@@ -1,0 +1,187 @@
+"""Subscriptions that change: what a change costs, what recent ones cost matching, what survives.
+
+Uniform boxes in four dimensions, batches of 20,000 events, changes in batches of 1,000 that replace
+random subscriptions, on a local disk. `change_us` is all of it: durable files, tombstones, merges
+(done between the batches here). `under_change` is the worst ten seconds of ten minutes in which a
+thread applies 1,000 changes a second, other processes merge and the main thread matches on the
+newest version, against the same matching before any change. Nothing else runs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import Value, interleaved, progress
+from covey.space import Events
+from covey.store import Changes, Merger, Store
+from covey.testing.faults import flip_bytes, kill_writers
+from covey.workload import UniformBoxes
+
+KEYS = {
+    "recent_share": "share of the throughput that 10,000 recent changes and 10% tombstones cost",
+    "change_us": "microseconds of a change at 1M subscriptions, merges included",
+    "change_10m_us": "the same at 10M, under load: the writer's time and that of merging processes",
+    "under_change": "events/s in the worst 10 s of 10 min of changes at 10M, of those without",
+    "under_change_median": "the same in the median 10 s",
+    "under_change_events_per_s": "events/s at 10M without changes",
+    "kills_survived": "of 200 writers killed in the middle, stores with all that was acknowledged",
+    "flips_wrong": "of 1,000 flipped bytes in stored files, wrong answers",
+}
+
+_EVENTS, _BATCH = 20_000, 1_000
+_STORED, _MANY = 1_000_000, 10_000_000
+_CHANGES = 700  # batches, for `change_us`
+_LOADED = 1_000_000  # subscriptions a batch when a store is filled
+_MINUTES, _WINDOW_SECONDS = 10, 10
+_WORKLOAD = UniformBoxes(4, 0.1)
+
+
+def run(only: frozenset[str], full: bool) -> dict[str, Value]:
+    """Sizes are the published ones, `full` or not."""
+    results: dict[str, Value] = {}
+    if "recent_share" in only:
+        results["recent_share"] = _recent_share()
+    if "change_us" in only:
+        results["change_us"] = _change_us()
+    if any(key.startswith("under_change") or key == "change_10m_us" for key in only):
+        results |= _under_change()
+    if "kills_survived" in only:
+        with _folder() as folder:
+            report = kill_writers(folder / "store", 200)
+            results["kills_survived"] = report.kills - len(report.lost)
+    if "flips_wrong" in only:
+        with _folder() as folder:
+            results["flips_wrong"] = len(flip_bytes(folder / "store", 1_000).wrong)
+    return {key: value for key, value in results.items() if key in only}
+
+
+def _recent_share() -> float:
+    """Ten parts of a million subscriptions, of which one is dead, and 10,000 that are new."""
+    with _store(_STORED) as store:
+        before = store.snapshot()
+        random = np.random.default_rng(1)
+        dead = random.choice(_STORED, _STORED // 10, replace=False)
+        store.apply(Changes.remove(dead))
+        store.apply(_replaced(dead[:10_000], _STORED))
+        after, events = store.snapshot(), _events()
+        for snapshot in (before, after):
+            snapshot.matching(events)
+        seconds = interleaved(
+            9, before=partial(before.matching, events), after=partial(after.matching, events)
+        )
+    return round(1 - seconds["before"] / seconds["after"], 3)
+
+
+def _change_us() -> float:
+    with _store(_STORED) as store:
+        random, start = np.random.default_rng(2), time.perf_counter()
+        for n in range(_CHANGES):
+            ids = random.choice(_STORED, _BATCH, replace=False)
+            store.apply(_replaced(ids, _STORED + n * _BATCH))
+            while store.merge():
+                pass
+        taken = time.perf_counter() - start
+    return round(taken / (_CHANGES * _BATCH) * 1e6, 1)
+
+
+def _under_change() -> dict[str, Value]:
+    """Matching alone, then beside a thread of changes and processes that merge."""
+    with _store(_MANY) as store:
+        events = _events()
+        usual = interleaved(9, match=partial(_match, store, events))["match"]
+        with Merger(store) as merger:
+            writer = _Writer(store)
+            seconds = _match_for(60 * _MINUTES, partial(_match, store, events))
+            writer.stop()
+            if merger.failure is not None:
+                raise merger.failure
+        shares = [usual / taken for taken in seconds]
+        wanted = 60 * _MINUTES * _BATCH
+        if writer.applied < 0.98 * wanted:
+            raise RuntimeError(f"{writer.applied} changes were applied, not {wanted}")
+        return {
+            "under_change": round(min(shares), 3),
+            "under_change_median": round(float(np.median(shares)), 3),
+            "under_change_events_per_s": round(_EVENTS / usual),
+            "change_10m_us": round(writer.busy / writer.applied * 1e6, 1),
+        }
+
+
+class _Writer:
+    """A thread that applies a batch of changes every second."""
+
+    def __init__(self, store: Store) -> None:
+        self.applied, self.busy = 0, 0.0
+        self._store, self._ending = store, threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        random, due = np.random.default_rng(3), time.perf_counter()
+        while not self._ending.wait(max(0.0, due - time.perf_counter())):
+            due += 1
+            changes = _replaced(random.choice(_MANY, _BATCH, replace=False), _MANY + self.applied)
+            start = time.perf_counter()
+            self._store.apply(changes)
+            self.busy += time.perf_counter() - start
+            self.applied += _BATCH
+
+
+def _match(store: Store, events: Events) -> None:
+    store.snapshot().matching(events)
+
+
+def _match_for(seconds: float, match: Callable[[], None]) -> list[float]:
+    """The mean seconds of one call in each window of time."""
+    windows = []
+    start = time.perf_counter()
+    while (begun := time.perf_counter()) < start + seconds:
+        progress(int(begun - start), int(seconds), "seconds of changes")
+        calls = 0
+        while time.perf_counter() < begun + _WINDOW_SECONDS:
+            match()
+            calls += 1
+        windows.append((time.perf_counter() - begun) / calls)
+    progress(int(seconds), int(seconds), "seconds of changes")
+    return windows
+
+
+@contextmanager
+def _store(subscriptions: int) -> Iterator[Store]:
+    """A store of so many subscriptions in one segment, whose ids are their numbers."""
+    with _folder() as folder, Store.create(folder / "store", _WORKLOAD.space) as store:
+        for start in range(0, subscriptions, _LOADED):
+            progress(start, subscriptions, "subscriptions loaded")
+            store.apply(_replaced(np.arange(start, start + _LOADED), start))
+        while store.merge():
+            pass
+        progress(subscriptions, subscriptions, "subscriptions loaded")
+        yield store
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="covey-") as folder:
+        yield Path(folder)
+
+
+def _replaced(ids: np.ndarray[tuple[int], np.dtype[np.int64]], first: int) -> Changes:
+    """These ids with the workload's boxes from number `first` on."""
+    regions = _WORKLOAD.regions(first, first + len(ids))
+    return Changes(ids, regions, np.arange(len(ids)))
+
+
+def _events() -> Events:
+    return Events.from_arrow(_WORKLOAD.events(0, _EVENTS), _WORKLOAD.space)

@@ -1,0 +1,100 @@
+"""How rows come down from nodes to children, beside sets in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.index.asked import Asked
+from covey.index.kernels.bits import WORDS
+from covey.index.kernels.nodes import bucket
+from covey.index.kernels.search import descend, meeting
+from covey.index.scratch import sorted_by
+from covey.index.tree import Level
+from tests.index.coded import Coded, Ints, Pairs, corners, pairs, points
+from tests.index.kernels.conftest import Found
+
+NODES, ROWS = 9, 150
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(2)
+
+
+@pytest.fixture
+def level(random: np.random.Generator) -> Level:
+    return Coded.random(random, 900, 3, leaf=100).tree.levels[-1]
+
+
+@pytest.mark.parametrize("rows", [points, corners])
+def test_children_that_may_contain_rows(
+    found: Found, level: Level, random: np.random.Generator, rows: Any
+) -> None:
+    """Those in the buckets of both corners."""
+    asked, *_ = rows(random, ROWS, 3)
+    starts, visitors = visits(random)
+    high = None if asked.high is asked.low else asked.high
+    answer = pairs(*found(descend, NODES, (asked.low, high, visitors, starts, *level)))
+    assert answer == searched(level, asked, starts, visitors, lambda low, high: {low, high}, np.all)
+    assert answer
+
+
+def test_children_that_may_meet_rows(
+    found: Found, level: Level, random: np.random.Generator
+) -> None:
+    """Those in any bucket from one corner to the other."""
+    asked, *_ = corners(random, ROWS, 3)
+    starts, visitors = visits(random)
+    answer = pairs(*found(meeting, NODES, (asked.low, asked.high, visitors, starts, *level)))
+    between = searched(
+        level, asked, starts, visitors, lambda low, high: {*range(low, high + 1)}, np.any
+    )
+    assert answer == between
+    assert answer
+
+
+def visits(random: np.random.Generator) -> tuple[Ints, Any]:
+    """Some rows for every node but one, which none has reached."""
+    lengths = random.integers(1, ROWS, NODES)
+    lengths[NODES // 2] = 0
+    rows = [np.sort(random.permutation(ROWS)[:length]) for length in lengths]
+    return np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(rows).astype(np.int32)
+
+
+def searched(
+    level: Level,
+    asked: Asked,
+    starts: Ints,
+    rows: Any,
+    buckets: Callable[[int, int], set[int]],
+    joined: Any,
+) -> Pairs:
+    """Children of each node that pass all of its tests: the sets of their buckets, joined."""
+    sets = np.unpackbits(level.sets.view(np.uint8), bitorder="little").reshape(-1, 64 * WORDS)
+    found = set()
+    for v in range(NODES):
+        first, last = level.children[v : v + 2].tolist()
+        for row in rows[starts[v] : starts[v + 1]].tolist():
+            kept = np.ones(last - first, np.bool_)
+            for t in range(level.tests[v], level.tests[v + 1]):
+                k, how = level.attribute[t], (level.base[t], level.scale[t], level.size[t])
+                chosen = buckets(bucket(asked.low[row, k], *how), bucket(asked.high[row, k], *how))
+                at = level.offset[t] // WORDS + np.array(sorted(chosen))
+                kept &= joined(sets[at, : last - first], axis=0)
+            found |= {(first + child, row) for child in np.flatnonzero(kept).tolist()}
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99)), max_size=50))
+def test_rows_by_child(found_before: list[tuple[int, int]]) -> None:
+    groups, values = np.array(found_before, np.int32).reshape(-1, 2).T.copy()
+    starts, by_group = sorted_by(groups, values, 6)
+    order = np.argsort(groups, kind="stable")
+    assert by_group.tolist() == values[order].tolist()
+    assert starts.tolist() == np.searchsorted(groups[order], np.arange(7)).tolist()

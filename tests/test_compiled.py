@@ -1,0 +1,127 @@
+"""What was compiled is found again at the next start, even where only temporary files can be kept.
+
+Starts are processes of their own. A file where a folder should be stands for what cannot be
+written: for the owner of all files, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import covey
+from covey import compiled
+
+INNER = "from loops.compiled import kernel\n@kernel\ndef inner(x):\n    return x + 1\n"
+OUTER = """
+from loops.compiled import kernel
+from loops.inner import inner
+@kernel(error_model="numpy")
+def outer(x):
+    return inner(x) / 0.0 if x < 0 else inner(x)
+"""
+START = """
+import json, sys
+from {module} import {name} as kernel
+print(json.dumps([
+    [{calls}], sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()),
+    kernel.stats.cache_path
+]))
+"""
+CALLS = "kernel(4), kernel(-4)"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """An installation with a package of two kernels, one of which calls the other."""
+    site = tmp_path / "site"
+    (site / "loops").mkdir(parents=True)
+    shutil.copy(compiled.__file__, site / "loops")
+    (site / "loops" / "inner.py").write_text(INNER)
+    (site / "loops" / "outer.py").write_text(OUTER)
+    (tmp_path / "tmp").mkdir()
+    return site
+
+
+def start(site: Path, module: str, name: str, calls: str) -> tuple[list[object], int, int, Path]:
+    """What calls of a kernel give, how many of its versions were kept and compiled, and where."""
+    inherited = {
+        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+    }
+    environment = {**inherited, "PYTHONPATH": str(site), "HOME": os.devnull}
+    environment["TMPDIR"] = str(site.parent / "tmp")
+    program = START.format(module=module, name=name, calls=calls)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+        cwd=site.parent,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    answers, hits, misses, path = json.loads(ran.stdout)
+    return answers, hits, misses, Path(path)
+
+
+def close(site: Path) -> None:
+    """Lets nothing be written beside the sources."""
+    for folder in [site, *(path for path in site.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()
+
+
+def test_the_second_start_compiles_nothing_unless_sources_changed(site: Path) -> None:
+    close(site)
+    answers, hits, misses, path = start(site, "loops.outer", "outer", CALLS)
+    assert (answers, hits, misses) == ([5.0, float("-inf")], 0, 1)
+    private = site.parent / "tmp" / f"covey-{os.getuid()}"
+    assert path.is_relative_to(private)
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert start(site, "loops.outer", "outer", CALLS) == (answers, 1, 0, path)
+    (site / "loops" / "inner.py").write_text(INNER.replace("1", "2"))
+    answers, hits, misses, _ = start(site, "loops.outer", "outer", CALLS)
+    assert answers[0] == 6.0, "the file of the kernel that is called is not the one that changed"
+    assert (hits, misses) == (0, 1)
+
+
+def test_covey_itself_can_be_installed_so(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    shutil.copytree(
+        Path(covey.__file__).parent, tmp_path / "site" / "covey",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )  # fmt: skip
+    close(tmp_path / "site")
+    small = "covey.index.kernels.nodes", "bucket", "kernel(7, 4, 1 << 16, 9)"
+    assert start(tmp_path / "site", *small)[:3] == ([4], 0, 1)
+    assert start(tmp_path / "site", *small)[:3] == ([4], 1, 0)
+
+
+def test_only_a_folder_of_ones_own_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = tmp_path / f"covey-{os.getuid()}"
+    assert compiled._private_folder() == compiled._private_folder() == str(folder)
+    folder.chmod(0o770)
+    assert compiled._private_folder() is None, "others may have written in it"
+    folder.chmod(0o700)
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert compiled._private_folder() is None, "others may have laid the link"
+    folder.unlink()
+    folder.touch()
+    assert compiled._private_folder() is None
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    (tmp_path / "covey-12345").mkdir(mode=0o700)
+    assert compiled._private_folder() is None, "it belongs to somebody else"
+
+
+def test_where_nothing_can_be_kept_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_folder", lambda function: None)
+    twice = compiled.kernel(lambda x: 2 * x)
+    assert twice(4) == 8
+    assert twice.stats.cache_path is None
