@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from covey import CoveyError, Parser, Space, ValueRefused, parse, render
+from covey.geometry.scalars import Scalars
 
 SPACE = Space.of({"price": pa.float64(), "city": pa.string()})
 
@@ -42,3 +43,14 @@ def test_an_iterable_of_texts_will_do() -> None:
 def test_only_regions_that_are_there_are_written(row: int) -> None:
     with pytest.raises(CoveyError, match="no region"):
         render(parse(SPACE, ["price > 5"]).regions, row)
+
+
+def test_long_decimals_keep_all_digits() -> None:
+    space = Space.of({"d": pa.decimal128(38, 2), "e": pa.decimal128(38, 0)})
+    number = "123456789012345678901234567891"
+    regions = parse(space, [f"e = {number}", f"d > {number}.25", f"d = {number}.25"]).regions
+    e, d = regions.constraints["e"].batch, regions.constraints["d"].batch
+    assert isinstance(e, Scalars)
+    assert isinstance(d, Scalars)
+    assert e.lower.tolist() == e.upper.tolist() == [int(number)]
+    assert d.lower.tolist() == [int(number) * 100 + 26, int(number) * 100 + 25]

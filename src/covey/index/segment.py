@@ -154,7 +154,7 @@ class Segment:
             more = (fours, *self._compared(asked))
             places, rows = found(contained, len(leaves.children) - 1, down, more)
         else:
-            left = np.full(len(asked.low_keys), limit, np.int32)
+            left = np.full(len(asked.low_keys), min(limit, len(self)), np.int32)
             more = (*self._compared(asked), self.parts.exact, left)
             places, rows = found(some_contained, len(leaves.children) - 1, down, more)
         return asked.owner[rows] if len(asked.owner) > len(asked.low_keys) else rows, places

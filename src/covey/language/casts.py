@@ -17,13 +17,13 @@ from covey.language.literals import LiteralError
 from covey.space.types import Type
 
 __all__ = [
-    "DAY", "instead", "local_to_utc", "rescale",
-    "start_of_day", "to_boolean", "to_date", "to_decimal", "to_double",
-    "to_integer",    "to_ntz", "to_timestamp", "utc_to_local",
+    "DAY", "EXACT", "instead", "local_to_utc", "rescale", "start_of_day", "to_boolean", "to_date",
+    "to_decimal", "to_double", "to_integer", "to_ntz", "to_timestamp", "utc_to_local",
 ]  # fmt: skip
 
 _BLANK = "".join(map(chr, range(0x21))) + "\x7f"
-_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
+EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
+"""Arithmetic that rounds no decimal of Spark's; Python's own context keeps 28 digits."""
 _MICROS = 1_000_000
 DAY = 86_400 * _MICROS
 _SPAN = 400 * 365 + 97  # days after which the calendar and its weekdays repeat
@@ -114,10 +114,10 @@ def to_decimal(text: str, type_: Type) -> Decimal | None:
 def rescale(value: Decimal, type_: Type) -> Decimal | None:
     """A decimal brought to a type's scale, rounded half up; `None` where it does not fit."""
     try:
-        scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=_EXACT)
+        scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=EXACT)
     except InvalidOperation:
         return None
-    return scaled if abs(scaled.scaleb(type_.scale, _EXACT)) < 10**type_.precision else None
+    return scaled if abs(scaled.scaleb(type_.scale, EXACT)) < 10**type_.precision else None
 
 
 _DATE = re.compile(

@@ -202,7 +202,9 @@ def _image(attribute: Type, common: Type, settings: Settings) -> Callable[[int],
 
 def _as_number(key: int, attribute: Type) -> Any:
     return (
-        value(key, attribute) if attribute.is_fractional else Decimal(key).scaleb(-attribute.scale)
+        value(key, attribute)
+        if attribute.is_fractional
+        else Decimal(key).scaleb(-attribute.scale, casts.EXACT)
     )
 
 
@@ -239,7 +241,7 @@ def _cast_literal(literal: Typed, common: Type, settings: Settings) -> Any:
         return _float_order(literal.value, common)
     if common.is_decimal:
         scaled = casts.rescale(Decimal(literal.value), common)
-        return None if scaled is None else int(scaled.scaleb(common.scale))
+        return None if scaled is None else int(scaled.scaleb(common.scale, casts.EXACT))
     if common == TIMESTAMP and literal.type == DATE:
         return casts.start_of_day(literal.value, settings.time_zone)
     if common == TIMESTAMP and literal.type == TIMESTAMP_NTZ:
@@ -259,7 +261,7 @@ def _from_text(text: str, common: Type, settings: Settings) -> int | None:
         return None if number is None else _float_order(number, common)
     if common.is_decimal:
         scaled = casts.to_decimal(text, common)
-        return None if scaled is None else int(scaled.scaleb(common.scale))
+        return None if scaled is None else int(scaled.scaleb(common.scale, casts.EXACT))
     if common.is_integral:
         return casts.to_integer(text, _WIDTH[common.name], settings.ansi)
     if common == BOOLEAN:
