@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.index.kernels.search import grouped
+from covey.index.kernels.groups import grouped
 
 __all__ = ["found", "sorted_by"]
 

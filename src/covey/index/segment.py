@@ -19,7 +19,8 @@ from covey.geometry.relations import check_same_types, covers, overlaps
 from covey.index.asked import Asked
 from covey.index.build import parts_of
 from covey.index.contract import Pairs
-from covey.index.kernels.search import agreed, contained, paired, some_contained
+from covey.index.kernels.groups import paired
+from covey.index.kernels.search import agreed, contained, some_contained
 from covey.index.pack import pack, unpack
 from covey.index.parts import Parts
 from covey.index.restore import regions_at

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.index import Pairs, Segment
 from covey.space import Events, Space
+from covey.store.answers import together
 from covey.store.ids import Ids
 from covey.store.parts import Part
 from covey.store.subscriptions import Owned
@@ -31,7 +32,8 @@ Rows = NDArray[np.integer[Any]]
 class Snapshot:
     """One exact set of subscriptions, to be asked by any number of threads.
 
-    Cost of a question: that of each segment, and a sort of the pairs found.
+    Cost of a question: that of each segment, some nanoseconds a pair, and a sort of the pairs where
+    subscriptions have several regions.
     """
 
     version: Version
@@ -120,13 +122,14 @@ class Snapshot:
 
     def _by_any_region(self, ask: Callable[[Segment], Pairs]) -> Pairs:
         """Each asked row with each subscription that counts and has a region in the answer."""
-        found = []
-        for part, start in zip(self.parts, self._starts, strict=False):
-            asked, stored = part.owners(ask(part.subscriptions.index))
-            found.append((asked, stored + start))
-        pairs = _together(found)
+        answers = []
+        for part, start in zip(self.parts, self._starts.tolist(), strict=False):
+            pairs = ask(part.subscriptions.index)
+            owners = part.subscriptions.owners(pairs)
+            answers.append((pairs.asked, owners, part.tombstones.bits, start))
+        found = together(answers)
         is_one_each = all(part.subscriptions.of is None for part in self.parts)
-        return pairs if is_one_each else _once(pairs)[0]
+        return found if is_one_each else _once(Pairs.of(found.asked, found.stored))[0]
 
 
 def _together(found: list[tuple[Rows, Rows]]) -> Pairs:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from covey.index.asked import Asked
 from covey.index.boxes import bits
-from covey.index.kernels.search import agreed, contained, paired, some_contained
+from covey.index.kernels.groups import paired
+from covey.index.kernels.search import agreed, contained, some_contained
 from tests.index.coded import Coded, Ints, corners, pairs, points
 from tests.index.kernels.conftest import Found
 
