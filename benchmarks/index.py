@@ -176,7 +176,7 @@ def _numbers(pairs: Pairs) -> NDArray[np.int64]:
 
 def _single_us(segment: Segment, workload: Workload) -> float:
     batch = workload.events(0, _SINGLES)
-    alone = [Events.from_arrow(batch.slice(i, 1), workload.space) for i in range(_SINGLES)]
+    alone = [Events.from_arrow(batch.slice(i, 1), segment.space) for i in range(_SINGLES)]
     taken = []
     for event in alone:
         start = time.perf_counter()

@@ -44,7 +44,7 @@ class Column:
         if "known" not in arrays:
             return cls(name, original, None, codebook)
         known = unpacked(arrays["known"], arrays["known_starts"], original)
-        ranks = Ranks.from_known(original, known)
+        ranks = Ranks.from_known(original, known, bool(arrays["ordered"][0]))
         return cls(name, ranks.domain, ranks, codebook)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -52,6 +52,7 @@ class Column:
         arrays: dict[str, NDArray[Any]] = {"boundaries": self.codebook.boundaries}
         if self.ranks is not None:
             arrays["known"], arrays["known_starts"] = packed(self.ranks.known)
+            arrays["ordered"] = np.array([self.ranks.ordered], np.uint8)
         return arrays
 
     def integers(self, batch: Scalars) -> Scalars:
@@ -67,5 +68,5 @@ class Column:
         if self.ranks is None:
             return column.keys
         if column.texts is None:
-            return self.ranks.ranks(column.keys)
-        return self.ranks.ranks(column.texts.distinct[:-1])[column.texts.of]
+            return self.ranks.of_events(column.keys)
+        return self.ranks.of_events(column.texts.distinct[:-1])[column.texts.of]

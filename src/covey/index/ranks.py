@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.geometry.scalars import Scalars
+from covey.geometry.scalars import ONLY, Scalars
 from covey.space.keys import Domain, Keys
 from covey.space.ragged import Ragged
 from covey.space.text import TOP, Below
@@ -30,11 +30,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """The ranks of one attribute: `known` are its stored values, ascending."""
+    """The ranks of one attribute: `known` are its stored values, ascending.
+
+    If not `ordered`, stored are single values and lists only, and all that is not stored is alike.
+    """
 
     original: Domain
     known: list[Any]
     numbers: dict[Any, int]
+    ordered: bool
 
     @classmethod
     def of(cls, batch: Scalars) -> Ranks:
@@ -44,17 +48,25 @@ class Ranks:
             named.update(keys.tolist())
         named -= {batch.domain.low, batch.domain.high}
         texts = {key.text if isinstance(key, Below) else key for key in named}
-        return cls.from_known(batch.domain, sorted(texts))
+        bounded = (batch.lower != batch.domain.low) | (batch.upper != batch.domain.high)
+        ordered = bool(np.any(bounded & (batch.lower != batch.upper) & (batch.listed != ONLY)))
+        return cls.from_known(batch.domain, sorted(texts), ordered)
 
     @classmethod
-    def from_known(cls, original: Domain, known: list[Any]) -> Ranks:
+    def from_known(cls, original: Domain, known: list[Any], ordered: bool = True) -> Ranks:
         """Ranks from the stored values themselves."""
-        return cls(original, known, {key: 2 * i + 1 for i, key in enumerate(known)})
+        return cls(original, known, {key: 2 * i + 1 for i, key in enumerate(known)}, ordered)
 
     @property
     def domain(self) -> Domain:
         """The ranks that there are."""
         return Domain(-1, 2 * len(self.known) + 1, np.dtype(np.int64))
+
+    def of_events(self, keys: Keys) -> Ints:
+        """The rank of each event's key; one gap for all that is not stored, if that is enough."""
+        if self.ordered:
+            return self.ranks(keys)
+        return np.array([self.numbers.get(key, 0) for key in keys.tolist()], np.int64)
 
     def ranks(self, keys: Keys) -> Ints:
         """The rank of each key or end."""
