@@ -28,7 +28,7 @@ from covey.workload import UniformBoxes
 KEYS = {
     "recent_share": "share of the throughput that 10,000 recent changes and 10% tombstones cost",
     "change_us": "microseconds of a change at 1M subscriptions, merges included",
-    "change_10m_us": "the writer's part of it at 10M, while matching goes on; merging processes not counted",
+    "change_10m_us": "the writer's part at 10M while matching goes on, without merging processes",
     "under_change": "events/s in the worst 10 s of 10 min of changes at 10M, of those without",
     "under_change_median": "the same in the median 10 s",
     "under_change_events_per_s": "events/s at 10M without changes",
