@@ -112,8 +112,8 @@ class Near:
         kept = ~(far & (clusters.metrics == Metric.L2) & np.isfinite(apart))
         return self.first + np.sort(clusters.order[kept])
 
-    def originals(self) -> Constraints:
-        """The constraints of its regions, by place."""
+    def originals(self, places: Ints) -> Constraints:
+        """The constraints of its regions at some places; rows are numbers of those."""
         clusters, count = self.clusters, len(self)
         at = np.empty(count, np.int64)
         at[clusters.order] = np.arange(count)
@@ -122,7 +122,8 @@ class Near:
             clusters.metrics, clusters.centres, clusters.lower, clusters.upper,
             np.zeros(count, np.bool_),
         )  # fmt: skip
-        return Constraints(self.places, batch)
+        rows = np.flatnonzero((places >= self.first) & (places < self.first + count))
+        return Constraints(rows, batch.take(places[rows] - self.first))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, but for its name."""

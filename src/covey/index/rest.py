@@ -46,12 +46,13 @@ class Rest:
             answer[pairs] = self._admitted(events, asked, owners[pairs], at[pairs])
         return answer
 
-    def originals(self) -> Constraints:
-        """The constraints on keys and tokens."""
-        batch: Any = self.constraints.batch
-        if self.by is None:
-            return self.constraints
-        return Constraints(self.constraints.rows, self.by.originals(batch))
+    def originals(self, places: Ints) -> Constraints:
+        """The constraints on keys and tokens of some places; rows are numbers of those."""
+        at, there = self.constraints.find(places)
+        batch: Any = self.constraints.batch.take(at[there])
+        return Constraints(
+            np.flatnonzero(there), batch if self.by is None else self.by.originals(batch)
+        )
 
     def _admitted(self, events: Events, asked: Asked, owners: Any, at: Ints) -> Bools:
         batch, column = self.constraints.batch, events[self.name]

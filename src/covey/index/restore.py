@@ -30,15 +30,14 @@ def regions_at(space: Space, parts: Parts, places: Any) -> tuple[Regions, Ints]:
     regions = Regions(space, len(distinct), constraints)
     unsaid: tuple[Rest | Near, ...] = (*parts.rest, *parts.near)
     for part in unsaid:
-        regions = _replaced(regions, part.name, part.originals(), distinct)
+        regions = _replaced(regions, part.name, part.originals(distinct))
     return regions, at
 
 
-def _replaced(regions: Regions, name: str, by: Constraints, places: Ints) -> Regions:
-    """Regions of these places with the constraints of `by` where it has some."""
-    at, there = by.find(places)
-    batch: Any = by.batch.take(at[there])
-    rows = np.flatnonzero(there)
+def _replaced(regions: Regions, name: str, by: Constraints) -> Regions:
+    """Regions with the constraints of `by` where it has some."""
+    batch: Any = by.batch
+    rows = by.rows
     if name in regions.constraints:
         given = regions.constraints[name]
         others = np.flatnonzero(~np.isin(given.rows, rows))

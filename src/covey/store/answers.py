@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from covey.compiled import kernel
 from covey.index import Pairs
 
-__all__ = ["together"]
+__all__ = ["NONE_DEAD", "Answer", "together"]
 
 AnyRows = NDArray[np.integer[Any]]
 Answer = tuple[AnyRows, AnyRows, NDArray[np.uint8], int]
+"""What was asked, what is stored, bits of the dead, and the first row of the segment."""
+NONE_DEAD = np.empty(0, np.uint8)
 
 
 def together(answers: Sequence[Answer]) -> Pairs:
-    """Pairs of all answers: (asked, stored, bits of the dead or none, first row of the segment).
+    """Pairs of all answers, without the dead.
 
     Each answer is sorted by what was asked, and so is the whole; of what is stored there is no
     order. Cost: some nanoseconds a pair.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.index import Pairs
+from covey.store.answers import Answer
 from covey.store.arrays import Arrays
 from covey.store.files import Files
 from covey.store.ids import Ids
@@ -78,13 +79,9 @@ class Part:
         rows = rows[rows >= 0]
         return replace(self, tombstones=self.tombstones.with_rows(rows)) if len(rows) else self
 
-    def owners(self, pairs: Pairs) -> tuple[AnyRows, AnyRows]:
-        """Of pairs with regions stored here: what was asked, and the subscriptions that count."""
-        owners = self.subscriptions.owners(pairs)
-        if not self.tombstones.dead:
-            return pairs.asked, owners
-        live = ~self.tombstones.holds(owners)
-        return pairs.asked[live], owners[live]
+    def answer(self, pairs: Pairs, start: int) -> Answer:
+        """Pairs with regions as pairs with their subscriptions, whose rows begin at `start`."""
+        return pairs.asked, self.subscriptions.owners(pairs), self.tombstones.bits, start
 
 
 class Opener:

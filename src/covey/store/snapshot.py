@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.index import Pairs, Segment
 from covey.space import Events, Space
-from covey.store.answers import together
+from covey.store.answers import NONE_DEAD, together
 from covey.store.ids import Ids
 from covey.store.parts import Part
 from covey.store.subscriptions import Owned
@@ -66,13 +66,13 @@ class Snapshot:
 
     def covered_by(self, regions: Regions) -> Pairs:
         """Subscriptions whose regions are all covered by the given one; they have one at least."""
-        found = []
-        for part, start in zip(self.parts, self._starts, strict=False):
-            pairs = Pairs.of(*part.owners(part.subscriptions.index.covered_by(regions)))
-            once, counts = _once(pairs)
+        answers = []
+        for part, start in zip(self.parts, self._starts.tolist(), strict=False):
+            alive = together([part.answer(part.subscriptions.index.covered_by(regions), 0)])
+            once, counts = _once(Pairs.of(alive.asked, alive.stored))
             whole = counts == part.subscriptions.region_counts(once.stored)
-            found.append((once.asked[whole], once.stored[whole] + start))
-        return _together(found)
+            answers.append((once.asked[whole], once.stored[whole], NONE_DEAD, start))
+        return together(answers)
 
     def ids(self, rows: Rows) -> pa.Array:
         """The ids of subscriptions by row: int64, or text as `large_string`."""
@@ -122,22 +122,10 @@ class Snapshot:
 
     def _by_any_region(self, ask: Callable[[Segment], Pairs]) -> Pairs:
         """Each asked row with each subscription that counts and has a region in the answer."""
-        answers = []
-        for part, start in zip(self.parts, self._starts.tolist(), strict=False):
-            pairs = ask(part.subscriptions.index)
-            owners = part.subscriptions.owners(pairs)
-            answers.append((pairs.asked, owners, part.tombstones.bits, start))
-        found = together(answers)
+        parts = zip(self.parts, self._starts.tolist(), strict=False)
+        found = together([p.answer(ask(p.subscriptions.index), start) for p, start in parts])
         is_one_each = all(part.subscriptions.of is None for part in self.parts)
         return found if is_one_each else _once(Pairs.of(found.asked, found.stored))[0]
-
-
-def _together(found: list[tuple[Rows, Rows]]) -> Pairs:
-    none = np.empty(0, np.int64)
-    return Pairs.of(
-        np.concatenate([none, *(asked for asked, _ in found)]),
-        np.concatenate([none, *(stored for _, stored in found)]),
-    )
 
 
 def _once(pairs: Pairs) -> tuple[Pairs, Rows]:

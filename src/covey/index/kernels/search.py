@@ -170,7 +170,6 @@ def some_contained(
     `left` is how many each owner still wants. Only boxes that say all count.
     """
     words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
-    groups = np.uint64(low_words.shape[1])
     found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
@@ -195,20 +194,9 @@ def some_contained(
                 while word and wanted > 0:
                     place = here + lowest_bit(word)
                     word &= word - ONE
-                    outside, doubtful = np.uint64(0), np.uint64(0)
-                    for g in range(groups):
-                        out, unclear = compared(
-                            low_words[row, g], high_words[row, g], code_words[place, g],
-                            code_words[place, groups + g],
-                        )  # fmt: skip
-                        outside |= out
-                        doubtful |= unclear
-                    if outside or (
-                        doubtful
-                        and not _admitted(
-                            low, high, low_keys, high_keys, row, who, codes, place, ends,
-                            end_starts, sparse, odd, odd_before,
-                        )
+                    if not _contains(
+                        low, high, low_words, high_words, low_keys, high_keys, row, who, codes,
+                        code_words, place, ends, end_starts, sparse, odd, odd_before,
                     ):  # fmt: skip
                         continue
                     found_places[found], found_rows[found] = place, row
@@ -233,25 +221,38 @@ def agreed(
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Whether the box at `places[i]` contains both corners of row `rows[i]`."""
     answer = np.empty(len(rows), np.bool_)
-    groups = np.uint64(low_words.shape[1])
     for i in range(len(rows)):
         row, place = np.uint64(rows[i]), np.uint64(places[i])
-        outside, doubtful = np.uint64(0), np.uint64(0)
-        for g in range(groups):
-            out, unclear = compared(
-                low_words[row, g], high_words[row, g], code_words[place, g],
-                code_words[place, groups + g],
-            )  # fmt: skip
-            outside |= out
-            doubtful |= unclear
-        answer[i] = outside == 0 and (
-            doubtful == 0
-            or _admitted(
-                low, high, low_keys, high_keys, row, np.uint64(owner[row]), codes, place, ends,
-                end_starts, sparse, odd, odd_before,
-            )
+        answer[i] = _contains(
+            low, high, low_words, high_words, low_keys, high_keys, row, np.uint64(owner[row]),
+            codes, code_words, place, ends, end_starts, sparse, odd, odd_before,
         )  # fmt: skip
     return answer
+
+
+@kernel(inline="always")
+def _contains(
+    low: Any, high: Any, low_words: Any, high_words: Any, low_keys: Any, high_keys: Any, row: Any,
+    owner: Any, codes: Any, code_words: Any, place: Any, ends: Any, starts: Any, sparse: Any,
+    odd: Any, before: Any,
+) -> Any:  # fmt: skip
+    """Whether a box contains both corners of a row, by its codes and then by its ends."""
+    groups = np.uint64(low_words.shape[1])
+    outside, doubtful = np.uint64(0), np.uint64(0)
+    for g in range(groups):
+        out, unclear = compared(
+            low_words[row, g], high_words[row, g], code_words[place, g],
+            code_words[place, groups + g],
+        )  # fmt: skip
+        outside |= out
+        doubtful |= unclear
+    return outside == 0 and (
+        doubtful == 0
+        or _admitted(
+            low, high, low_keys, high_keys, row, owner, codes, place, ends, starts, sparse, odd,
+            before,
+        )
+    )  # fmt: skip
 
 
 @kernel(inline="always")
