@@ -12,11 +12,13 @@ workload. Peers get their events ready outside of the timer, and a slow one only
 
 from __future__ import annotations
 
+import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -95,6 +97,8 @@ KEYS = {
     },
     "u4_growth": "the same, n to 10^7, with boxes so small that matches do not grow",
     "u4_10m_vs_1m": "events/s at 10^7 of these against 10^6",
+    "u4_10m_build_s": "seconds to build 10^7 of them",
+    "u4_10m_build_gib": "the most memory that the process which did it ever had, regions included",
     **balls.KEYS,
     **changes.KEYS,
 }
@@ -106,7 +110,7 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     for n, (name, case) in enumerate(_CASES.items()):
         progress(n, len(_CASES), "workloads")
         asked = {key.removeprefix(f"{name}_") for key in only if key.startswith(f"{name}_")}
-        if asked - {"growth", "10m_vs_1m"}:
+        if asked - {"growth", "10m_vs_1m", "10m_build_s", "10m_build_gib"}:
             measured = _measured(case, asked)
             results |= {f"{name}_{key}": value for key, value in measured.items()}
         if f"growth_{name}" in only:
@@ -117,6 +121,9 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
         seconds = _seconds({n: UniformBoxes(4, 0.1 * (1e6 / n) ** 0.25) for n in sizes})
         results["u4_growth"] = _growth(seconds)
         results["u4_10m_vs_1m"] = round(seconds[1_000_000] / seconds[10_000_000], 3)
+    if only & {"u4_10m_build_s", "u4_10m_build_gib"}:
+        with get_context("spawn").Pool(1) as pool:
+            results |= pool.apply(_build_alone, (10_000_000,))
     if only & {"cover_any_per_s", "cover_all_per_s"}:
         results |= _covering()
     for part in (balls, changes):
@@ -199,6 +206,19 @@ def _growth(seconds: Mapping[int, float]) -> float:
     """The slope of the line through the logarithms."""
     slope, _ = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)
     return round(float(slope), 3)
+
+
+def _build_alone(n: int) -> dict[str, Value]:
+    """Seconds to build, and the peak memory of this process, which should do nothing else."""
+    workload = UniformBoxes(4, 0.1 * (1e6 / n) ** 0.25)
+    sample = _events(workload, _SAMPLE)
+    Segment.build(workload.regions(0, 1_000), sample)  # compiled
+    regions = workload.regions(0, n)
+    start = time.perf_counter()
+    Segment.build(regions, sample)
+    taken = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"u4_10m_build_s": round(taken, 1), "u4_10m_build_gib": round(peak, 2)}
 
 
 def _covering() -> dict[str, Value]:
