@@ -1,14 +1,22 @@
-"""How many random cases the property tests try: HYPOTHESIS_PROFILE=default, ci or nightly.
+"""How many random cases the property tests try, and the Spark session of all tests that need one.
 
-`default` and `ci` try the same cases every time, so that a red run is due to the change at hand;
-`nightly` searches. None has a deadline: the machines that run this are shared.
+HYPOTHESIS_PROFILE is default, ci or nightly: `default` and `ci` try the same cases every time, so
+that a red run is due to the change at hand; `nightly` searches. None has a deadline: the machines
+that run this are shared. With COVEY_TEST_REMOTE=local[2] the session is one of Spark Connect.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _SLOW = [HealthCheck.too_slow]
 
@@ -22,3 +30,23 @@ settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, print_blob=True, suppress_health_check=_SLOW
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Two cores, and tasks that are tried again: plain `local[2]` would not."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    remote = os.environ.get("COVEY_TEST_REMOTE")
+    builder = SparkSession.builder
+    builder = builder.remote(remote) if remote else builder.master("local[2,4]")
+    session = (
+        builder.config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

@@ -5,6 +5,7 @@ CoveyError
 ├── SpaceError       a schema, an attribute or a column of events does not fit
 ├── ValueRefused     an argument that a function cannot use; a ValueError too
 ├── StoreError       a stored file is damaged, missing or foreign, or a store cannot be written to
+├── TooManyPairs     an answer exceeds the bound that was given with the question
 └── PredicateError   a predicate's text is wrong: says line, column and what to write instead
 ```
 
@@ -14,7 +15,9 @@ a user who made a mistake.
 
 from __future__ import annotations
 
-__all__ = ["CoveyError", "PredicateError", "SpaceError", "StoreError", "ValueRefused"]
+__all__ = [
+    "CoveyError", "PredicateError", "SpaceError", "StoreError", "TooManyPairs", "ValueRefused",
+]  # fmt: skip
 
 
 class CoveyError(Exception):
@@ -31,6 +34,10 @@ class ValueRefused(CoveyError, ValueError):
 
 class StoreError(CoveyError):
     """A stored file is damaged, missing or foreign, or a store cannot be written to."""
+
+
+class TooManyPairs(CoveyError):
+    """An answer exceeds the bound that was given with the question."""
 
 
 class PredicateError(CoveyError):

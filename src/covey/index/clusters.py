@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import TooManyPairs
 from covey.geometry.distances import Metric, relative_error, score_pairs
 from covey.index.angles import (
     LARGEST,
@@ -145,10 +146,13 @@ class Clusters:
         events, places = self._near(np.ascontiguousarray(vectors))
         return events, self.order[places]
 
-    def containing(self, vectors: Matrix) -> Pairs:
-        """Pairs of a vector and a ball whose scores hold its score, exactly as Spark would say."""
+    def containing(self, vectors: Matrix, most: int | None = None) -> Pairs:
+        """Pairs of a vector and a ball whose scores hold its score, exactly as Spark would say.
+
+        `TooManyPairs` if more than `most` are proposed.
+        """
         vectors = np.ascontiguousarray(vectors)
-        events, places = self._near(vectors)
+        events, places = self._near(vectors, most)
         held = self._holds(vectors, events, places)
         return events[held], self.order[places[held]]
 
@@ -158,14 +162,18 @@ class Clusters:
         held: NDArray[np.bool_] = (self.lower[places] <= keys) & (keys <= self.upper[places])
         return held & defined
 
-    def _near(self, vectors: Matrix) -> Pairs:
+    def _near(self, vectors: Matrix, most: int | None = None) -> Pairs:
         """What is proposed, balls as their places here."""
         norms = norms_of(vectors)
         plain = is_plain(norms)
         usual = np.flatnonzero(plain)
         asked = _Asked.of(vectors if plain.all() else vectors[usual], norms[usual], self.edges)
-        found = [(usual[:0], usual[:0])]
-        found += [(usual[events], places) for events, places in self._near_plain(asked)]
+        found, total = [(usual[:0], usual[:0])], 0
+        for events, places in self._near_plain(asked):
+            total += len(events)
+            if most is not None and total > most:
+                raise TooManyPairs(f"more than {most} pairs: ask for fewer events at once")
+            found.append((usual[events], places))
         found += self._one_by_one(vectors, norms, plain)
         events, places = map(np.concatenate, zip(*found, strict=True))
         return events, places

@@ -63,12 +63,12 @@ class Near:
         """Where its regions are."""
         return np.arange(self.first, self.first + len(self))
 
-    def matching(self, events: Events) -> tuple[Ints, Ints]:
-        """Events and the places of all balls that they are in."""
+    def matching(self, events: Events, most: int | None = None) -> tuple[Ints, Ints]:
+        """Events and the places of all balls that they are in; `TooManyPairs` beyond `most`."""
         column = events[self.name]
         assert isinstance(column, VectorColumn)
         whole = np.flatnonzero(column.states == State.VALUE)
-        rows, balls = self.clusters.containing(column.matrix[whole])
+        rows, balls = self.clusters.containing(column.matrix[whole], most)
         return whole[rows], self.first + balls
 
     def covering(self, regions: Regions) -> tuple[Ints, Ints]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import TooManyPairs
 from covey.index.kernels.groups import grouped
 
 __all__ = ["found", "sorted_by"]
@@ -36,14 +37,25 @@ _room = _Room()
 
 
 def found(
-    search: Callable[..., int], nodes: int, given: Sequence[Any], more: Sequence[Any] = ()
+    search: Callable[..., int],
+    nodes: int,
+    given: Sequence[Any],
+    more: Sequence[Any] = (),
+    most: int | None = None,
 ) -> Pair:
-    """All pairs that a kernel finds in so many nodes, valid until the next call in this thread."""
+    """All pairs that a kernel finds in so many nodes, valid until the next call in this thread.
+
+    `TooManyPairs` if there are more than `most`, without looking for the rest of them.
+    """
     state = np.zeros(2, np.uint64)
     parts: list[Pair] = []
+    total = 0
     while True:
         first, second = _room.pair
         count = search(*given, state, first, second, *more)
+        total += count
+        if most is not None and total > most:
+            raise TooManyPairs(f"more than {most} pairs: ask for fewer events at once")
         if state[0] >= nodes and not parts:
             return first[:count], second[:count]
         parts.append((first[:count].copy(), second[:count].copy()))

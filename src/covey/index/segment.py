@@ -67,15 +67,27 @@ class Segment:
     def __len__(self) -> int:
         return len(self.parts.order)
 
-    def matching(self, events: Events) -> Pairs:
-        """Stored regions that contain each event."""
+    @property
+    def constrained(self) -> set[str]:
+        """The attributes that some region constrains."""
+        parts = self.parts
+        kinds = (parts.columns, parts.near, parts.rest)
+        return {part.name for kind in kinds for part in kind} | set(parts.vocabularies)
+
+    def matching(self, events: Events, most: int | None = None) -> Pairs:
+        """Stored regions that contain each event.
+
+        With many more than `most` pairs in a portion of the events it is `TooManyPairs`, found
+        out while searching: ask for fewer events at once. One event alone is always answered.
+        """
         if len(events) > _AT_ONCE:
-            return self._in_portions(events)
+            return self._in_portions(events, most)
         self._check(events.space)
         asked = Asked.events(events, self.parts.columns, self.parts.vocabularies)
-        owners, places = self._containing(asked)
+        most = None if len(events) == 1 else most
+        owners, places = self._containing(asked, most=most)
         for near in self.parts.near:
-            owners, places = self._with(asked, owners, places, *near.matching(events))
+            owners, places = self._with(asked, owners, places, *near.matching(events, most))
         if self.parts.rest:
             kept = self._is_exact(places)
             doubt = np.flatnonzero(~kept)
@@ -120,11 +132,11 @@ class Segment:
         stored, at = regions_at(self.space, self.parts, places[rows])
         return stored.take(at)
 
-    def _in_portions(self, events: Events) -> Pairs:
+    def _in_portions(self, events: Events, most: int | None) -> Pairs:
         """What `matching` answers, some events after others, so that memory is bounded."""
         starts = range(0, len(events), _AT_ONCE)
         portions = [np.arange(start, min(start + _AT_ONCE, len(events))) for start in starts]
-        found = [self.matching(events.take(rows)) for rows in portions]
+        found = [self.matching(events.take(rows), most) for rows in portions]
         return Pairs(
             np.concatenate([p.asked + start for p, start in zip(found, starts, strict=True)]),
             np.concatenate([pairs.stored for pairs in found]),
@@ -138,7 +150,9 @@ class Segment:
             names += [rest.name for rest in self.parts.rest]
             check_same_types(Regions(self.space, 0, {}), space, names)
 
-    def _containing(self, asked: Asked, limit: int | None = None) -> tuple[Any, Any]:
+    def _containing(
+        self, asked: Asked, limit: int | None = None, most: int | None = None
+    ) -> tuple[Any, Any]:
         """Owners and the places of boxes in the tree that contain both of their corners.
 
         All of them, or enough.
@@ -146,14 +160,14 @@ class Segment:
         if not len(self) or not len(asked.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
         high = None if asked.high is asked.low else asked.high
-        starts, rows = self.parts.tree.reached(asked.low, high)
+        starts, rows = self.parts.tree.reached(asked.low, high, most)
         leaves = self.parts.tree.levels[-1]
         down = (asked.low, high, rows, starts, *leaves)
         if limit is None:
             words = asked.low.shape[1] // 4
             fours = tuple(range(words)) if words <= _FEW_WORDS else ()
             more = (fours, *self._compared(asked))
-            places, rows = found(contained, len(leaves.children) - 1, down, more)
+            places, rows = found(contained, len(leaves.children) - 1, down, more, most)
         else:
             left = np.full(len(asked.low_keys), min(limit, len(self)), np.int32)
             more = (*self._compared(asked), self.parts.exact, left)

@@ -112,12 +112,15 @@ class Tree:
             for name, array in level._asdict().items()
         }
 
-    def reached(self, low: Codes, high: Codes | None) -> tuple[Ints, NDArray[np.int32]]:
+    def reached(
+        self, low: Codes, high: Codes | None, most: int | None = None
+    ) -> tuple[Ints, NDArray[np.int32]]:
         """The leaves that may have boxes which contain both corners of each row.
 
-        Gives rows by leaf: leaf i is reached by `rows[starts[i]:starts[i + 1]]`.
+        Gives rows by leaf: leaf i is reached by `rows[starts[i]:starts[i + 1]]`. `TooManyPairs` if
+        that are more than `most`.
         """
-        return self._down(descend, self.levels[:-1], low, high)
+        return self._down(descend, self.levels[:-1], low, high, most)
 
     def meeting(self, low: Codes, high: Codes) -> tuple[Ints, NDArray[np.int32]]:
         """The boxes that may have codes in common with all that is between a row's corners.
@@ -127,11 +130,16 @@ class Tree:
         return self._down(meeting, self.levels, low, high)
 
     def _down(
-        self, search: Any, levels: Sequence[Level], low: Codes, high: Codes | None
+        self,
+        search: Any,
+        levels: Sequence[Level],
+        low: Codes,
+        high: Codes | None,
+        most: int | None = None,
     ) -> tuple[Ints, NDArray[np.int32]]:
         rows, starts = np.arange(len(low), dtype=np.int32), np.array([0, len(low)], np.int64)
         for level in levels:
             given = (low, high, rows, starts, *level)
-            children, rows = found(search, len(level.children) - 1, given)
+            children, rows = found(search, len(level.children) - 1, given, most=most)
             starts, rows = sorted_by(children, rows, int(level.children[-1]))
         return starts, rows

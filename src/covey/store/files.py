@@ -52,6 +52,10 @@ class Files:
             return arrays.read_path(self.path(sha256), sha256)
         return self.cache.open(sha256, lambda into: self._download(sha256, into))
 
+    def delete(self, sha256: str) -> None:
+        """Deletes a file that no version names."""
+        self.directory.delete(_name(sha256))
+
     def path(self, sha256: str) -> Path:
         """Where a file that is open here can be opened by another process of this machine."""
         return self.directory.local_path(_name(sha256)) or self.cache.folder / sha256

@@ -95,7 +95,7 @@ class Ids:
         """The rows by ascending keys."""
         return np.argsort(self.keys, kind="stable")
 
-    def take(self, rows: Rows) -> Ids:
+    def take(self, rows: NDArray[np.integer[Any]]) -> Ids:
         """The given ids in the given order."""
         texts = None if self.texts is None else self.texts.take(pa.array(rows))
         return Ids(self.keys[rows], texts)

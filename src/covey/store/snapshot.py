@@ -44,12 +44,22 @@ class Snapshot:
         """The attributes that events must have, derived ones included."""
         return self.version.space
 
+    @property
+    def constrained(self) -> list[str]:
+        """The attributes that some region constrains, in the order of the space."""
+        names = {name for part in self.parts for name in part.subscriptions.index.constrained}
+        return [attribute.name for attribute in self.space if attribute.name in names]
+
     def __len__(self) -> int:
         return self.version.subscriptions
 
-    def matching(self, events: Events) -> Pairs:
-        """Subscriptions that each event matches: (event row, subscription row), each pair once."""
-        return self._by_any_region(lambda index: index.matching(events))
+    def matching(self, events: Events, most: int | None = None) -> Pairs:
+        """Subscriptions that each event matches: (event row, subscription row), each pair once.
+
+        With more than about `most` pairs it is `TooManyPairs`, before memory is taken for them: ask
+        for fewer events at once.
+        """
+        return self._by_any_region(lambda index: index.matching(events, most))
 
     def notifications(self, events: Events) -> tuple[Rows, pa.Array]:
         """The same as two columns: the row of an event, and the id of who is to be notified."""
@@ -76,6 +86,8 @@ class Snapshot:
 
     def ids(self, rows: Rows) -> pa.Array:
         """The ids of subscriptions by row: int64, or text as `large_string`."""
+        if len(self.parts) == 1:
+            return self.parts[0].subscriptions.ids.take(rows).arrow()
         part_of = np.searchsorted(self._starts, rows, "right") - 1
         chosen, places = [Ids.of([], self.version.id_kind)], []
         for i, part in enumerate(self.parts):

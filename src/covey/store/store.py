@@ -6,6 +6,8 @@ readers open one and keep it. There is one writer at a time, and any number of r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
 from pyarrow import fs
@@ -16,16 +18,18 @@ from covey.store.cache import Cache
 from covey.store.changes import Changes
 from covey.store.directory import Directory
 from covey.store.files import Files
-from covey.store.ids import IdKind
+from covey.store.ids import IdKind, Ids
 from covey.store.leases import Lease
 from covey.store.merge import merged
-from covey.store.parts import Opener
+from covey.store.parts import Opener, Part
 from covey.store.places import Place, directory_at
 from covey.store.retention import Collected, collect
 from covey.store.snapshot import Snapshot
+from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.tiers import Tiers
 from covey.store.versions import (
     Version,
+    labelled_version,
     listed_versions,
     newest_version,
     read_version,
@@ -33,7 +37,16 @@ from covey.store.versions import (
 )
 from covey.store.writer import Writer, now_ms
 
-__all__ = ["Store"]
+__all__ = ["Prepared", "Store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A segment that was written for `Store.load` and that no version names yet."""
+
+    file: str
+    size_bytes: int
+    subscriptions: int
 
 
 class Store:
@@ -131,6 +144,43 @@ class Store:
         """
         return self.writer.apply(changes)
 
+    def prepare(self, changes: Changes) -> Prepared | None:
+        """Indexes what is put and writes its segment, without making a version of it.
+
+        For many processes at once: none needs the writer's lock. `load` then takes all of their
+        segments; what is never taken is deleted by `collect`. None if nothing is put. What the
+        changes remove is not looked at.
+        """
+        added, _ = changes.checked(self.space, self.writer.id_kind)
+        if added is None:
+            return None
+        packed = Subscriptions.build(added).pack()
+        self.writer.files.put(packed)
+        return Prepared(packed.sha256, packed.size_bytes, len(added.ids))
+
+    def load(
+        self, put: Sequence[Prepared], removed: Sequence[Prepared] = (), label: str | None = None
+    ) -> Version:
+        """Makes the version with all that was prepared, in one segment.
+
+        Of `removed` the ids count, which are removed. No id may be in two of all of these. If a
+        version has the label already, it is returned and nothing is made: so a repeated attempt
+        does no harm.
+
+        Cost: that of a merge of what was prepared, as `merge`.
+        """
+        if label is not None and (known := labelled_version(self._directory, label)) is not None:
+            return known
+        added, gone = self._prepared(put), self._prepared(removed)
+        version = self.writer.put(
+            Owned.concat([part.live() for part in added]) if added else None,
+            Ids.concat([Ids.of([], self.writer.id_kind), *(p.subscriptions.ids for p in gone)]),
+            label,
+        )
+        for one in (*put, *removed):
+            self.writer.files.delete(one.file)
+        return version
+
     def merge(self) -> Version | None:
         """Merges some segments, if `Tiers` finds that they should be; None if not.
 
@@ -165,6 +215,9 @@ class Store:
         """
         in_use = self.writer.files_in_use()
         return collect(self._directory, keep_seconds, grace_seconds, in_use)
+
+    def _prepared(self, given: Sequence[Prepared]) -> list[Part]:
+        return [self._opener.part(one.file, one.size_bytes) for one in given]
 
     def close(self) -> None:
         """Gives the writer's lock back; snapshots stay open."""

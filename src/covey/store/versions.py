@@ -18,8 +18,8 @@ from covey.store.ids import IdKind
 from covey.store.spaces import space_from_json, space_to_json
 
 __all__ = [
-    "FOLDER", "Entry", "Version", "listed_versions", "newest_version", "read_version",
-    "version_name",
+    "FOLDER", "Entry", "Version", "labelled_version", "listed_versions", "newest_version",
+    "read_version", "version_name",
 ]  # fmt: skip
 
 FOLDER = "versions"
@@ -45,6 +45,7 @@ class Version:
     """The name of one exact set of subscriptions.
 
     `space` has the derived attributes that its segments need. `written_ms` is the writer's clock.
+    `label` is what the writer calls it, so that a repeated attempt finds what the first has done.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Version:
     id_kind: IdKind
     segments: tuple[Entry, ...] = ()
     tombstones: str | None = None
+    label: str | None = None
 
     @property
     def subscriptions(self) -> int:
@@ -75,6 +77,7 @@ class Version:
             "ids": self.id_kind.value,
             "segments": [asdict(entry) for entry in self.segments],
             "tombstones": self.tombstones,
+            "label": self.label,
         }
         body = json.dumps(saved, sort_keys=True).encode()
         return _HEAD + body + _MIDDLE + _sha256(body) + _TAIL
@@ -95,6 +98,7 @@ class Version:
             IdKind(saved["ids"]),
             tuple(Entry(**entry) for entry in saved["segments"]),
             saved["tombstones"],
+            saved.get("label"),
         )
 
 
@@ -132,6 +136,18 @@ def read_version(directory: Directory, number: int) -> Version:
             "back from a copy, or delete it to go back to the version before"
         ) from None
     return version
+
+
+def labelled_version(directory: Directory, label: str) -> Version | None:
+    """The newest version with this label, if there is one.
+
+    Cost: reads versions from the newest back, so all of them if none has it.
+    """
+    for number in reversed(list(listed_versions(directory))):
+        version = read_version(directory, number)
+        if version.label == label:
+            return version
+    return None
 
 
 def version_name(number: int) -> str:

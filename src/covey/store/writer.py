@@ -15,13 +15,13 @@ from covey.store.batch import after
 from covey.store.changes import Changes
 from covey.store.directory import Directory
 from covey.store.files import Files
-from covey.store.ids import IdKind
+from covey.store.ids import IdKind, Ids
 from covey.store.lock import WriterLock
 from covey.store.merge import Merge, finished
 from covey.store.parts import Opener, Part
 from covey.store.snapshot import Snapshot
 from covey.store.spaces import space_of_all
-from covey.store.subscriptions import Subscriptions
+from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.tiers import Tiers
 from covey.store.tombstones import Tombstones, pack_tombstones
 from covey.store.versions import Version, newest_version, version_name
@@ -38,7 +38,7 @@ class Writer:
         self, directory: Directory, opener: Opener, tiers: Tiers, space: Space, ids: IdKind
     ) -> None:
         self._directory, self._opener, self._tiers = directory, opener, tiers
-        self._space, self._id_kind = space, ids
+        self._space, self.id_kind = space, ids
         self._changing = threading.RLock()
         self._lock: WriterLock | None = None
         self._newest: Snapshot | None = None
@@ -56,12 +56,16 @@ class Writer:
 
     def apply(self, changes: Changes) -> Version:
         """See `Store.apply`."""
+        return self.put(*changes.checked(self._space, self.id_kind))
+
+    def put(self, added: Owned | None, removed: Ids, label: str | None = None) -> Version:
+        """The version with what is added and without what is removed; no id is in both."""
         with self._writing() as now:
-            added, removed = changes.checked(self._space, self._id_kind)
             parts, added = after(now.parts, added, removed, self._tiers)
             if added is None and list(map(id, parts)) == list(map(id, now.parts)):
                 return now.version
-            return self._commit(parts, None if added is None else Subscriptions.build(added))
+            built = None if added is None else Subscriptions.build(added)
+            return self._commit(parts, built, label)
 
     def claim_merge(self) -> Merge | None:
         """The next merge to be done, of segments that no other merge has claimed."""
@@ -113,7 +117,9 @@ class Writer:
                 self._newest = Snapshot(version, self._opener.parts(version))
             yield self._newest
 
-    def _commit(self, parts: list[Part], built: Subscriptions | None) -> Version:
+    def _commit(
+        self, parts: list[Part], built: Subscriptions | None, label: str | None = None
+    ) -> Version:
         """Makes the next version, of these parts and one that is new."""
         assert self._newest is not None
         before, files = self._newest.version, []
@@ -129,9 +135,10 @@ class Writer:
             before.number + 1,
             now_ms(),
             space_of_all(self._space, (part.subscriptions.index.space for part in parts)),
-            self._id_kind,
+            self.id_kind,
             tuple(part.entry for part in parts),
             None if stones is None else stones.sha256,
+            label,
         )
         self.files.put(*files)
         if built is not None and parts[-1].size_bytes > _WORTH_MAPPING_BYTES:

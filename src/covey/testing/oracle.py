@@ -17,7 +17,7 @@ from covey.space import Events, Settings, Space, Type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Disagreement", "Report", "compare", "set_session"]
+__all__ = ["Disagreement", "Report", "compare", "ddl", "set_session"]
 
 Bools = NDArray[np.bool_]
 
@@ -56,7 +56,7 @@ def compare(
     """
     set_session(spark, space.settings)
     predicates = Parser(space).parse(texts)
-    schema = ", ".join(f"`{column.name}` {_ddl(column.type)}" for column in space.columns)
+    schema = ", ".join(f"`{column.name}` {ddl(column.type)}" for column in space.columns)
     frame = spark.createDataFrame(table, schema).coalesce(1).cache()
     try:
         ours = _ours(predicates, _with_derived(frame, predicates.space, table))
@@ -71,7 +71,7 @@ def compare(
         frame.unpersist()
 
 
-def _ddl(type_: Type) -> str:
+def ddl(type_: Type) -> str:
     """A type as Spark's schemas spell it."""
     return str(replace(type_, length=0)) if type_.length else str(type_)
 

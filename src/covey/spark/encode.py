@@ -1,0 +1,140 @@
+"""Subscriptions to segments, in Spark's workers: parse or take ranges, index, write.
+
+Each task turns its partition into one segment that no version names yet; what it cannot read it
+hands back with the reason. Rows are partitioned by id, so that a task sees all rows of an id.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.language import Parser
+from covey.space import Space
+from covey.spark.ids import IdType
+from covey.spark.lifetimes import without_lifetime
+from covey.spark.outcomes import PUT, REMOVED, Outcomes
+from covey.spark.ranges import Range, within
+from covey.store import Changes, Store
+
+__all__ = ["Encoding"]
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+_AT_ONCE = 100_000  # predicates, which share templates
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """The function of a `mapInArrow` over subscriptions.
+
+    The columns: `id`, then `predicate` if `has_predicates`, then the ends of `ranges`. A null
+    predicate is wrong, or removes its id if `null_removes`.
+    """
+
+    place: str
+    space: Space
+    ids: IdType
+    ranges: tuple[Range, ...]
+    has_predicates: bool
+    null_removes: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        outcomes, parser = Outcomes(self.ids.arrow), Parser(without_lifetime(self.space))
+        read = []
+        for table in _portions(batches):
+            started = time.perf_counter()
+            read.append(self._read(table, parser, outcomes))
+            outcomes.spent("parse", time.perf_counter() - started)
+        if read:
+            started = time.perf_counter()
+            self._write(read, outcomes)
+            outcomes.spent("index", time.perf_counter() - started)
+        yield from outcomes.batches()
+
+    def _read(self, table: pa.Table, parser: Parser, outcomes: Outcomes) -> _Read:
+        """The regions of some subscriptions; says which are wrong."""
+        ids = table.column("id").combine_chunks()
+        taken = np.asarray(ids.is_valid())
+        removed = np.zeros(len(ids), np.bool_)
+        texts: list[str | None] = [None] * len(ids)
+        regions, of = Regions(self.space, len(ids), {}), np.arange(len(ids))
+        if self.has_predicates:
+            texts = table.column("predicate").to_pylist()
+            missing = np.array([text is None for text in texts], np.bool_)
+            if self.null_removes:
+                removed = missing & taken
+            else:
+                _reject(outcomes, ids, texts, missing & taken, "the predicate is null")
+            taken &= ~missing
+            parsed = parser.parse([text if text is not None else "false" for text in texts])
+            for row, error in parsed.rejected.items():
+                if taken[row]:
+                    outcomes.reject(ids[row].as_py(), texts[row], error)
+                    taken[row] = False
+            space = replace(self.space, derived=parsed.space.derived)
+            regions, of = replace(parsed.regions, space=space), parsed.of
+        _reject(outcomes, ids, texts, ~np.asarray(ids.is_valid()), "the id is null")
+        regions, of = within(regions, of, table, self.ranges)
+        return _Read(ids, texts, taken, removed, regions, of)
+
+    def _write(self, read: Sequence[_Read], outcomes: Outcomes) -> None:
+        """One segment of all that was read, and one of the ids that are to be removed."""
+        ids = pa.concat_arrays([part.ids for part in read])
+        taken = np.concatenate([part.taken for part in read])
+        removed = np.concatenate([part.removed for part in read])
+        repeated = self.ids.repeated(ids)
+        if (repeated & (taken | removed)).any():
+            texts = [text for part in read for text in part.texts]
+            why = "the id is there more than once: give each subscription one row and one id"
+            _reject(outcomes, ids, texts, repeated & (taken | removed), why)
+            taken, removed = taken & ~repeated, removed & ~repeated
+        starts = np.cumsum([0, *(len(part.ids) for part in read)])
+        of = np.concatenate([part.of + start for part, start in zip(read, starts, strict=False)])
+        regions = Regions.concat([part.regions for part in read])
+        kept = np.flatnonzero(taken[of])
+        if len(kept) < len(of):
+            regions, of = regions.take(kept), of[kept]
+        number = np.cumsum(taken) - 1
+        put = Changes(self.ids.to_store(ids.filter(pa.array(taken))), regions, number[of])
+        gone = Changes(self.ids.to_store(ids.filter(pa.array(removed))), None, of[:0])
+        store = Store.open(self.place)
+        outcomes.written(PUT, store.prepare(put))
+        outcomes.written(REMOVED, store.prepare(gone))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Some subscriptions: which are taken, which remove their id, and whose each region is."""
+
+    ids: pa.Array
+    texts: list[str | None]
+    taken: Bools
+    removed: Bools
+    regions: Regions
+    of: Ints
+
+
+def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows of batches, many at a time."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= _AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if sum(one.num_rows for one in waiting):
+        yield pa.Table.from_batches(waiting)
+
+
+def _reject(
+    outcomes: Outcomes, ids: pa.Array, texts: Sequence[str | None], which: Bools, why: str
+) -> None:
+    for row in np.flatnonzero(which).tolist():
+        outcomes.reject(ids[row].as_py(), texts[row], why)

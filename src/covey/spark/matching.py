@@ -1,0 +1,87 @@
+"""Events to matches, in Spark's workers: the function of the one `mapInArrow` of a `transform`.
+
+Batches are brought together until matching them pays, and apart again where an answer would be too
+large: memory is bounded by what one event matches, not by a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.errors import TooManyPairs
+from covey.index import Pairs
+from covey.space import Events
+from covey.spark.shapes import Shape
+from covey.spark.worker import snapshot
+from covey.store import Snapshot
+
+__all__ = ["Matching"]
+
+_EVENTS = 1 << 15  # at once
+_PAIRS = 1 << 22  # at once, unless one event alone has more
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Matches batches of events against one version of a store.
+
+    Column `attributes[name]` of a batch is the attribute of that name; `shape` says what is made of
+    the matches. Names of columns do not count: an attribute may be any expression.
+    """
+
+    place: str
+    version: int
+    attributes: Mapping[str, int]
+    shape: Shape
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        version = snapshot(self.place, self.version)
+        for batch in _portions(batches):
+            columns = [batch.column(position) for position in self.attributes.values()]
+            given = pa.RecordBatch.from_arrays(columns, list(self.attributes))
+            events = replace(Events.from_arrow(given, version.space), count=batch.num_rows)
+            for rows, pairs in _bounded(version, events, np.arange(len(events))):
+                some = batch.slice(rows[0], len(rows))
+                yield from self.shape.batches(some, pairs.asked, version.ids(pairs.stored))
+
+
+def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of about `_EVENTS`, none of them empty."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        count = sum(one.num_rows for one in waiting)
+        if waiting and count + batch.num_rows > _EVENTS:
+            yield _joined(waiting)
+            waiting = []
+        parts = -(-batch.num_rows // _EVENTS)
+        for part in range(parts - 1):
+            start, stop = (batch.num_rows * n // parts for n in (part, part + 1))
+            yield batch.slice(start, stop - start)
+        if parts:
+            waiting.append(batch.slice(batch.num_rows * (parts - 1) // parts))
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def _bounded(
+    version: Snapshot, events: Events, rows: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
+    """Consecutive events with what matches them, in portions whose answers are not too large."""
+    try:
+        asked = events if len(rows) == len(events) else events.take(rows)
+        pairs = version.matching(asked, _PAIRS)
+    except TooManyPairs:
+        half = len(rows) // 2
+        yield from _bounded(version, events, rows[:half])
+        yield from _bounded(version, events, rows[half:])
+    else:
+        yield rows, pairs

@@ -1,0 +1,164 @@
+"""The model: matches events of a DataFrame, and can be saved, updated and called from SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.ml.base import Model
+from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from covey.errors import ValueRefused
+from covey.spark.changes import as_changes
+from covey.spark.fitted import Fitted
+from covey.spark.ids import IdType
+from covey.spark.lifetimes import LIFETIME, event_time
+from covey.spark.matching import Matching
+from covey.spark.outcomes import REJECTED
+from covey.spark.params import MatcherParams
+from covey.spark.persist import ModelReader, ModelWriter
+from covey.spark.places import spark_path
+from covey.spark.schemas import check_columns, check_settings, column_named
+from covey.spark.shapes import Arrays, Pairs, Shape
+from covey.spark.sql import table_function
+from covey.spark.subscribing import subscribe
+
+__all__ = ["MatcherModel"]
+
+
+class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
+    """One version of a set of subscriptions, ready to be matched.
+
+    Guarantee: as `Matcher`. A model never changes: `update` gives another one, and both are good.
+
+    Cost of `transform`: one `mapInArrow` without a shuffle. Only the columns that some predicate
+    constrains and those that are kept go to Python; derived attributes are computed by Spark, each
+    once. Memory of a worker does not grow with the number of events or of matches; the index is
+    mapped, and shared by the workers of a machine.
+    """
+
+    def __init__(self, fitted: Fitted) -> None:
+        super().__init__()
+        self.fitted = fitted
+
+    @property
+    def version(self) -> int:
+        """The number of its version in its store."""
+        return self.fitted.version
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions it has, without the rejected ones."""
+        return self.fitted.subscriptions
+
+    @property
+    def fitSeconds(self) -> Mapping[str, float]:
+        """Where the time of the last fit or update went.
+
+        `parse` and `index` are sums over tasks, `encode` is the time in which they were done,
+        `merge` is the one task after them, and `total` is all of it.
+        """
+        return self.fitted.seconds
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The subscriptions that were not taken by the last fit or update, and why.
+
+        Columns: the id, `predicate`, `error`, and where they are known `line` and `column`.
+        """
+        spark = SparkSession.active()
+        path = spark_path(f"{self.fitted.place}/{self.fitted.rejected}")
+        outcomes = spark.read.parquet(path).where("error IS NOT NULL")
+        return outcomes.select(F.col("id").alias(self.given(self.idCol)), *REJECTED)
+
+    def update(self, changes: DataFrame) -> MatcherModel:
+        """The model with subscriptions added, replaced and removed: the next version of its store.
+
+        `changes` has the columns of the subscriptions; a null predicate removes its id. The change
+        feed of a Delta table is taken as it is: the last change of an id counts.
+
+        Cost: that of the changes, not of what is there.
+        """
+        changed = as_changes(changes, self)
+        fitted = subscribe(changed, self, self.fitted.place, self.fitted.columns, True)
+        return self._copyValues(MatcherModel(fitted))
+
+    def register(self, name: str) -> None:
+        """Makes a table function for SQL: `SELECT * FROM name(TABLE(events))`.
+
+        The table has all columns that are constrained or kept, derived attributes included, as
+        columns named by their text. The output is that of `transform`.
+        """
+        spark = SparkSession.active()
+        schema = self.given_schema() or StructType()
+        check_settings(self.fitted.space, spark)
+        kept = self._kept(schema)
+        shape = self._shape(kept)
+        names = [*kept.names, *(n for n in self.fitted.constrained if n not in kept.names)]
+        attributes = {name: names.index(name) for name in self.fitted.constrained}
+        function = table_function(
+            self._matching(attributes, shape), names, self.given(self.eventTimeCol),
+            shape.schema(kept, self.fitted.id_type),
+        )  # fmt: skip
+        spark.udtf.register(name, function)
+
+    def write(self) -> ModelWriter:
+        """Saves it: `model.write().overwrite().save(path)`."""
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        """Reads a saved one."""
+        return ModelReader(cls)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        check_settings(self.fitted.space, dataset.sparkSession)
+        kept = self._kept(dataset.schema)
+        names = self.fitted.constrained
+        check_columns(self.fitted.space, [n for n in names if n != LIFETIME], dataset.schema)
+        columns = [column_named(name) for name in kept.names]
+        attributes = {}
+        for name in names:
+            attributes[name] = kept.names.index(name) if name in kept.names else len(columns)
+            if name not in kept.names:
+                columns.append(self._attribute(name))
+        numbered = [column.alias(f"c{i}") for i, column in enumerate(columns)]
+        shape = self._shape(kept)
+        return dataset.select(*numbered).mapInArrow(
+            self._matching(attributes, shape), shape.schema(kept, self.fitted.id_type)
+        )
+
+    def _attribute(self, name: str) -> Column:
+        """What Spark computes of an event for an attribute."""
+        if name == LIFETIME:
+            return event_time(self.given(self.eventTimeCol))
+        return F.expr(name) if self.fitted.space[name].is_derived else column_named(name)
+
+    def _matching(self, attributes: Mapping[str, int], shape: Shape) -> Matching:
+        return Matching(self.fitted.place, self.fitted.version, attributes, shape)
+
+    def _kept(self, schema: StructType) -> StructType:
+        """The fields of the output that are the event's."""
+        asked = self.given(self.eventCols)
+        by_name = {field.name.lower(): field for field in schema.fields}
+        missing = [name for name in asked or () if name.lower() not in by_name]
+        if missing:
+            raise ValueRefused(
+                f"eventCols names {', '.join(map(repr, missing))}, but the events have "
+                f"{', '.join(schema.names)}"
+            )
+        fields = schema.fields if asked is None else [by_name[name.lower()] for name in asked]
+        return StructType(list(fields))
+
+    def _shape(self, kept: StructType) -> Shape:
+        name = self.output_name()
+        if name.lower() in (field.lower() for field in kept.names):
+            raise ValueRefused(
+                f"the output would have two columns {name!r}: name that of the matched ids with "
+                "matchesCol, or leave the event's out of eventCols"
+            )
+        kind = Arrays if self.given(self.output) == "arrays" else Pairs
+        id_type = IdType.of(name, self.fitted.id_type)
+        return kind(tuple(kept.names), name, id_type)

@@ -1,0 +1,100 @@
+"""What became of the subscriptions of one task: the segments it wrote, and what it rejected.
+
+Both are rows of one DataFrame, since a task has one output: a row with a `file` is a segment, a row
+with an `error` a subscription.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructType
+
+from covey.errors import PredicateError
+from covey.store import Prepared
+
+__all__ = ["PUT", "REJECTED", "REMOVED", "Outcomes", "outcome_schema"]
+
+PUT, REMOVED = "put", "removed"
+REJECTED = ("predicate", "error", "line", "column")
+"""The columns that a rejected subscription has besides its id."""
+_AT_ONCE = 10_000  # rejected subscriptions in one batch
+
+
+def outcome_schema(id_type: DataType) -> StructType:
+    """The columns that `Outcomes.batches` gives."""
+    return (
+        StructType()
+        .add("id", id_type)
+        .add("predicate", StringType())
+        .add("error", StringType())
+        .add("line", IntegerType())
+        .add("column", IntegerType())
+        .add("kind", StringType())
+        .add("file", StringType())
+        .add("size_bytes", LongType())
+        .add("subscriptions", LongType())
+        .add("seconds", StringType())
+    )
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What one task says of its partition."""
+
+    id_type: pa.DataType
+    seconds: dict[str, float] = field(default_factory=dict)
+    _written: list[tuple[str, Prepared]] = field(default_factory=list)
+    _rejected: list[dict[str, Any]] = field(default_factory=list)
+
+    def spent(self, part: str, seconds: float) -> None:
+        """Counts time for a part of the work."""
+        self.seconds[part] = self.seconds.get(part, 0.0) + seconds
+
+    def written(self, kind: str, prepared: Prepared | None) -> None:
+        """Counts a segment, if there is one."""
+        if prepared is not None:
+            self._written.append((kind, prepared))
+
+    def reject(self, id_: object, predicate: str | None, error: str | PredicateError) -> None:
+        """Counts a subscription that is not taken."""
+        row: dict[str, Any] = {"id": id_, "predicate": predicate, "error": str(error)}
+        if isinstance(error, PredicateError):
+            problem = f"{error.problem}; {error.hint}" if error.hint else error.problem
+            row |= {"error": problem, "line": error.line, "column": error.column}
+        self._rejected.append(row)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of this task."""
+        rows: list[dict[str, Any]] = list(self._rejected)
+        for n, (kind, prepared) in enumerate(self._written):
+            rows.append(
+                {
+                    "kind": kind,
+                    "file": prepared.file,
+                    "size_bytes": prepared.size_bytes,
+                    "subscriptions": prepared.subscriptions,
+                    "seconds": json.dumps(self.seconds) if n == 0 else "{}",
+                }
+            )
+        schema = _arrow_schema(self.id_type)
+        for start in range(0, len(rows), _AT_ONCE):
+            yield pa.RecordBatch.from_pylist(rows[start : start + _AT_ONCE], schema)
+
+
+def _arrow_schema(id_type: pa.DataType) -> pa.Schema:
+    """`outcome_schema` as Arrow has it."""
+    text = [(name, pa.string()) for name in ("predicate", "error")]
+    place = [(name, pa.int32()) for name in ("line", "column")]
+    segment = [
+        ("kind", pa.string()),
+        ("file", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("subscriptions", pa.int64()),
+        ("seconds", pa.string()),
+    ]
+    return pa.schema([("id", id_type), *text, *place, *segment])

@@ -1,0 +1,57 @@
+"""Constraints that are given as two columns, a lower and an upper end; null is an open end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.geometry.regions import Constraints
+from covey.geometry.scalars import Scalars
+from covey.space.keys import domain, from_column
+
+__all__ = ["Range", "within"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An attribute, and the columns of its ends; the lower end is included, the upper if closed."""
+
+    attribute: str
+    lower: str
+    upper: str
+    is_closed: bool = True
+
+    def constraints(self, regions: Regions, table: pa.Table) -> Scalars:
+        """The ranges of the rows of a table."""
+        type_ = regions.space[self.attribute].type
+        whole = domain(type_)
+        lower, has_lower = from_column(table.column(self.lower).combine_chunks(), type_)
+        upper, has_upper = from_column(table.column(self.upper).combine_chunks(), type_)
+        lower = np.where(has_lower, lower, whole.low).astype(whole.dtype)
+        upper = upper if self.is_closed else upper - 1
+        upper = np.where(has_upper, upper, whole.high).astype(whole.dtype)
+        return Scalars.of(whole, lower, upper, ~(has_lower | has_upper))
+
+
+def within(
+    regions: Regions, of: Ints, table: pa.Table, ranges: Sequence[Range]
+) -> tuple[Regions, Ints]:
+    """Regions, each with the ranges of its row `of[r]` too; those that admit nothing are left out.
+
+    The regions do not constrain the attributes of the ranges otherwise.
+    """
+    constraints = dict(regions.constraints)
+    for one in ranges:
+        batch = one.constraints(regions, table)
+        rows = np.flatnonzero(~batch.is_everything[of])
+        if len(rows):
+            constraints[one.attribute] = Constraints(rows, batch.take(of[rows]))
+    regions, kept = Regions.of(regions.space, len(regions), constraints)
+    return regions, of[kept]

@@ -1,0 +1,75 @@
+"""From Spark's schemas and sessions to spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StructType
+
+from covey.errors import SpaceError
+from covey.space import Settings, Space
+from covey.space.types import from_arrow
+
+__all__ = ["check_columns", "check_settings", "column_named", "settings_of", "space_of"]
+
+
+def settings_of(spark: SparkSession) -> Settings:
+    """The settings of a session that predicates depend on."""
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    ansi = spark.conf.get("spark.sql.ansi.enabled") or "true"
+    return Settings(zone, ansi.lower() == "true")
+
+
+def space_of(schema: StructType, settings: Settings, vectors: Mapping[str, int]) -> Space:
+    """The space of the events of a schema; `vectors` has the lengths of its vectors."""
+    if not isinstance(schema, StructType):
+        raise SpaceError("eventSchema is missing: give it as eventSchema=events.schema")
+    arrow = pa.schema([(field.name, _arrow(field.dataType)) for field in schema.fields])
+    return Space.from_arrow(arrow, vectors=vectors, settings=settings)
+
+
+def check_settings(space: Space, spark: SparkSession) -> None:
+    """Refuses a session in which the predicates of a space would mean something else."""
+    now, then = settings_of(spark), space.settings
+    if now != then:
+        raise SpaceError(
+            f"the model was fitted with time zone {then.time_zone} and ANSI mode "
+            f"{'on' if then.ansi else 'off'}, the session has {now.time_zone} and "
+            f"{'on' if now.ansi else 'off'}: predicates would mean something else; set "
+            "spark.sql.session.timeZone and spark.sql.ansi.enabled as they were, or fit again"
+        )
+
+
+def _arrow(type_: DataType) -> pa.DataType:
+    """A type as Arrow has it; what Arrow cannot carry is no attribute, like binary."""
+    try:
+        return to_arrow_type(type_, timezone="UTC")
+    except Exception:
+        return pa.binary()
+
+
+def column_named(name: str) -> Column:
+    """The column with just this name, whatever letters are in it."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def check_columns(space: Space, constrained: Sequence[str], schema: StructType) -> None:
+    """Refuses events in which an attribute that is constrained is missing or of another type."""
+    given = {field.name.lower(): _arrow(field.dataType) for field in schema.fields}
+    for name in constrained:
+        attribute = space[name]
+        if attribute.is_derived:
+            continue
+        if name.lower() not in given:
+            raise SpaceError(f"the events have no column {name!r}, which a subscription constrains")
+        found = from_arrow(given[name.lower()])
+        if found != replace(attribute.type, length=0):
+            raise SpaceError(
+                f"column {name!r} is {found} in the events, but {attribute.type} in the schema "
+                "that the model was fitted with: cast it, or fit again"
+            )

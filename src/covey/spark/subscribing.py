@@ -1,0 +1,165 @@
+"""Subscriptions of a DataFrame into a store: one pass over them, then one task.
+
+Workers parse and index in parallel, each its part, and write what they have; a single task then
+makes one segment of it. The driver sees names of files.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType
+
+from covey.errors import PredicateError, ValueRefused
+from covey.space import Space
+from covey.spark.encode import Encoding
+from covey.spark.fitted import Fitted
+from covey.spark.ids import IdType
+from covey.spark.lifetimes import lifetime_range
+from covey.spark.outcomes import PUT, REMOVED, outcome_schema
+from covey.spark.params import MatcherParams
+from covey.spark.places import spark_path
+from covey.spark.ranges import Range
+from covey.spark.schemas import column_named
+from covey.spark.task import in_a_task
+from covey.store import Prepared, Store
+from covey.store.spaces import space_from_json, space_to_json
+
+__all__ = ["subscribe", "type_of"]
+
+
+def subscribe(
+    frame: DataFrame, params: MatcherParams, place: str, space: Space, null_removes: bool = False
+) -> Fitted:
+    """Puts the subscriptions of a DataFrame into the store at a place, as its next version.
+
+    A null predicate is wrong, or removes its id. Cost: a shuffle of the subscriptions, parsing and
+    indexing in parallel, and a merge in one task.
+    """
+    spark, started = frame.sparkSession, time.perf_counter()
+    id_name = params.given(params.idCol)
+    id_type = type_of(frame, id_name, "idCol")
+    ranges = _ranges(params)
+    has_predicates = not params.isDefined(params.rangeCols)
+    encoding = Encoding(
+        place, space, IdType.of(id_name, id_type), ranges, has_predicates, null_removes
+    )
+    chosen = frame.select(*_columns(frame, params, space, ranges))
+    parts = chosen.repartition(2 * _parallelism(spark), "id")
+    rejected = f"rejected/{uuid4().hex}"
+    path = spark_path(f"{place}/{rejected}")
+    parts.mapInArrow(encoding, outcome_schema(id_type)).write.parquet(path)
+    outcomes = spark.read.schema(outcome_schema(id_type)).parquet(path)
+    if params.given(params.onError) == "fail":
+        _raise_first(outcomes)
+    rows = outcomes.where("file IS NOT NULL").drop("id").collect()
+    encoded_s = time.perf_counter() - started
+    put, removed = _prepared(rows, PUT), _prepared(rows, REMOVED)
+    loaded = in_a_task(spark, partial(_load, place, put, removed, uuid4().hex))
+    return Fitted(
+        place,
+        loaded["version"],
+        loaded["subscriptions"],
+        space_from_json(loaded["space"]),
+        tuple(loaded["constrained"]),
+        id_type,
+        rejected,
+        {**_spent(rows), "encode": round(encoded_s, 2), "merge": loaded["seconds"],
+         "total": round(time.perf_counter() - started, 2)},
+    )  # fmt: skip
+
+
+def type_of(frame: DataFrame, column: str, param: str) -> DataType:
+    """The type of a column, which must be there."""
+    for field in frame.schema.fields:
+        if field.name.lower() == column.lower():
+            return field.dataType
+    raise ValueRefused(
+        f"there is no column {column!r}, there is: {', '.join(frame.columns)}; name it with {param}"
+    )
+
+
+def _columns(
+    frame: DataFrame, params: MatcherParams, space: Space, ranges: Sequence[Range]
+) -> list[Column]:
+    """The columns that `Encoding` takes, as it calls them."""
+    chosen = [column_named(params.given(params.idCol)).alias("id")]
+    if not params.isDefined(params.rangeCols):
+        name = params.given(params.predicateCol)
+        if not isinstance(type_ := type_of(frame, name, "predicateCol"), StringType):
+            raise ValueRefused(f"predicates are texts, but {name!r} is {type_.simpleString()}")
+        chosen.append(column_named(name).alias("predicate"))
+    ends = _ends(params)
+    for one in ranges:
+        type_name = str(space[one.attribute].type)
+        for name, given in zip((one.lower, one.upper), ends[one.attribute], strict=True):
+            if given is not None:
+                type_of(frame, given, "rangeCols, validFromCol or validToCol")
+            end = F.lit(None) if given is None else column_named(given)
+            chosen.append(end.cast(type_name).alias(name))
+    return chosen
+
+
+def _ranges(params: MatcherParams) -> tuple[Range, ...]:
+    given: dict[str, Any] = params.given(params.rangeCols) or {}
+    ranges = [Range(name, f"lower{i}", f"upper{i}") for i, name in enumerate(given)]
+    return (*ranges, *([lifetime_range()] if params.has_lifetimes() else []))
+
+
+def _ends(params: MatcherParams) -> dict[str, Sequence[str | None]]:
+    """By attribute, the columns of the two ends."""
+    lifetime = [params.given(params.validFromCol), params.given(params.validToCol)]
+    return {**(params.given(params.rangeCols) or {}), lifetime_range().attribute: lifetime}
+
+
+def _parallelism(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as Spark tells without a context."""
+    partitions = spark.range(0, 1_000).select(F.spark_partition_id().alias("n")).distinct()
+    return max(1, partitions.count())
+
+
+def _raise_first(outcomes: DataFrame) -> None:
+    wrong = outcomes.where("error IS NOT NULL").orderBy("id").limit(1).collect()
+    for row in wrong:
+        at = f" (line {row['line']}, column {row['column']})" if row["line"] else ""
+        raise PredicateError(
+            f"subscription {row['id']!r}: {row['error']}{at}", row["predicate"] or ""
+        )
+
+
+def _prepared(rows: Sequence[Row], kind: str) -> list[Prepared]:
+    return [
+        Prepared(row["file"], row["size_bytes"], row["subscriptions"])
+        for row in rows
+        if row["kind"] == kind
+    ]
+
+
+def _spent(rows: Sequence[Row]) -> dict[str, float]:
+    """Seconds of all tasks together, by part."""
+    spent = [json.loads(row["seconds"]) for row in rows]
+    return {part: round(sum(one.get(part, 0.0) for one in spent), 2) for part in ("parse", "index")}
+
+
+def _load(
+    place: str, put: Sequence[Prepared], removed: Sequence[Prepared], label: str
+) -> dict[str, Any]:
+    """Makes the version, in a task."""
+    started = time.perf_counter()
+    with Store.open(place) as store:
+        version = store.load(put, removed, label)
+        snapshot = store.snapshot(version.number)
+        return {
+            "version": version.number,
+            "subscriptions": version.subscriptions,
+            "space": space_to_json(version.space),
+            "constrained": snapshot.constrained,
+            "seconds": round(time.perf_counter() - started, 2),
+        }

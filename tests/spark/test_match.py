@@ -1,0 +1,279 @@
+"""`match`, `Matcher` and `transform` against Spark's own `where`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from covey import Settings
+from covey.errors import PredicateError, SpaceError, ValueRefused
+from covey.testing.generate import random_events, random_predicate, random_space
+from covey.testing.oracle import ddl, set_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.integration
+
+EVENTS = [
+    (1, "ACME", 125.0, ["a", "b"]),
+    (2, "BETA", 9.0, []),
+    (3, None, None, None),
+    (4, "ACME", float("nan"), ["b", None]),
+]
+ALERTS = [
+    (10, "symbol = 'ACME' AND price > 120"),
+    (11, "price > 100 OR symbol LIKE 'B%' OR symbol = 'BETA'"),
+    (12, "symbol IS NULL"),
+    (13, "array_contains(tags, 'b') AND price < 1000"),
+    (14, "price * 2 > 249"),
+    (15, "price < 1 AND price > 2"),
+]
+
+
+@pytest.fixture
+def events(spark: SparkSession) -> DataFrame:
+    set_session(spark, Settings())
+    return spark.createDataFrame(EVENTS, "n int, symbol string, price double, tags array<string>")
+
+
+@pytest.fixture
+def alerts(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(ALERTS, "id long, predicate string")
+
+
+def expected(events: DataFrame, alerts: list[tuple[Any, str]]) -> set[tuple[Any, Any]]:
+    """Who is notified of which event, as `where` says."""
+    return {
+        (row["n"], id_) for id_, predicate in alerts for row in events.where(predicate).collect()
+    }
+
+
+def pairs(matches: DataFrame, name: str = "id") -> list[tuple[Any, Any]]:
+    return [(row["n"], row[name]) for row in matches.collect()]
+
+
+def test_pairs_are_what_where_keeps(events: DataFrame, alerts: DataFrame) -> None:
+    from covey.spark import match
+
+    found = pairs(match(events, alerts))
+    assert len(found) == len(set(found))
+    assert set(found) == expected(events, ALERTS)
+
+
+def test_arrays_have_a_row_for_each_event(events: DataFrame, alerts: DataFrame) -> None:
+    from covey.spark import match
+
+    rows = match(events, alerts, output="arrays", eventCols=["n"]).collect()
+    assert rows[0].asDict().keys() == {"n", "matches"}
+    assert {row["n"]: set(row["matches"]) for row in rows} == {
+        n: {id_ for m, id_ in expected(events, ALERTS) if m == n} for n, *_ in EVENTS
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "seed"),
+    [(Settings("America/New_York", True), 3), (Settings("Europe/Berlin", False), 4)],
+    ids=str,
+)
+def test_random_predicates(spark: SparkSession, settings: Settings, seed: int) -> None:
+    from covey.spark import Matcher
+
+    set_session(spark, settings)
+    random_ = random.Random(seed)
+    space = random_space(settings)
+    table = random_events(random_, space, 60)
+    schema = ", ".join(f"`{column.name}` {ddl(column.type)}" for column in space.columns)
+    numbered = table.append_column("n", pa.array(range(len(table)), pa.int32()))
+    frame = spark.createDataFrame(numbered, f"{schema}, n int").coalesce(2)
+    texts = [(i, random_predicate(random_, space)) for i in range(120)]
+    vectors = {c.name: c.type.length for c in space.columns if c.type.is_vector}
+    model = Matcher(eventSchema=frame.schema, vectors=vectors, eventCols=["n"]).fit(
+        spark.createDataFrame(texts, "id int, predicate string")
+    )
+    rejected = {row["id"] for row in model.rejected.collect()}
+    assert len(rejected) <= 0.05 * len(texts)
+    taken = [(id_, text) for id_, text in texts if id_ not in rejected]
+    # Vectors of another length, on which `where` raises: what is left is compared.
+    whole = frame
+    for name, length in vectors.items():
+        whole = whole.where(f"{name} IS NULL OR size({name}) = {length}")
+    found = pairs(model.transform(whole))
+    assert len(found) == len(set(found))
+    assert set(found) == expected(whole, taken)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "ids"),
+    [
+        ("tinyint", [1, -1]),
+        ("int", [7, 2**31 - 1]),
+        ("bigint", [-(2**63), 2**63 - 1]),
+        ("string", ["6f0e2c8e-6b9e-4f5e-9a0a-1c2d3e4f5a6b", "é\0"]),
+        ("binary", [b"\x00\xff" * 8, b""]),
+        ("decimal(20,2)", [Decimal("-0.10"), Decimal("123456789012345678.01")]),
+        ("date", [dt.date(1582, 10, 15), dt.date(2024, 2, 29)]),
+        ("timestamp", [dt.datetime(2024, 1, 1, 3), dt.datetime(1999, 12, 31, 23, 59, 59, 999999)]),
+        ("timestamp_ntz", [dt.datetime(2024, 1, 1, 3), dt.datetime(1800, 1, 1)]),
+    ],
+)
+@pytest.mark.parametrize("output", ["pairs", "arrays"])
+def test_ids_come_back_as_they_are(
+    spark: SparkSession, events: DataFrame, ddl: str, ids: list[Any], output: str
+) -> None:
+    from covey.spark import match
+
+    alerts = spark.createDataFrame([(one, "n = 1") for one in ids], f"who {ddl}, predicate string")
+    found = match(events, alerts, idCol="who", output=output, eventCols=[])
+    name = "who" if output == "pairs" else "matches"
+    element = found.schema[name].dataType
+    element = element if output == "pairs" else element.elementType  # type: ignore[attr-defined]
+    assert element == alerts.schema["who"].dataType
+    rows = [row[name] for row in found.collect()]
+    flat = rows if output == "pairs" else [one for row in rows for one in row]
+    assert sorted(flat) == sorted(row["who"] for row in alerts.collect())
+
+
+def test_what_is_wrong_is_rejected_and_the_rest_matched(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    alerts = spark.createDataFrame(
+        [(1, "price > 5"), (2, "price >"), (3, "prise > 5"), (4, None), (None, "price > 5"),
+         (6, "price > 7"), (6, "price > 8")],
+        "id int, predicate string",
+    )  # fmt: skip
+    model = Matcher(eventSchema=events.schema).fit(alerts)
+    rejected = {row["id"]: row for row in model.rejected.collect()}
+    assert rejected.keys() == {2, 3, 4, None, 6}
+    assert (rejected[3]["line"], rejected[3]["column"]) == (1, 1)
+    assert "did you mean price" in rejected[3]["error"]
+    assert rejected[3]["predicate"] == "prise > 5"
+    assert "more than once" in rejected[6]["error"]
+    assert "null" in rejected[4]["error"]
+    assert "null" in rejected[None]["error"]
+    assert model.subscriptions == 1
+    assert set(pairs(model.transform(events))) == {(1, 1), (2, 1), (4, 1)}
+
+
+def test_onerror_fail_raises_the_first(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+
+    alerts = spark.createDataFrame([(1, "price > 5"), (2, "prise > 5")], "id int, predicate string")
+    with pytest.raises(PredicateError, match="subscription 2: .*prise"):
+        Matcher(eventSchema=events.schema, onError="fail").fit(alerts)
+
+
+def test_vectors_of_another_length_match_nothing(spark: SparkSession) -> None:
+    from covey.spark import match
+
+    set_session(spark, Settings())
+    events = spark.createDataFrame(
+        [(1, [0.0, 1.0]), (2, [0.0]), (3, None), (4, [0.0, None])], "n int, v array<float>"
+    )
+    alerts = [(1, "vector_l2_distance(v, array(0F, 0F)) < 5"), (2, "v IS NULL")]
+    frame = spark.createDataFrame(alerts, "id int, predicate string")
+    assert set(pairs(match(events, frame, vectors={"v": 2}))) == {(1, 1), (3, 2)}
+
+
+def test_ranges_as_columns(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import match
+
+    alerts = spark.createDataFrame(
+        [(1, 9.0, 125.0, None), (2, None, 100.0, "B"), (3, 100.0, None, None), (4, 5.0, 1.0, None),
+         (5, None, None, None)],
+        "id int, low double, high double, first string",
+    )  # fmt: skip
+    ranges = {"price": ("low", "high"), "symbol": ("first", "first")}
+    found = set(pairs(match(events, alerts, rangeCols=ranges)))
+    as_predicates = [(1, "price BETWEEN 9 AND 125"), (2, "price <= 100 AND symbol = 'B'"),
+                     (3, "price >= 100"), (4, "price BETWEEN 5 AND 1"), (5, "true")]  # fmt: skip
+    assert found == expected(events, as_predicates)
+
+
+def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import match
+
+    none = spark.createDataFrame([], "id int, predicate string")
+    assert match(events, none).collect() == []
+    arrays = match(events, none, output="arrays", eventCols=["n"]).collect()
+    assert [(row["n"], row["matches"]) for row in arrays] == [(n, []) for n, *_ in EVENTS]
+    assert match(events.limit(0), none).collect() == []
+
+
+def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts: DataFrame) -> None:
+    from covey.spark import Matcher, match
+
+    with pytest.raises(ValueRefused, match=r"no column 'alert'.*id, predicate.*idCol"):
+        match(events, alerts, idCol="alert")
+    with pytest.raises(ValueRefused, match="predicates are texts, but 'id' is bigint"):
+        match(events, alerts, predicateCol="id")
+    with pytest.raises(ValueRefused, match=r"eventCols names 'x', but the events have n, symbol"):
+        match(events, alerts, eventCols=["x"])
+    with pytest.raises(ValueRefused, match=r"two columns 'id'.*matchesCol"):
+        match(events.withColumnRenamed("n", "ID"), alerts)
+    with pytest.raises(ValueRefused, match="output is 'pairs' or 'arrays', not 'rows'"):
+        Matcher(output="rows")
+    with pytest.raises(ValueRefused, match="eventSchema is missing"):
+        Matcher().fit(alerts)
+    with pytest.raises(ValueRefused, match=r"'price' is double, which cannot be an id"):
+        match(events, events.selectExpr("price", "symbol AS predicate"), idCol="price")
+    model = Matcher(eventSchema=events.schema).fit(alerts)
+    with pytest.raises(SpaceError, match="no column 'price'"):
+        model.transform(events.drop("price"))
+    with pytest.raises(SpaceError, match=r"'price' is string in the events, but double"):
+        model.transform(events.withColumn("price", events["price"].cast("string")))
+    set_session(spark, Settings("Asia/Tokyo"))
+    with pytest.raises(SpaceError, match=r"fitted with time zone UTC.*the session has Asia/Tokyo"):
+        model.transform(events)
+
+
+def test_columns_are_found_whatever_their_case(
+    spark: SparkSession, events: DataFrame, alerts: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    model = Matcher(eventSchema=events.schema, eventCols=["N"]).fit(alerts)
+    loud = events.toDF("n", "SYMBOL", "Price", "tags")
+    assert set(pairs(model.transform(loud))) == expected(events, ALERTS)
+
+
+def test_lifetimes_are_compared_with_the_time_of_events(spark: SparkSession) -> None:
+    from covey.spark import match
+
+    set_session(spark, Settings("Europe/Berlin"))
+    times = [f"2024-05-01 {hour:02}:00:00" for hour in range(4)]
+    events = spark.createDataFrame(
+        [(i, t) for i, t in enumerate(times)] + [(9, None)], "n int, t string"
+    )
+    events = events.selectExpr("n", "CAST(t AS TIMESTAMP) AS t")
+    alerts = spark.createDataFrame(
+        [(1, times[1], times[3]), (2, None, times[1]), (3, times[2], None), (4, None, None)],
+        "id int, since string, until string",
+    ).selectExpr("*", "'n >= 0' AS predicate")
+    found = set(
+        pairs(match(events, alerts, validFromCol="since", validToCol="until", eventTimeCol="t"))
+    )
+    lives = [(1, f"t >= '{times[1]}' AND t < '{times[3]}'"), (2, f"t < '{times[1]}'"),
+             (3, f"t >= '{times[2]}'"), (4, "true")]  # fmt: skip
+    assert found == expected(events, lives)
+
+
+def test_lifetimes_without_a_time_of_events_are_compared_with_now(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import match
+
+    alerts = spark.sql(
+        "SELECT 1 AS id, 'n = 1' AS predicate, now() - INTERVAL 1 HOUR AS since, NULL AS until "
+        "UNION ALL SELECT 2, 'n = 1', now() + INTERVAL 1 HOUR, NULL "
+        "UNION ALL SELECT 3, 'n = 1', NULL, now() - INTERVAL 1 HOUR"
+    )
+    found = pairs(match(events, alerts, validFromCol="since", validToCol="until"))
+    assert found == [(1, 1)]

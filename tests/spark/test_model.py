@@ -1,0 +1,207 @@
+"""Models that are saved, loaded, overwritten, updated, streamed to and called from SQL."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from covey import Settings
+from covey.errors import SpaceError, StoreError, ValueRefused
+from covey.testing.oracle import set_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from covey.spark import MatcherModel
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def events(spark: SparkSession) -> DataFrame:
+    set_session(spark, Settings())
+    return spark.range(0, 1_000, 1, 2).selectExpr("id AS n", "id % 10 AS digit")
+
+
+def alerts(spark: SparkSession, *predicates: tuple[Any, str | None]) -> DataFrame:
+    return spark.createDataFrame(list(predicates), "id int, predicate string")
+
+
+def fitted(spark: SparkSession, events: DataFrame, digit: int, **params: Any) -> MatcherModel:
+    from covey.spark import Matcher
+
+    matcher = Matcher(eventSchema=events.schema, **params)
+    return matcher.fit(alerts(spark, (1, f"digit = {digit}"), (2, "digit >")))
+
+
+def digits(matches: DataFrame) -> list[tuple[int, int]]:
+    """Each digit that matched with how often."""
+    rows = matches.groupBy("digit").count().collect()
+    return sorted((row["digit"], row["count"]) for row in rows)
+
+
+def test_a_model_is_saved_and_loaded(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    from covey.spark import MatcherModel
+
+    model = fitted(spark, events, 3, eventCols=["digit"])
+    model.save(str(tmp_path / "model"))
+    with pytest.raises(ValueRefused, match="already"):
+        model.save(str(tmp_path / "model"))
+    loaded = MatcherModel.load(str(tmp_path / "model"))
+    assert loaded.uid == model.uid
+    assert loaded.subscriptions == 1
+    assert [row["id"] for row in loaded.rejected.collect()] == [2]
+    assert digits(loaded.transform(events)) == [(3, 100)]
+    with pytest.raises(StoreError, match="no model"):
+        MatcherModel.load(str(tmp_path / "elsewhere"))
+
+
+def test_models_work_in_pipelines(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    from pyspark.ml import Pipeline, PipelineModel
+
+    from covey.spark import Matcher
+
+    matcher = Matcher(eventSchema=events.schema, predicateCol="predicate")
+    pipeline = Pipeline(stages=[matcher])
+    pipeline.write().overwrite().save(str(tmp_path / "pipeline"))
+    again = Pipeline.load(str(tmp_path / "pipeline"))
+    model = again.fit(alerts(spark, (1, "digit = 4")))
+    model.write().overwrite().save(str(tmp_path / "fitted"))
+    loaded = PipelineModel.load(str(tmp_path / "fitted"))
+    assert digits(loaded.transform(events)) == [(4, 100)]
+
+
+def test_overwriting_changes_no_running_job(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    from covey.spark import MatcherModel
+
+    path = str(tmp_path / "model")
+    fitted(spark, events, 0).save(path)
+    before = MatcherModel.load(path)
+    slow = events.repartition(8).selectExpr("n", "digit")
+    answers: list[list[tuple[int, int]]] = []
+
+    def run() -> None:
+        for _ in range(3):
+            answers.append(digits(before.transform(slow)))
+
+    running = threading.Thread(target=run)
+    running.start()
+    for digit in (1, 2):
+        fitted(spark, events, digit).write().overwrite().option("retentionHours", 1).save(path)
+    running.join()
+    assert answers == [[(0, 100)]] * 3
+    assert digits(MatcherModel.load(path).transform(events)) == [(2, 100)]
+    # Who loaded it before still has what was loaded, in a new worker too.
+    assert digits(before.transform(events)) == [(0, 100)]
+
+
+def test_retention_ends(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    path = str(tmp_path / "model")
+    for digit in (1, 2, 3):
+        model = fitted(spark, events, digit)
+        model.write().overwrite().option("retentionHours", 0).save(path)
+    assert len(list((tmp_path / "model/store/versions").iterdir())) == 1
+
+
+def test_update_adds_replaces_and_removes(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+
+    first = Matcher(eventSchema=events.schema).fit(
+        alerts(spark, (1, "digit = 1"), (2, "digit = 2"), (3, "digit = 3"))
+    )
+    second = first.update(
+        alerts(spark, (2, None), (3, "digit + 1 = 5"), (4, "digit = 9"), (5, "x"))
+    )
+    assert second.version == first.version + 1
+    assert second.subscriptions == 3
+    assert [row["id"] for row in second.rejected.collect()] == [5]
+    assert digits(first.transform(events)) == [(1, 100), (2, 100), (3, 100)]
+    assert digits(second.transform(events)) == [(1, 100), (4, 100), (9, 100)]
+
+
+def test_update_takes_a_change_feed(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+
+    model = Matcher(eventSchema=events.schema).fit(
+        alerts(spark, (1, "digit = 1"), (2, "digit = 2"))
+    )
+    feed = spark.createDataFrame(
+        [
+            (1, "digit = 1", "delete", 5),
+            (2, "digit = 2", "update_preimage", 5),
+            (2, "digit = 3", "update_postimage", 5),
+            (2, "digit = 3", "update_preimage", 6),
+            (2, "digit = 4", "update_postimage", 6),
+            (3, "digit = 7", "insert", 6),
+            (3, "digit = 7", "delete", 7),
+            (4, "digit = 8", "delete", 8),
+            (4, "digit = 9", "insert", 8),
+        ],
+        "id int, predicate string, _change_type string, _commit_version long",
+    )
+    assert digits(model.update(feed).transform(events)) == [(4, 100), (9, 100)]
+
+
+def test_an_updated_model_is_saved_over_the_one_it_came_from(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    from covey.spark import MatcherModel
+
+    path = str(tmp_path / "model")
+    fitted(spark, events, 1).save(path)
+    updated = MatcherModel.load(path).update(alerts(spark, (7, "digit = 7")))
+    assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
+    updated.write().overwrite().save(path)
+    assert digits(MatcherModel.load(path).transform(events)) == [(1, 100), (7, 100)]
+
+
+def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    source, out = str(tmp_path / "events"), str(tmp_path / "matches")
+    events.write.parquet(source)
+    model = fitted(spark, events, 6)
+    stream = spark.readStream.schema(events.schema).parquet(source)
+    query = (
+        model.transform(stream)
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(out)
+    )
+    assert query.awaitTermination(120)
+    assert digits(spark.read.parquet(out)) == [(6, 100)]
+
+
+@pytest.mark.parametrize("output", ["pairs", "arrays"])
+def test_sql_gives_what_transform_gives(
+    spark: SparkSession, events: DataFrame, output: str
+) -> None:
+    model = fitted(spark, events, 8, output=output)
+    model.register("digit_match")
+    events.createOrReplaceTempView("digit_events")
+    rows = spark.sql("SELECT * FROM digit_match(TABLE(digit_events))").collect()
+    assert sorted(rows) == sorted(model.transform(events).collect())
+
+
+def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+
+    Matcher(eventSchema=events.schema).fit(alerts(spark, (1, "digit * 2 = 8"))).register("doubled")
+    events.createOrReplaceTempView("digit_events")
+    query = "SELECT *, digit * 2 AS `digit * 2` FROM digit_events"
+    assert spark.sql(f"SELECT * FROM doubled(TABLE({query}))").count() == 100
+    with pytest.raises(Exception, match=r"no column .*digit \* 2.*TABLE\(SELECT"):
+        spark.sql("SELECT * FROM doubled(TABLE(digit_events))").collect()
+
+
+def test_another_session_zone_is_refused_by_sql_too(spark: SparkSession, events: DataFrame) -> None:
+    model = fitted(spark, events, 8)
+    set_session(spark, Settings("Asia/Tokyo"))
+    with pytest.raises(SpaceError, match="Asia/Tokyo"):
+        model.register("tokyo")
