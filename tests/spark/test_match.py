@@ -166,7 +166,7 @@ def test_onerror_fail_raises_the_first(spark: SparkSession, events: DataFrame) -
     from covey.spark import Matcher
 
     alerts = spark.createDataFrame([(1, "price > 5"), (2, "prise > 5")], "id int, predicate string")
-    with pytest.raises(PredicateError, match="subscription 2: .*prise"):
+    with pytest.raises(PredicateError, match=r"subscription 2: .*prise"):
         Matcher(eventSchema=events.schema, onError="fail").fit(alerts)
 
 

@@ -74,14 +74,22 @@ class Segment:
         kinds = (parts.columns, parts.near, parts.rest)
         return {part.name for kind in kinds for part in kind} | set(parts.vocabularies)
 
-    def matching(self, events: Events, most: int | None = None) -> Pairs:
+    def by_place(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of stored regions, by row, in the order in which `matching` can give them."""
+        return values[self.parts.order]
+
+    def matching(
+        self, events: Events, most: int | None = None, named: NDArray[Any] | None = None
+    ) -> Pairs:
         """Stored regions that contain each event.
 
         With many more than `most` pairs in a portion of the events it is `TooManyPairs`, found
         out while searching: ask for fewer events at once. One event alone is always answered.
+        With `named`, which is of `by_place`, pairs have its values instead of rows: that costs
+        less than to look them up afterwards.
         """
         if len(events) > _AT_ONCE:
-            return self._in_portions(events, most)
+            return self._in_portions(events, most, named)
         self._check(events.space)
         asked = Asked.events(events, self.parts.columns, self.parts.vocabularies)
         most = None if len(events) == 1 else most
@@ -93,7 +101,7 @@ class Segment:
             doubt = np.flatnonzero(~kept)
             kept[doubt] = self._hold(events, asked, owners[doubt], places[doubt])
             owners, places = owners[kept], places[kept]
-        return self._pairs(len(events), owners, places)
+        return self._pairs(len(events), owners, places, named)
 
     def covering(self, regions: Regions, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
@@ -132,11 +140,11 @@ class Segment:
         stored, at = regions_at(self.space, self.parts, places[rows])
         return stored.take(at)
 
-    def _in_portions(self, events: Events, most: int | None) -> Pairs:
+    def _in_portions(self, events: Events, most: int | None, named: NDArray[Any] | None) -> Pairs:
         """What `matching` answers, some events after others, so that memory is bounded."""
         starts = range(0, len(events), _AT_ONCE)
         portions = [np.arange(start, min(start + _AT_ONCE, len(events))) for start in starts]
-        found = [self.matching(events.take(rows), most) for rows in portions]
+        found = [self.matching(events.take(rows), most, named) for rows in portions]
         return Pairs(
             np.concatenate([p.asked + start for p, start in zip(found, starts, strict=True)]),
             np.concatenate([pairs.stored for pairs in found]),
@@ -206,10 +214,13 @@ class Segment:
             kept[left] = rest.holds(events, asked, owners[left], places[left])
         return kept
 
-    def _pairs(self, count: int, owners: Any, places: Any) -> Pairs:
+    def _pairs(
+        self, count: int, owners: Any, places: Any, named: NDArray[Any] | None = None
+    ) -> Pairs:
         """Pairs by what was asked, from places in any order."""
-        asked, stored = np.empty(len(places), np.int32), np.empty(len(places), np.int32)
-        paired(owners, places, self.parts.order, count, asked, stored)
+        named = self.parts.order if named is None else named
+        asked, stored = np.empty(len(places), np.int32), np.empty(len(places), named.dtype)
+        paired(owners, places, named, count, asked, stored)
         return Pairs(asked, stored)
 
     def _meeting(self, regions: Regions, inside: bool) -> tuple[Ints, Ints]:

@@ -98,9 +98,15 @@ def float_key(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """
     wide = values.dtype == np.float64
     signed, infinity = (np.int64, _INFINITY64) if wide else (np.int32, _INFINITY32)
-    bits = np.ascontiguousarray(values).view(signed).astype(np.int64)
-    size = bits & (0x7FFF_FFFF_FFFF_FFFF if wide else 0x7FFF_FFFF)
-    return np.where(np.isnan(values), infinity + 1, np.where(bits < 0, -size, size))
+    bits = np.ascontiguousarray(values).view(signed).astype(np.int64, copy=False)
+    sign = bits >> 63
+    keys = bits & (0x7FFF_FFFF_FFFF_FFFF if wide else 0x7FFF_FFFF)
+    nan = keys > infinity
+    keys ^= sign
+    keys -= sign
+    if nan.any():
+        keys[nan] = infinity + 1
+    return keys
 
 
 def key_float(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.errors import TooManyPairs
-from covey.index import Pairs
 from covey.space import Events
 from covey.spark.shapes import Shape
 from covey.spark.worker import snapshot
 from covey.store import Snapshot
 
 __all__ = ["Matching"]
+
+Rows = NDArray[np.integer[Any]]
 
 _EVENTS = 1 << 15  # at once
 _PAIRS = 1 << 22  # at once, unless one event alone has more
@@ -45,9 +47,9 @@ class Matching:
             columns = [batch.column(position) for position in self.attributes.values()]
             given = pa.RecordBatch.from_arrays(columns, list(self.attributes))
             events = replace(Events.from_arrow(given, version.space), count=batch.num_rows)
-            for rows, pairs in _bounded(version, events, np.arange(len(events))):
+            for rows, asked, ids in _bounded(version, events, np.arange(len(events))):
                 some = batch.slice(rows[0], len(rows))
-                yield from self.shape.batches(some, pairs.asked, version.ids(pairs.stored))
+                yield from self.shape.batches(some, asked, ids)
 
 
 def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -73,15 +75,15 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _bounded(
-    version: Snapshot, events: Events, rows: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], Pairs]]:
-    """Consecutive events with what matches them, in portions whose answers are not too large."""
+    version: Snapshot, events: Events, rows: Rows
+) -> Iterator[tuple[Rows, Rows, pa.Array]]:
+    """Consecutive events with whom they notify, in portions whose answers are not too large."""
     try:
         asked = events if len(rows) == len(events) else events.take(rows)
-        pairs = version.matching(asked, _PAIRS)
+        found = version.notifications(asked, _PAIRS)
     except TooManyPairs:
         half = len(rows) // 2
         yield from _bounded(version, events, rows[:half])
         yield from _bounded(version, events, rows[half:])
     else:
-        yield rows, pairs
+        yield rows, *found

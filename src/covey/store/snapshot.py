@@ -18,7 +18,7 @@ from covey.geometry import Regions
 from covey.index import Pairs, Segment
 from covey.space import Events, Space
 from covey.store.answers import NONE_DEAD, together
-from covey.store.ids import Ids
+from covey.store.ids import IdKind, Ids
 from covey.store.parts import Part
 from covey.store.subscriptions import Owned
 from covey.store.versions import Version
@@ -61,9 +61,15 @@ class Snapshot:
         """
         return self._by_any_region(lambda index: index.matching(events, most))
 
-    def notifications(self, events: Events) -> tuple[Rows, pa.Array]:
+    def notifications(self, events: Events, most: int | None = None) -> tuple[Rows, pa.Array]:
         """The same as two columns: the row of an event, and the id of who is to be notified."""
-        pairs = self.matching(events)
+        if self.version.id_kind is IdKind.NUMBER and len(self.parts) == 1:
+            (part,) = self.parts
+            keys = part.subscriptions.keys_by_place() if not part.tombstones.dead else None
+            if keys is not None:  # the usual case, in which nothing is looked up twice
+                named = part.subscriptions.index.matching(events, most, keys)
+                return named.asked, pa.array(named.stored)
+        pairs = self.matching(events, most)
         return pairs.asked, self.ids(pairs.stored)
 
     def covering(self, regions: Regions) -> Pairs:

@@ -1,0 +1,78 @@
+"""Events and subscriptions that match far more than others: no failure, and bounded memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey import Settings
+from covey.testing.oracle import set_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.integration
+
+MANY = 100_000
+
+
+@pytest.fixture
+def events(spark: SparkSession) -> DataFrame:
+    """All but a few events in one partition."""
+    set_session(spark, Settings())
+    most = spark.range(0, 20_000, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
+    few = spark.range(20_000, 20_010, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
+    return most.union(few)
+
+
+def test_one_event_matches_a_hundred_thousand(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+
+    alerts = spark.range(MANY).selectExpr("id", "7.0D AS low", "7.0D AS high")
+    alerts = alerts.union(spark.sql("SELECT -1L, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE)"))
+    ranges = {"x": ("low", "high")}
+    for output, column in (("pairs", "id"), ("arrays", "matches")):
+        model = Matcher(eventSchema=events.schema, rangeCols=ranges, output=output).fit(alerts)
+        matches = model.transform(events)
+        size = "count(*)" if output == "pairs" else f"sum(size({column}))"
+        (total,) = matches.selectExpr(f"{size} AS n").collect()
+        assert total["n"] == MANY + 20_010  # one matches everything, without a constraint
+        (seven,) = matches.where("n = 7").selectExpr(f"{size} AS n").collect()
+        assert seven["n"] == MANY + 1
+
+
+def test_every_event_matches_thousands(spark: SparkSession, events: DataFrame) -> None:
+    """Fifty million matches of one partition, in batches that stay small."""
+    from covey.spark import Matcher
+
+    alerts = spark.range(2_500).selectExpr("id", "CAST(-id AS DOUBLE) AS low")
+    ranges = {"x": ("low", "high")}
+    alerts = alerts.selectExpr("id", "low", "CAST(NULL AS DOUBLE) AS high")
+    model = Matcher(eventSchema=events.schema, rangeCols=ranges, eventCols=["n"]).fit(alerts)
+
+    def largest(batches: object) -> object:
+        sizes = [batch.nbytes for batch in batches]  # type: ignore[attr-defined]
+        yield pa.RecordBatch.from_pydict(
+            {"bytes": pa.array([max(sizes, default=0)]), "all": pa.array([sum(sizes)])}
+        )
+
+    rows = model.transform(events).mapInArrow(largest, "bytes long, all long").collect()
+    assert sum(row["all"] for row in rows) >= 2_500 * 20_010 * 16
+    assert max(row["bytes"] for row in rows) <= 16 << 20
+
+
+def test_batches_are_cut_by_what_they_hold() -> None:
+    from covey.spark.ids import IdType
+    from covey.spark.shapes import Arrays, Pairs
+
+    wide = pa.RecordBatch.from_pydict({"text": ["x" * 1_000_000] * 20})
+    asked = np.arange(20, dtype=np.int32)
+    ids = pa.array(np.arange(20))
+    for shape in (Pairs(("text",), "id", IdType(pa.int64())),
+                  Arrays(("text",), "ids", IdType(pa.int64()))):  # fmt: skip
+        batches = list(shape.batches(wide, asked, ids))
+        assert sum(batch.num_rows for batch in batches) == 20
+        assert max(batch.nbytes for batch in batches) <= 10 << 20

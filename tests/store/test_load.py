@@ -1,0 +1,79 @@
+"""Segments that many processes prepare and one version takes; versions copied between stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from covey.errors import StoreError
+from covey.store import Store, copy_version
+from covey.store.files import FOLDER
+from tests.store.simple import SPACE, changes, matched, sizes
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "store", SPACE)
+
+
+def test_what_is_prepared_counts_when_it_is_loaded(store: Store, tmp_path: Path) -> None:
+    store.apply(changes({1: "x > 1", 2: "x > 2", 3: "x > 3"}))
+    other = Store.open(tmp_path / "store")  # needs no lock
+    parts = [other.prepare(changes({2: "x = 0"})), other.prepare(changes({7: "x < 0 OR x > 8"}))]
+    gone = other.prepare(changes({3: "false"}))
+    assert other.prepare(changes({}, removed=[1])) is None
+    put = [part for part in parts if part is not None]
+    assert gone is not None
+    assert [part.subscriptions for part in put] == [1, 1]
+    assert matched(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
+    version = store.load(put, [gone])
+    assert version.number == 2
+    assert matched(store.snapshot(), 9, 0, -1) == [(0, 1), (0, 7), (1, 2), (2, 7)]
+
+
+def test_loading_makes_one_segment_and_leaves_no_file_behind(store: Store, tmp_path: Path) -> None:
+    put = [store.prepare(changes({i: f"x = {i}"})) for i in range(5)]
+    version = store.load([part for part in put if part is not None])
+    assert sizes(version) == [(5, 0)]
+    assert {file.name for file in (tmp_path / "store" / FOLDER).iterdir()} == version.files
+
+
+def test_a_repeated_attempt_finds_what_the_first_has_done(store: Store) -> None:
+    part = store.prepare(changes({1: "x > 1"}))
+    assert part is not None
+    first = store.load([part], label="fit 1")
+    store.apply(changes({2: "x > 2"}))
+    again = store.load([part], label="fit 1")  # its file is gone, and that is no matter
+    assert again == first
+    assert store.versions == [0, 1, 2]
+    with pytest.raises(StoreError, match="is gone"):
+        store.load([part], label="fit 2")
+
+
+def test_a_version_is_copied_as_the_next_of_another_store(store: Store, tmp_path: Path) -> None:
+    store.apply(changes({1: "x > 1", 2: "x > 2"}))
+    version = store.apply(changes({}, removed=[2]))
+    target = tmp_path / "elsewhere" / "copy"
+    assert copy_version(tmp_path / "store", target, version.number, "a").number == 0
+    assert copy_version(tmp_path / "store", target, 1, "b").number == 1
+    assert copy_version(tmp_path / "store", target, 1, "b").number == 1  # a repeated attempt
+    store.close()
+    copy = Store.open(target)
+    assert copy.versions == [0, 1]
+    assert matched(copy.snapshot(0), 5) == [(0, 1)]
+    assert matched(copy.snapshot(1), 5) == [(0, 1), (0, 2)]
+    assert [file.name for file in (target / FOLDER).iterdir() if "partial" in file.name] == []
+
+
+def test_notifications_are_the_same_with_and_without_a_table_of_ids(store: Store) -> None:
+    """One segment of single regions is answered from ids by place, anything else is not."""
+    wanted = {i: f"x BETWEEN {i} AND {i + 40}" for i in range(100)}
+    store.apply(changes(wanted))
+    alone = matched(store.snapshot(), *range(-5, 150, 5))
+    assert alone == [
+        (row, i) for row, x in enumerate(range(-5, 150, 5)) for i in range(100) if i <= x <= i + 40
+    ]
+    store.apply(changes({500: "x = -100"}))
+    store.apply(changes({}, removed=[500, 3]))
+    assert matched(store.snapshot(), *range(-5, 150, 5)) == [pair for pair in alone if pair[1] != 3]
