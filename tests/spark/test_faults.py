@@ -102,8 +102,9 @@ def test_a_load_that_is_run_twice_makes_one_version(spark: SparkSession, tmp_pat
     assert Store.open(place).versions == [0, 1]
 
 
-def test_rows_of_a_failed_attempt_are_not_counted(spark: SparkSession, tmp_path: Path) -> None:
-    """A task that dies after it wrote its segment is run again; its first segment is in no version."""
+def test_a_worker_that_dies_during_a_fit_costs_no_subscription(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     from covey.spark import Matcher
 
     set_session(spark, Settings())

@@ -75,8 +75,8 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _bounded(
-    version: Snapshot, events: Events, rows: Rows
-) -> Iterator[tuple[Rows, Rows, pa.Array]]:
+    version: Snapshot, events: Events, rows: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], Rows, pa.Array]]:
     """Consecutive events with whom they notify, in portions whose answers are not too large."""
     try:
         asked = events if len(rows) == len(events) else events.take(rows)
