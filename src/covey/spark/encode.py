@@ -63,20 +63,20 @@ class Encoding:
         ids = table.column("id").combine_chunks()
         taken = np.asarray(ids.is_valid())
         removed = np.zeros(len(ids), np.bool_)
-        texts: list[str | None] = [None] * len(ids)
+        texts = pa.nulls(len(ids), pa.string())
         regions, of = Regions(self.space, len(ids), {}), np.arange(len(ids))
         if self.has_predicates:
-            texts = table.column("predicate").to_pylist()
-            missing = np.array([text is None for text in texts], np.bool_)
+            texts = table.column("predicate").combine_chunks()
+            missing = ~np.asarray(texts.is_valid())
             if self.null_removes:
                 removed = missing & taken
             else:
                 _reject(outcomes, ids, texts, missing & taken, "the predicate is null")
             taken &= ~missing
-            parsed = parser.parse([text if text is not None else "false" for text in texts])
+            parsed = parser.parse(texts.fill_null("false").to_pylist())
             for row, error in parsed.rejected.items():
                 if taken[row]:
-                    outcomes.reject(ids[row].as_py(), texts[row], error)
+                    outcomes.reject(ids[row].as_py(), texts[row].as_py(), error)
                     taken[row] = False
             space = replace(self.space, derived=parsed.space.derived)
             regions, of = replace(parsed.regions, space=space), parsed.of
@@ -91,7 +91,7 @@ class Encoding:
         removed = np.concatenate([part.removed for part in read])
         repeated = self.ids.repeated(ids)
         if (repeated & (taken | removed)).any():
-            texts = [text for part in read for text in part.texts]
+            texts = pa.concat_arrays([part.texts for part in read])
             why = "the id is there more than once: give each subscription one row and one id"
             _reject(outcomes, ids, texts, repeated & (taken | removed), why)
             taken, removed = taken & ~repeated, removed & ~repeated
@@ -114,7 +114,7 @@ class _Read:
     """Some subscriptions: which are taken, which remove their id, and whose each region is."""
 
     ids: pa.Array
-    texts: list[str | None]
+    texts: pa.Array
     taken: Bools
     removed: Bools
     regions: Regions
@@ -133,8 +133,6 @@ def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def _reject(
-    outcomes: Outcomes, ids: pa.Array, texts: Sequence[str | None], which: Bools, why: str
-) -> None:
+def _reject(outcomes: Outcomes, ids: pa.Array, texts: pa.Array, which: Bools, why: str) -> None:
     for row in np.flatnonzero(which).tolist():
-        outcomes.reject(ids[row].as_py(), texts[row], why)
+        outcomes.reject(ids[row].as_py(), texts[row].as_py(), why)

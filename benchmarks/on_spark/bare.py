@@ -1,0 +1,75 @@
+"""Operators that emit what a transform emits, without matching: the least that `mapInArrow` costs.
+
+They read the same columns, in batches of the same size, and have the same output schema. Their
+lists of ids are those of the first events, found beforehand, used again and again: a slice of one
+Arrow array for lists, slices of it and of prepared row numbers for pairs. So a batch costs them
+nothing but what Arrow and Spark take to move it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+from pyspark.sql import DataFrame
+
+__all__ = ["bare", "keep_pattern"]
+
+Operator = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def keep_pattern(lists: DataFrame, path: Path) -> None:
+    """Writes the output of a transform with arrays, for operators to take their lists from."""
+    table = lists.orderBy("event_id").select("matches").toArrow()
+    feather.write_feather(table.combine_chunks(), str(path), compression="uncompressed")
+
+
+def bare(events: DataFrame, like: DataFrame, pattern: Path) -> DataFrame:
+    """Of these events, as much output as `like` has and of its schema: arrays, or pairs."""
+    emit = _arrays if "matches" in like.columns else _pairs
+    return events.mapInArrow(emit(str(pattern), like.columns), like.schema)
+
+
+def _arrays(pattern: str, names: list[str]) -> Operator:
+    def emit(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch, start in _placed(batches, len(_lists(pattern))):
+            lists = _lists(pattern).slice(start, batch.num_rows)
+            yield pa.RecordBatch.from_arrays([batch.column("event_id"), lists], names)
+
+    return emit
+
+
+def _pairs(pattern: str, names: list[str]) -> Operator:
+    def emit(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch, start in _placed(batches, len(_lists(pattern))):
+            rows, ids = _flat(pattern, start, batch.num_rows)
+            yield pa.RecordBatch.from_arrays([batch.column("event_id").take(rows), ids], names)
+
+    return emit
+
+
+def _placed(batches: Iterator[pa.RecordBatch], length: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Each batch with where in the pattern it starts, one after another and round again."""
+    start = 0
+    for batch in batches:
+        if start + batch.num_rows > length:
+            start = 0
+        yield batch, start
+        start += batch.num_rows
+
+
+@lru_cache(maxsize=4)
+def _lists(pattern: str) -> pa.ListArray:
+    return feather.read_table(pattern, memory_map=False).column("matches").chunk(0)
+
+
+@lru_cache(maxsize=64)
+def _flat(pattern: str, start: int, count: int) -> tuple[pa.Array, pa.Array]:
+    """For so many lists: the row of each element, and the elements."""
+    lists = _lists(pattern).slice(start, count)
+    lengths = np.diff(lists.offsets.to_numpy())
+    return pa.array(np.repeat(np.arange(count, dtype=np.int32), lengths)), lists.flatten()

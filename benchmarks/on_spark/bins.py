@@ -1,0 +1,66 @@
+"""The best join on bins: numbers of bins and kinds of join, tried one after another.
+
+Numbers ascend, each as a broadcast and as a shuffled hash join, until two in a row are worse than
+the best. Cells of subscriptions are made beforehand, as an index is; reading them and building
+Spark's hash table is in the timer, as it is in every such join.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import DataFrame
+
+from benchmarks.on_spark import sql
+from benchmarks.on_spark.session import drain
+from benchmarks.on_spark.setting import BOXES, Setting
+
+__all__ = ["Join", "best_join"]
+
+_SWEPT = {2: (16, 32, 64, 128, 256), 4: (4, 6, 8, 12, 16, 24)}  # bins, by attributes binned
+_HINTS = ("broadcast", "shuffle_hash")
+_MOST_BROADCAST = 6_000_000  # rows; more would not fit the driver
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A join on bins: its pairs of some events, and the seconds it took for those tried."""
+
+    bins: int
+    hint: str
+    pairs: Callable[[DataFrame], DataFrame]
+    seconds: float
+
+
+def best_join(setting: Setting, names: Sequence[str]) -> Join:
+    """The fastest join on bins of these attributes."""
+    best, worse = None, 0
+    for bins in _SWEPT[len(names)]:
+        fastest = min(_tried(setting, names, bins), key=lambda join: join.seconds)
+        if best is None or fastest.seconds < best.seconds:
+            best, worse = fastest, 0
+        else:
+            worse += 1
+        if worse == 2:
+            break
+    assert best is not None
+    return best
+
+
+def _tried(setting: Setting, names: Sequence[str], bins: int) -> list[Join]:
+    path = str(setting.tables.folder / f"cells-{len(names)}-{bins}")
+    ranges = setting.tables.ranges(BOXES, setting.sizes.few)
+    in_order = sql.in_cells(ranges, names, bins).orderBy("cell")  # a cell's rows lie together
+    in_order.write.mode("overwrite").parquet(path)
+    cells = setting.spark.read.parquet(path)
+    events, tried = setting.tables.events(BOXES, setting.sizes.swept_events), []
+    for hint in _HINTS:
+        if hint != "broadcast" or cells.count() <= _MOST_BROADCAST:
+            pairs = partial(sql.binned, cells=cells, names=names, bins=bins, hint=hint)
+            start = time.perf_counter()
+            drain(pairs(events))
+            tried.append(Join(bins, hint, pairs, time.perf_counter() - start))
+    return tried

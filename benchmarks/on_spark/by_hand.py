@@ -1,0 +1,87 @@
+"""Beside Spark SQL by hand, at 100,000 subscriptions: joins on bins, and Spark's nested loop.
+
+All give pairs into the sink `noop`, covey with Arrow batches of 50,000. The best join on bins, as
+found with fewer events, takes turns with covey on the same events. Bins are on two attributes,
+which are all as selective as each other; `vs_binned_sql_4` has them on all four. The nested loop
+gets fewer events, and events per second are compared; Spark then broadcasts these instead of the
+subscriptions, which is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from pyspark.sql import DataFrame
+
+from benchmarks.harness import Value, interleaved
+from benchmarks.on_spark import sql
+from benchmarks.on_spark.answers import agreed, digest
+from benchmarks.on_spark.bins import best_join
+from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
+from benchmarks.on_spark.setting import BOXES, Setting
+
+__all__ = ["KEYS", "run"]
+
+_BINNED = {"binned_sql": 2, "binned_sql_4": 4}  # attributes with bins
+_REPEATS = 3
+
+KEYS = {
+    "vs_binned_sql": "events/s at 100k against an equi-join on bins of two attributes",
+    "binned_sql_events_per_s": "events/s of that join, at its best",
+    "binned_sql_best": "bins an attribute and kind of join that were best",
+    "vs_binned_sql_4": "the same with bins of all four attributes",
+    "binned_sql_4_events_per_s": "events/s of that join, at its best",
+    "binned_sql_4_best": "bins an attribute and kind of join that were best",
+    "vs_nested_loop": "events/s at 100k against the join that Spark plans for BETWEEN",
+    "nested_loop_events_per_s": "events/s of that join",
+    "answers_binned_sql_pairs": "pairs at 100k, by the join on bins and by covey",
+    "answers_binned_sql_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+}
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """All that is asked for, join by join."""
+    results: dict[str, Value] = {}
+    for name in _BINNED:
+        mine = {f"vs_{name}", f"{name}_events_per_s", f"{name}_best"}
+        if (mine | {f"answers_{name}_pairs", f"answers_{name}_hash"}) & only:
+            results |= _beside_bins(setting, name)
+    if {"vs_nested_loop", "nested_loop_events_per_s"} & only:
+        results |= _beside_loop(setting)
+    return {key: value for key, value in results.items() if key in KEYS}
+
+
+def _beside_bins(setting: Setting, name: str) -> dict[str, Value]:
+    count = setting.sizes.joined_events
+    events = setting.tables.events(BOXES, count)
+    ours = partial(setting.fitted(BOXES, setting.sizes.few).transform, events, "pairs")
+    best = best_join(setting, events.columns[1 : 1 + _BINNED[name]])
+    theirs = partial(best.pairs, events)
+    same = agreed(name, digest(ours()), digest(theirs()))
+    seconds = _turns(setting, ours, theirs)
+    return {
+        f"vs_{name}": round(seconds["theirs"] / seconds["ours"], 2),
+        f"{name}_events_per_s": round(count / seconds["theirs"]),
+        f"{name}_best": f"{best.bins} bins, {best.hint}",
+        f"answers_{name}_pairs": same.pairs,
+        f"answers_{name}_hash": str(same.hash),
+    }
+
+
+def _beside_loop(setting: Setting) -> dict[str, Value]:
+    tables, sizes = setting.tables, setting.sizes
+    few, many = (tables.events(BOXES, n) for n in (sizes.looped_events, sizes.joined_events))
+    fitted = setting.fitted(BOXES, sizes.few)
+    loop = partial(sql.nested_loop, few, tables.ranges(BOXES, sizes.few))
+    agreed("a nested loop", digest(fitted.transform(few, "pairs")), digest(loop()))
+    seconds = _turns(setting, partial(fitted.transform, many, "pairs"), loop)
+    ours, theirs = sizes.joined_events / seconds["ours"], sizes.looped_events / seconds["theirs"]
+    return {"vs_nested_loop": round(ours / theirs, 1), "nested_loop_events_per_s": round(theirs)}
+
+
+def _turns(
+    setting: Setting, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]
+) -> dict[str, float]:
+    set_batch(setting.spark, LARGE_BATCH)
+    return interleaved(_REPEATS, ours=lambda: drain(ours()), theirs=lambda: drain(theirs()))

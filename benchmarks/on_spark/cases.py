@@ -1,0 +1,79 @@
+"""What is measured beside bare operators: which subscriptions, output and Arrow batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.on_spark.session import DEFAULT_BATCH, LARGE_BATCH
+from benchmarks.on_spark.setting import Form
+
+__all__ = ["CASES", "KEYS", "RUNS", "Case", "Run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Subscriptions, by their name in `Sizes`, and how often the runs of a case take turns."""
+
+    stored: str
+    text: str
+    repeats: int
+    form: Form = "predicates"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One output of one case at one size of Arrow batches."""
+
+    case: str
+    start: str
+    end: str = ""
+    output: str = "arrays"
+    batch: int = LARGE_BATCH
+
+    @property
+    def ratio(self) -> str:
+        """The key of events/s against a bare operator."""
+        return f"{self.start}_vs_bare{self.end}"
+
+    @property
+    def rate(self) -> str:
+        """The key of events/s."""
+        return f"{self.start}_events_per_s{self.end}"
+
+
+CASES = {
+    "1m": Case("stored", "1M subscriptions", 5),
+    "wide": Case("stored", "1M subscriptions, 60 columns", 5, "wide"),
+    "100k": Case("few", "100k subscriptions", 3),
+    "10m": Case("many", "10M subscriptions", 3, "ranges"),
+}
+RUNS = (
+    Run("1m", "arrays"),
+    Run("1m", "pairs", output="pairs"),
+    Run("1m", "arrays", "_default", batch=DEFAULT_BATCH),
+    Run("1m", "pairs", "_default", "pairs", DEFAULT_BATCH),
+    Run("wide", "wide"),
+    Run("wide", "wide_pairs", output="pairs"),
+    Run("100k", "arrays", "_100k"),
+    Run("100k", "pairs", "_100k", "pairs"),
+    Run("10m", "arrays", "_10m"),
+    Run("10m", "pairs", "_10m", "pairs"),
+)
+
+
+def _lines(run: Run) -> dict[str, str]:
+    how = f"{run.output}, {CASES[run.case].text}, Arrow batches of {run.batch:,}"
+    against = f"events/s against a bare mapInArrow: {how}"
+    return {run.ratio: against, run.rate: f"events/s: {how}"}
+
+
+def _more_lines(name: str, case: Case) -> dict[str, str]:
+    return {
+        f"matches_per_event_{name}": f"subscriptions that an event matches, of {case.text}",
+        f"answers_{name}_pairs": f"pairs of some events by Spark's join and covey: {case.text}",
+        f"answers_{name}_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+    }
+
+
+KEYS = {key: line for run in RUNS for key, line in _lines(run).items()}
+KEYS |= {key: line for n, case in CASES.items() for key, line in _more_lines(n, case).items()}

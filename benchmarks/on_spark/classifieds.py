@@ -1,0 +1,66 @@
+"""A day of classifieds: all new ads of a large site against all of its saved searches.
+
+The timer of `classifieds_transform_s` holds all from the call of `transform` to the last pair in
+the sink `noop`, with reading the ads from Parquet; Arrow batches are of 50,000. Before it, the same
+ads are matched once to count. Texts of the searches are drawn and written outside of all timers.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pyspark.sql import functions as F
+
+from benchmarks.harness import Value, interleaved
+from benchmarks.on_spark import fits
+from benchmarks.on_spark.answers import agreed, chosen_by_where, digest
+from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
+from benchmarks.on_spark.setting import Setting
+
+__all__ = ["KEYS", "run"]
+
+_REPEATS = 3
+_CHECKED = 1_000  # searches that Spark's `where` is asked
+
+KEYS = {
+    "classifieds_transform_s": "seconds to match 700,000 ads to 8M saved searches, pairs",
+    "classifieds_matches_per_ad": "saved searches that an ad matches, mean",
+    "classifieds_matches_p50": "median",
+    "classifieds_matches_p99": "99th percentile",
+    "classifieds_matches_max": "most",
+    **fits.keys("classifieds_fit", "8M predicates of classifieds"),
+    "answers_classifieds_pairs": "pairs of some searches, by Spark's where and by covey",
+    "answers_classifieds_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+}
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """The fit, and then what is asked of its model."""
+    fitted = setting.fitted("classifieds", setting.sizes.searches)
+    found = fits.results("classifieds_fit", fitted)
+    if any(key.startswith("answers") for key in only):
+        found |= _answers(setting)
+    if any(key.startswith(("classifieds_transform", "classifieds_matches")) for key in only):
+        ads = setting.tables.events("classifieds", setting.sizes.ads)
+        set_batch(setting.spark, LARGE_BATCH)
+        size = F.size("matches")
+        counts = (F.mean(size), F.median(size), F.percentile(size, 0.99), F.max(size))
+        row = fitted.transform(ads, "arrays").agg(*counts).first()
+        assert row is not None
+        for key, value in zip(("per_ad", "p50", "p99", "max"), row, strict=True):
+            found[f"classifieds_matches_{key}"] = round(float(value), 2)
+        pairs = partial(fitted.transform, ads, "pairs")
+        seconds = interleaved(_REPEATS, transform=lambda: drain(pairs()))
+        found["classifieds_transform_s"] = round(seconds["transform"], 1)
+    return found
+
+
+def _answers(setting: Setting) -> dict[str, Value]:
+    """What a sample of the searches matches, by `where` and by the model."""
+    searches = setting.sizes.searches
+    some = f"id % {max(1, searches // _CHECKED)} = 0"
+    ads = setting.tables.events("classifieds", setting.sizes.checked_ads)
+    ours = setting.fitted("classifieds", searches).transform(ads, "pairs").where(some)
+    chosen = setting.tables.predicates("classifieds", searches).where(some)
+    same = agreed("classifieds", digest(ours), chosen_by_where(ads, chosen))
+    return {"answers_classifieds_pairs": same.pairs, "answers_classifieds_hash": str(same.hash)}

@@ -1,0 +1,66 @@
+"""The Spark session of the benchmark, and what a run in it is: everything into the sink `noop`.
+
+Two cores, 6 GB for the JVM, no UI. Each Python worker has one thread of BLAS, so that the two
+workers share two cores. Adaptive execution is on, as Spark has it; a shuffle has 16 partitions.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["DEFAULT_BATCH", "LARGE_BATCH", "batches_of", "drain", "session", "set_batch"]
+
+DEFAULT_BATCH, LARGE_BATCH = 10_000, 50_000  # rows of an Arrow batch: Spark's own, and the larger
+_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_ROOT = Path(__file__).parent.parent.parent
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+_CONFIG: dict[str, bool | float | int | str | None] = {
+    "spark.driver.memory": "6g",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """A session on two cores; workers find the benchmarks wherever they are started."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    builder = SparkSession.builder.master("local[2]").appName("spark-match")
+    spark = builder.config(map=_CONFIG).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def set_batch(spark: SparkSession, rows: int) -> None:
+    """From now on, plans send so many rows at once to Python."""
+    spark.conf.set(_BATCH, rows)
+
+
+@contextmanager
+def batches_of(spark: SparkSession, rows: int) -> Iterator[None]:
+    """The same for a while."""
+    before = int(spark.conf.get(_BATCH) or DEFAULT_BATCH)
+    set_batch(spark, rows)
+    try:
+        yield
+    finally:
+        set_batch(spark, before)
+
+
+def drain(frame: DataFrame) -> None:
+    """Computes all rows of a frame and keeps none."""
+    frame.write.format("noop").mode("overwrite").save()

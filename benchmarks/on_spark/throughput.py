@@ -1,0 +1,103 @@
+"""Events per second of a transform beside an operator that emits as much without matching.
+
+The timer of both holds all from the call (`transform`, or `mapInArrow`) to the last row in the sink
+`noop`: Spark's plan, reading Parquet, both ways between JVM and Python. Everything ran once before.
+Columns read are `event_id` and the four attributes, columns written `event_id` and the matches; of
+wide events no other column is read, by Spark's own pruning. How much a bare operator emits is held
+to what the transform does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from benchmarks.harness import Value, interleaved
+from benchmarks.on_spark import sql
+from benchmarks.on_spark.answers import agreed, digest
+from benchmarks.on_spark.bare import bare, keep_pattern
+from benchmarks.on_spark.cases import CASES, KEYS, RUNS, Run
+from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
+from benchmarks.on_spark.setting import BOXES, Fitted, Setting
+
+__all__ = ["KEYS", "run"]
+
+_SAME = 0.02  # the share by which an operator may emit more or less, besides what is chance
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """All that is asked for, case by case."""
+    results: dict[str, Value] = {}
+    for name, case in CASES.items():
+        runs = [one for one in RUNS if one.case == name and {one.ratio, one.rate} & only]
+        others = {f"matches_per_event_{name}", f"answers_{name}_pairs", f"answers_{name}_hash"}
+        if runs or others & only:
+            fitted = setting.fitted(BOXES, getattr(setting.sizes, case.stored), case.form)
+            results |= _answers(setting, fitted, name)
+            results |= _beside_bare(setting, fitted, name, runs)
+    return results
+
+
+def _answers(setting: Setting, fitted: Fitted, name: str) -> dict[str, Value]:
+    """Pairs of the first events, with those that Spark joins."""
+    case = CASES[name]
+    events = _events(setting, name, setting.sizes.checked)
+    ranges = setting.tables.ranges(BOXES, getattr(setting.sizes, case.stored))
+    spark = digest(sql.nested_loop(F.broadcast(_narrow(events)), ranges))
+    for output in ("arrays", "pairs"):
+        agreed(f"{output}, {case.text}", digest(fitted.transform(events, output)), spark)
+    return {f"answers_{name}_pairs": spark.pairs, f"answers_{name}_hash": str(spark.hash)}
+
+
+def _beside_bare(setting: Setting, fitted: Fitted, name: str, runs: list[Run]) -> dict[str, Value]:
+    count, events = setting.sizes.events, _events(setting, name, setting.sizes.events)
+    pattern = setting.tables.folder / f"pattern-{name}"
+    keep_pattern(fitted.transform(_events(setting, name, LARGE_BATCH), "arrays"), pattern)
+    set_batch(setting.spark, LARGE_BATCH)
+    volume = _volume(fitted.transform(events, "arrays"))
+    timed: dict[str, Callable[[], None]] = {}
+    for one in runs:
+        ours = partial(fitted.transform, events, one.output)
+        theirs = partial(bare, _narrow(events), ours(), pattern)
+        set_batch(setting.spark, one.batch)
+        for who, output in {"transform": ours, "bare operator": theirs}.items():
+            _check(f"{one.ratio}: the {who}", _volume(output()), volume)
+        timed[one.rate] = partial(_drain, setting, one.batch, ours)
+        timed[one.ratio] = partial(_drain, setting, one.batch, theirs)
+    seconds = interleaved(CASES[name].repeats, **timed)
+    results: dict[str, Value] = {f"matches_per_event_{name}": round(volume / count, 2)}
+    for one in runs:
+        results[one.rate] = round(count / seconds[one.rate])
+        results[one.ratio] = round(seconds[one.ratio] / seconds[one.rate], 3)
+    return results
+
+
+def _events(setting: Setting, name: str, count: int) -> DataFrame:
+    tables = setting.tables
+    return (tables.wide_events if name == "wide" else tables.events)(BOXES, count)
+
+
+def _narrow(events: DataFrame) -> DataFrame:
+    """The columns that a transform reads."""
+    return events.select("event_id", "x1", "x2", "x3", "x4")
+
+
+def _volume(output: DataFrame) -> int:
+    """How many ids there are, in lists or alone."""
+    counted = F.sum(F.size("matches")) if "matches" in output.columns else F.count("*")
+    row = output.agg(counted).first()
+    assert row is not None
+    return int(row[0])
+
+
+def _check(who: str, emitted: int, expected: int) -> None:
+    if abs(emitted - expected) > _SAME * expected + 10 * expected**0.5:
+        raise RuntimeError(f"{who} emits {emitted} ids, and not {expected}")
+
+
+def _drain(setting: Setting, batch: int, make: Callable[[], DataFrame]) -> None:
+    set_batch(setting.spark, batch)
+    drain(make())

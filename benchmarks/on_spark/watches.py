@@ -1,0 +1,110 @@
+"""Watches: balls in 384 dimensions beside a matrix product, and beside Spark's nested loop.
+
+Both operators are a `mapInArrow` with Spark's own Arrow batches of 10,000 and give pairs into the
+sink `noop`; the timer holds all from the call. The matrix product has the best of some blocks and
+a part of the events, so events per second are compared; its pairs are held to covey's in number,
+since it leaves those next to a threshold undecided. The nested loop gets a few events and is timed
+once; its pairs must be covey's.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from pyspark.sql import functions as F
+
+from benchmarks.harness import Value, interleaved
+from benchmarks.on_spark import fits
+from benchmarks.on_spark.answers import agreed, digest
+from benchmarks.on_spark.gemm import Tile, keep_balls, multiplied
+from benchmarks.on_spark.session import DEFAULT_BATCH, drain, set_batch
+from benchmarks.on_spark.setting import Setting
+
+__all__ = ["KEYS", "run"]
+
+_TILES: tuple[Tile, ...] = ((256, 2048), (512, 2048), (512, 8192), (1024, 4096), (2048, 4096))
+_TUNED_EVENTS = 4_096
+_REPEATS = 3
+_SAME = 0.001  # the share of pairs that a matrix product may have more or less
+
+KEYS = {
+    "watches_vs_gemm": "events/s of 100,000 on 200,000 balls against a matrix product",
+    "watches_events_per_s": "events/s of covey",
+    "watches_gemm_events_per_s": "events/s of the matrix product",
+    "watches_gemm_tile": "events and balls of its best block",
+    "watches_matches_per_event": "balls that hold an event",
+    "watches_nested_loop_events_per_s": "events/s of Spark's loop with vector_l2_distance",
+    **fits.keys("watches_fit", "200,000 predicates of watches"),
+    "answers_watches_pairs": "pairs of a few events, by Spark's loop and by covey",
+    "answers_watches_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+}
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """The fit, and then what is asked of its model."""
+    found = fits.results("watches_fit", setting.fitted("watches", setting.sizes.balls))
+    set_batch(setting.spark, DEFAULT_BATCH)
+    beside_gemm = {key for key in KEYS if "gemm" in key} | {
+        "watches_events_per_s", "watches_matches_per_event",
+    }  # fmt: skip
+    if beside_gemm & only:
+        found |= _beside_gemm(setting)
+    if any("nested_loop" in key or key.startswith("answers") for key in only):
+        found |= _beside_loop(setting)
+    return found
+
+
+def _beside_gemm(setting: Setting) -> dict[str, Value]:
+    tables, sizes = setting.tables, setting.sizes
+    all_, part = (tables.events("watches", n) for n in (sizes.vectors, sizes.multiplied))
+    fitted = setting.fitted("watches", sizes.balls)
+    folder = tables.folder / "balls"
+    keep_balls(tables.balls("watches", sizes.balls), folder)
+    tile = _best_tile(setting)
+    theirs = partial(multiplied, part, folder, tile)
+    matches, found = fitted.transform(part, "pairs").count(), theirs().count()
+    if abs(matches - found) > _SAME * matches:
+        raise RuntimeError(f"the matrix product finds {found} pairs, covey {matches}")
+    ours = partial(fitted.transform, all_, "pairs")
+    total = ours().count()
+    seconds = interleaved(_REPEATS, covey=lambda: drain(ours()), gemm=lambda: drain(theirs()))
+    rate, gemm_rate = sizes.vectors / seconds["covey"], sizes.multiplied / seconds["gemm"]
+    return {
+        "watches_vs_gemm": round(rate / gemm_rate, 2),
+        "watches_events_per_s": round(rate),
+        "watches_gemm_events_per_s": round(gemm_rate),
+        "watches_gemm_tile": f"{tile[0]} x {tile[1]}",
+        "watches_matches_per_event": round(total / sizes.vectors, 2),
+    }
+
+
+def _best_tile(setting: Setting) -> Tile:
+    """The fastest block, all of them in turns."""
+    few = setting.tables.events("watches", min(_TUNED_EVENTS, setting.sizes.multiplied))
+    folder = setting.tables.folder / "balls"
+    runs = {
+        f"{tile}": partial(lambda tile: drain(multiplied(few, folder, tile)), tile)
+        for tile in _TILES
+    }
+    drain(multiplied(few, folder, _TILES[0]))
+    seconds = interleaved(2, **runs)
+    return min(_TILES, key=lambda tile: seconds[f"{tile}"])
+
+
+def _beside_loop(setting: Setting) -> dict[str, Value]:
+    tables, sizes = setting.tables, setting.sizes
+    events = tables.events("watches", sizes.looped_vectors)
+    balls = tables.balls("watches", sizes.balls)
+    near = F.expr("vector_l2_distance(embedding, centre) <= radius")
+    loop = F.broadcast(events).join(balls, near).select("event_id", "id")
+    start = time.perf_counter()
+    spark = digest(loop)
+    taken = time.perf_counter() - start
+    fitted = setting.fitted("watches", sizes.balls)
+    same = agreed("watches", digest(fitted.transform(events, "pairs")), spark)
+    return {
+        "watches_nested_loop_events_per_s": round(sizes.looped_vectors / taken, 2),
+        "answers_watches_pairs": same.pairs,
+        "answers_watches_hash": str(same.hash),
+    }

@@ -1,0 +1,53 @@
+"""The benchmark of matching on Spark runs, at a size that says nothing about speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.on_spark.sizes import SHRINK, Sizes
+from benchmarks.spark_match import KEYS, run
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.integration
+def test_a_transform_beside_a_bare_operator():
+    keys = ["pairs_vs_bare", "answers_1m_pairs"]
+    measured = measure(*keys)
+    assert list(measured) == keys
+    assert all(value > 0 for value in measured.values())
+
+
+@pytest.mark.nightly
+def test_every_key_is_measured_and_answers_are_spark_s():
+    measured = measure()
+    assert measured.keys() == KEYS.keys()
+    ratios = [key for key in KEYS if "vs_" in key]
+    assert all(measured[key] > 0 for key in [*ratios, "answers_10m_pairs", "answers_alerts_pairs"])
+
+
+def measure(*only: str) -> dict[str, float]:
+    """What the command prints for programs, in a process of its own."""
+    asked = ["--only", *only] if only else []
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "spark-match", *asked],
+        cwd=ROOT,
+        env={**os.environ, SHRINK: "200"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_divided_sizes_are_never_published(monkeypatch):
+    monkeypatch.setenv(SHRINK, "1000")
+    assert not Sizes.asked().is_published
+    with pytest.raises(SystemExit, match=SHRINK):
+        run(frozenset(KEYS), full=True)
