@@ -2,7 +2,7 @@
 
 HYPOTHESIS_PROFILE is default, ci or nightly: `default` and `ci` try the same cases every time, so
 that a red run is due to the change at hand; `nightly` searches. None has a deadline: the machines
-that run this are shared. With COVEY_TEST_REMOTE=local[2] the session is one of Spark Connect.
+that run this are shared. With COVEY_TEST_REMOTE=local[2,4] the session is one of Spark Connect.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,15 @@ def test_regions_that_want_a_token_and_a_ball() -> None:
     events = Events.from_arrow(table, space)
     check(Segment.build(stored), stored, stored, events)
     check(Segment.build(stored, events), stored, stored, events)
+
+
+@pytest.mark.parametrize(
+    ("type_", "first"), [(pa.string(), ""), (pa.decimal128(38, 0), Decimal(1 - 10**38))]
+)
+def test_the_first_value_of_a_type_alone_is_found(type_: pa.DataType, first: object) -> None:
+    """A single value that is an end of its type is no open end."""
+    space = Space.of({"x": type_})
+    literal = "''" if first == "" else f"{first}BD"
+    regions = parse(space, [f"x = {literal}", f"x = {literal}"]).regions
+    events = Events.from_arrow(pa.table({"x": pa.array([first, None], type_)}), space)
+    assert set(Segment.build(regions).matching(events)) == {(0, 0), (0, 1)}

@@ -26,13 +26,15 @@ from covey.space.text import TOP, Below
 __all__ = ["Ranks", "packed", "unpacked"]
 
 Ints = NDArray[np.int64]
+_ELSEWHERE = -2  # in a gap
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
     """The ranks of one attribute: `known` are its stored values, ascending.
 
-    If not `ordered`, stored are single values and lists only, and all that is not stored is alike.
+    `numbers` has their ranks and those of the domain's two ends. If not `ordered`, stored are
+    single values and lists only, and all that is not stored is alike.
     """
 
     original: Domain
@@ -55,7 +57,9 @@ class Ranks:
     @classmethod
     def from_known(cls, original: Domain, known: list[Any], ordered: bool = True) -> Ranks:
         """Ranks from the stored values themselves."""
-        return cls(original, known, {key: 2 * i + 1 for i, key in enumerate(known)}, ordered)
+        ends = {original.low: -1, original.high: 2 * len(known) + 1}
+        numbers = ends | {key: 2 * i + 1 for i, key in enumerate(known)}
+        return cls(original, known, numbers, ordered)
 
     @property
     def domain(self) -> Domain:
@@ -70,20 +74,12 @@ class Ranks:
 
     def ranks(self, keys: Keys) -> Ints:
         """The rank of each key or end."""
-        found = [self.numbers.get(key, -1) for key in keys.tolist()]
+        found = [self.numbers.get(key, _ELSEWHERE) for key in keys.tolist()]
         ranks = np.array(found, np.int64)
-        for i in np.flatnonzero(ranks < 0).tolist():
-            ranks[i] = self._elsewhere(keys[i])
+        for i in np.flatnonzero(ranks == _ELSEWHERE).tolist():
+            text = keys[i].text if isinstance(keys[i], Below) else keys[i]
+            ranks[i] = 2 * bisect_left(self.known, text)
         return ranks
-
-    def _elsewhere(self, key: Any) -> int:
-        """The rank of what is not stored: a gap, or an end of the domain."""
-        if key == self.original.high:
-            return int(self.domain.high)
-        if key == self.original.low:
-            return int(self.domain.low)
-        text = key.text if isinstance(key, Below) else key
-        return 2 * bisect_left(self.known, text)
 
     def ranked(self, batch: Scalars) -> Scalars:
         """Constraints on keys as constraints on ranks."""

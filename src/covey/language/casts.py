@@ -117,7 +117,7 @@ def rescale(value: Decimal, type_: Type) -> Decimal | None:
         scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=EXACT)
     except InvalidOperation:
         return None
-    return scaled if abs(scaled.scaleb(type_.scale, EXACT)) < 10**type_.precision else None
+    return scaled if scaled.scaleb(type_.scale, EXACT).copy_abs() < 10**type_.precision else None
 
 
 _DATE = re.compile(
