@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 NAME ?=
 ARGS ?=
 
-.PHONY: setup check test integration bench fuzz lock clean
+.PHONY: setup check test docs integration bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
@@ -31,9 +31,14 @@ check:
 test:
 	$(BIN)/python -m pytest $(ARGS)
 
+# The site, in site/; a link that leads nowhere fails it.
+docs:
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 integration: export SPARK_LOCAL_IP ?= 127.0.0.1
 integration:
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
+	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark
 
 # make bench              lists the benchmarks
 # make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on
@@ -51,5 +56,5 @@ lock:
 	@! grep -nE '://|^-|(^| )/' requirements.lock || { echo 'requirements.lock names an address or a path' >&2; exit 1; }
 
 clean:
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,26 +1,59 @@
 """The documentation runs: every Python block of README.md and docs/ is executed, in order.
 
-Blocks of one file share a namespace, as a reader would type them. A fence that says
-`python no-run` is left alone, and so is every other language.
+Blocks of one page share a namespace and a folder, as a reader would type them. What a block prints
+is compared where a block `text printed` follows it; commands of `covey` are run where they stand,
+and print the lines that the page shows, but for times. A fence that says `python no-run` is left
+alone, and so is every other language; what other commands name is looked up by `test_commands.py`.
+Pages that use Spark are integration tests.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import linecache
+import os
+import re
+import subprocess
+import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from tests.blocks import PAGES, ROOT, Block, Command, blocks, commands
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def uses_spark(page: Path) -> bool:
+    """Whether the page needs Spark to run: it names it, or calls covey's command line."""
+    return any(
+        (block.info == "python" and ("pyspark" in block.text or "covey.spark" in block.text))
+        or (block.info == "console" and "$ covey " in block.text)
+        for block in blocks(page)
+    )
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if not uses_spark(p)], ids=named)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes does not stay in the clone
     run_blocks(page)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("page", [p for p in PAGES if uses_spark(p)], ids=named)
+def test_pages_on_spark_run(page, tmp_path, monkeypatch, spark):
+    if page.name == "flights.md" and "COVEY_TEST_REMOTE" in os.environ:
+        pytest.skip("the example makes a session of its own, with a context")
+    monkeypatch.chdir(tmp_path)
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        run_blocks(page)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 def test_a_failing_block_is_named_by_file_and_line(tmp_path):
@@ -40,37 +73,82 @@ def test_an_open_fence_is_named(tmp_path):
         run_blocks(page)
 
 
+def test_what_is_printed_is_compared(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint('yes ')\n```\n\n```text printed\nyes\n```\n")
+    run_blocks(page)
+    page.write_text("```python\nprint('yes')\n```\n\n```text printed\nno\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:5: the page says"):
+        run_blocks(page)
+
+
+def test_a_failing_command_is_named(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ covey no-such-command\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: covey no-such-command"):
+        run_blocks(page)
+
+
 def run_blocks(page: Path) -> None:
     """Execute the page's blocks; a failure is reported at its line of the page."""
     linecache.checkcache(str(page))
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for line, source in python_blocks(page):
+    printed = ""
+    for block in blocks(page):
+        if block.info == "python":
+            printed = run_python(page, block, namespace)
+        elif block.info == "text printed":
+            compare(page, block, printed)
+        elif block.info == "console":
+            for command in commands(block):
+                run_command(page, command)
+
+
+def run_python(page: Path, block: Block, namespace: dict[str, object]) -> str:
+    """Execute a block and return what it printed."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             # Padded with empty lines, so that tracebacks count in lines of the page.
-            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
         except Exception as error:
-            at = failing_line(error, page) or line
+            at = failing_line(error, page) or block.line
             shown = "".join(traceback.format_exception(error)[-12:])
             what = f"{type(error).__name__}: {error}"
             pytest.fail(f"{page}:{at}: {what}\n\n{shown}", pytrace=False)
+    return printed.getvalue()
 
 
-def python_blocks(page: Path) -> Iterator[tuple[int, str]]:
-    """The opening fence's line number and the source of each block to run."""
-    fence, language, opened, body = "", "", 0, []
-    for number, text in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
-        stripped = text.strip()
-        if not fence and stripped.startswith("```"):
-            fence = stripped[: len(stripped) - len(stripped.lstrip("`"))]
-            language, opened, body = stripped.removeprefix(fence).strip(), number, []
-        elif fence and stripped == fence:
-            if language == "python":
-                yield opened, "\n".join(body)
-            fence = ""
-        elif fence:
-            body.append(text)
-    if fence:
-        pytest.fail(f"{page}:{opened}: this block is never closed", pytrace=False)
+def compare(page: Path, block: Block, printed: str) -> None:
+    """Fail unless the block is what was printed, but for blanks at the ends of lines."""
+    said, got = ([line.rstrip() for line in t.strip().splitlines()] for t in (block.text, printed))
+    if said != got:
+        text = f"the page says\n{block.text}\n\nprinted was\n{printed}"
+        pytest.fail(f"{page}:{block.line}: {text}", pytrace=False)
+
+
+def run_command(page: Path, command: Command) -> None:
+    """Run a command of covey's, with the `covey` of this Python; it prints what the page shows."""
+    if command.text.split()[0] != "covey":
+        return
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command.text, shell=True, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    printed = done.stdout + done.stderr
+    missing = set(without_times(command.shown)) - set(without_times(printed))
+    if done.returncode or missing:
+        why = f"exit code {done.returncode}, not printed: {sorted(missing)}"
+        pytest.fail(f"{page}:{command.line}: {command.text}: {why}\n\n{printed}", pytrace=False)
+
+
+def without_times(text: str) -> list[str]:
+    """Lines of text; in a paragraph that begins with `seconds` no two runs have equal numbers."""
+    lines = []
+    for paragraph in text.split("\n\n"):
+        for line in paragraph.splitlines():
+            timed = paragraph.lstrip().startswith("seconds ")
+            lines.append(re.sub(r"[ \d.]+", " ", line) if timed else line.rstrip())
+    return lines
 
 
 def failing_line(error: Exception, page: Path) -> int | None:

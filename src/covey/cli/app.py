@@ -1,0 +1,40 @@
+"""The commands, and what they have in common: `covey --help`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import covey
+from covey.cli.doctor import doctor
+from covey.cli.match import match
+from covey.cli.preview import preview
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Match events to standing Spark SQL predicates, exactly.",
+)
+app.command()(match)
+app.command()(preview)
+app.command()(doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"covey {covey.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _covey(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Takes the options that stand before a command."""

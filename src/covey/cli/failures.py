@@ -1,0 +1,71 @@
+"""What went wrong, on stderr: what, where, and how to go on. Nobody sees a traceback of Spark's.
+
+Exit code 2 is for what the caller can mend; a mistake of covey's own keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from covey.errors import CoveyError
+
+__all__ = ["SPARK_ERRORS", "reported", "said_by_spark"]
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Ends the command with a message and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("covey: stopped", err=True)
+        raise typer.Exit(130) from None
+    except CoveyError as error:
+        typer.echo(f"covey: {error}", err=True)
+        raise typer.Exit(2) from None
+    except SPARK_ERRORS as error:
+        typer.echo(f"covey: Spark failed: {said_by_spark(error)}", err=True)
+        raise typer.Exit(2) from None
+
+
+def said_by_spark(error: Exception) -> str:
+    """What an error of Spark's says, in one line: its own message, and that of its first cause.
+
+    An error of covey's that a worker raised is told as covey tells it.
+    """
+    raised = re.findall(r"^covey\.errors\.\w+: (.+)$", str(error), re.MULTILINE)
+    if raised:
+        return str(raised[-1])
+    messages = list(dict.fromkeys(map(_line, _messages(error))))
+    return ": ".join([messages[0], messages[-1]] if len(messages) > 1 else messages)
+
+
+def _messages(error: Exception) -> list[str]:
+    """The messages of an error and its causes, the outermost first."""
+    if not isinstance(error, Py4JJavaError):
+        return [str(error)]
+    found, cause = [], error.java_exception
+    while cause is not None:
+        found.append(str(cause.getMessage() or cause.getClass().getSimpleName()))
+        cause = cause.getCause()
+    return found
+
+
+def _line(message: str) -> str:
+    """A message without its code and without what comes after its first line.
+
+    >>> _line("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
+    'Path does not exist: file:/x'
+    """
+    lines = [line.strip() for line in message.strip().splitlines()]
+    line = lines[-1] if lines[0].startswith("An exception was thrown from the Python") else lines[0]
+    without_code = re.sub(r"^\[[A-Z_0-9.]+\] ", "", line)
+    return re.sub(r"\s*SQLSTATE: \w+.*$", "", without_code).rstrip(" .:")

@@ -1,0 +1,100 @@
+"""Steps of a command: a bar while each runs, by the tasks that Spark has finished, and its seconds.
+
+The bar is on stderr, and only where that is a terminal; it is gone when the command ends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from py4j.protocol import Py4JError
+from pyspark import StatusTracker
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+__all__ = ["Steps", "finished_tasks"]
+
+_EVERY_S = 0.2
+
+
+class Steps:
+    """The steps of one command, one after another; `seconds` is what each took.
+
+    Cost: some small calls to Spark's driver, five times a second.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        console = Console(stderr=True)
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[tasks]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Steps:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self._progress.stop()
+
+    @contextmanager
+    def step(self, name: str, spark: SparkSession | None = None) -> Iterator[None]:
+        """Runs what is inside as a step; with a session, its Spark jobs move the bar."""
+        started = time.perf_counter()
+        bar = self._progress.add_task(name, total=None, tasks="")
+        done = threading.Event()
+        watcher = None
+        if spark is not None and not self._progress.disable:
+            spark.sparkContext.setJobGroup(name, name)
+            watcher = threading.Thread(target=self._watch, args=(spark, name, bar, done))
+            watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            if watcher is not None:
+                watcher.join()
+            self.seconds[name] = time.perf_counter() - started
+            self._progress.update(bar, visible=False)
+
+    def _watch(self, spark: SparkSession, name: str, bar: TaskID, done: threading.Event) -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not done.wait(_EVERY_S):
+            try:
+                finished, known = finished_tasks(tracker, name)
+            except (Py4JError, OSError):  # Spark is gone, and the step ends with that
+                return
+            if known:
+                self._progress.update(
+                    bar, completed=finished, total=known, tasks=f"{finished:,} of {known:,} tasks"
+                )
+
+
+def finished_tasks(tracker: StatusTracker, group: str) -> tuple[int, int]:
+    """How many tasks of a group of jobs are finished, and how many it has so far."""
+    finished = known = 0
+    for job in tracker.getJobIdsForGroup(group):
+        info = tracker.getJobInfo(job)
+        for stage_id in info.stageIds if info is not None else ():
+            stage = tracker.getStageInfo(stage_id)
+            if info is not None and stage is not None:
+                # A stage that was done before is skipped, and its tasks are never finished again.
+                is_over = info.status == "SUCCEEDED"
+                finished += stage.numTasks if is_over else stage.numCompletedTasks
+                known += stage.numTasks
+    return finished, known

@@ -1,0 +1,136 @@
+"""The Spark session of a command: started quietly, stopped at the end.
+
+What Spark's Java process prints goes to a file, which is read only if it does not start; what goes
+wrong later comes as an exception. A session that the process has already is used and left running.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from covey.errors import ValueRefused
+
+__all__ = ["Session"]
+
+_QUIET = {
+    "spark.app.name": "covey",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_PATIENCE_S = 5.0
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # repeat what is raised
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Which session a command wants."""
+
+    conf: Mapping[str, str]
+    has_delta: bool
+
+    @classmethod
+    def of(
+        cls, master: str, conf: list[str] | None, jars: str | None, has_delta: bool = False
+    ) -> Session:
+        """From the options of a command; what the user sets by name comes last."""
+        given = {}
+        for one in conf or ():
+            key, equals, value = one.partition("=")
+            if not equals or not key.strip():
+                raise ValueRefused(f"--conf {one}: write KEY=VALUE, as spark.driver.memory=8g")
+            given[key.strip()] = value.strip()
+        chosen = {"spark.master": master, **_QUIET, **(_DELTA if has_delta else {})}
+        if master.startswith("local"):  # Spark's own defaults are for clusters
+            chosen["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))
+            chosen["spark.sql.files.maxPartitionBytes"] = "16m"  # more tasks: a bar that moves
+        return cls({**chosen, **({"spark.jars": jars} if jars else {}), **given}, has_delta)
+
+    @contextmanager
+    def started(self) -> Iterator[SparkSession]:
+        """The session, while the command runs."""
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+        known = SparkSession.getActiveSession()
+        spark = known or _start(self.conf)
+        is_mine = known is None
+        try:
+            if self.has_delta:
+                _check_delta(spark)
+            yield spark
+        except KeyboardInterrupt:
+            is_mine = False  # it waits for an answer still, and ends with this process
+            raise
+        finally:
+            if is_mine:
+                spark.stop()
+
+
+def _start(conf: Mapping[str, str]) -> SparkSession:
+    if conf["spark.master"].startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with tempfile.TemporaryFile() as printed:
+        given = SparkConf().setAll(list(conf.items()))
+        try:
+            output = {"stdout": printed, "stderr": printed}
+            gateway = launch_gateway(given, output)  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError:
+            raise ValueRefused(
+                f"Spark did not start ({_last_line(printed)}): it needs Java 17 or newer, named "
+                "by JAVA_HOME or found on PATH"
+            ) from None
+        context = SparkContext(conf=given, gateway=gateway)
+    _stop_on_interrupt(context)
+    return SparkSession(context)
+
+
+def _stop_on_interrupt(context: SparkContext) -> None:
+    """Cancels jobs on Ctrl-C, by another thread: Spark's handler disturbs what is under way."""
+
+    def stop(number: int, frame: object) -> None:
+        cancel = threading.Thread(target=context.cancelAllJobs, daemon=True)
+        cancel.start()
+        cancel.join(_PATIENCE_S)
+        logging.disable()  # py4j would tell with a traceback where it was
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, stop)
+
+
+def _last_line(printed: IO[bytes]) -> str:
+    printed.seek(0)
+    lines = printed.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else "its Java process ended at once"
+
+
+def _check_delta(spark: SparkSession) -> None:
+    """Raises where Spark has no Delta, before it says so in its own words."""
+    jvm = spark.sparkContext._jvm
+    name = _DELTA["spark.sql.extensions"]
+    if jvm is not None and not jvm.org.apache.spark.util.Utils.classIsLoadable(name):
+        raise ValueRefused(
+            "Spark has no Delta here: name its two jars with --jars DELTA-SPARK.jar,"
+            "DELTA-STORAGE.jar, or have them fetched with --conf spark.jars.packages="
+            "io.delta:delta-spark_4.2_2.13:4.4.0"
+        )

@@ -1,0 +1,108 @@
+"""`covey doctor`: each kind of finding, and nothing where nothing is the matter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.integration
+
+WELL = {"a": "price > 25 AND symbol = 'ACME'", "b": "price > 25 AND symbol = 'BETA'"}
+ILL = {
+    "c": "prise > 5",
+    "d": "price > 5 AND price < 5",
+    "e": "symbol = NULL",
+    "f": "symbol IN ('BETA') AND NOT price <= 25",
+    "g": "price > 25.0 AND symbol = 'BETA' OR symbol = 'BETA' AND price > 26",
+    "h": "price >= 3 OR price IS NULL",
+    "i": "venue = 'X' AND price > 5",
+    "j": "upper(venue) = 'X'",
+}
+
+
+def test_each_kind_is_found_and_nothing_else(covey: Any, ticks: Any) -> None:
+    _write({**WELL, **ILL})
+    done = covey("doctor", "s.jsonl", "--events", "ticks.parquet", "--json")
+    assert done.exit_code == 1, done.output
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["kind"], one["id"]) for one in found] == [
+        ("absent", "i"), ("absent", "j"), ("broad", "h"), ("duplicate", "f"), ("duplicate", "g"),
+        ("never", "d"), ("never", "e"), ("rejected", "c"),
+    ]  # fmt: skip
+    by_id = {one["id"]: one for one in found}
+    assert by_id["f"]["problem"] == by_id["g"]["problem"] == "means the same as b"
+    assert by_id["i"]["problem"] == "no event carries venue"
+    assert by_id["j"]["problem"] == "no event carries upper(venue)"
+    percent = 100 * ticks.where(ILL["h"]).count() / 60
+    assert by_id["h"]["problem"] == f"matches {percent:.1f}% of 60 events"
+    assert by_id["c"]["problem"] == "no column 'prise'; did you mean price?"
+    assert (by_id["c"]["line"], by_id["c"]["column"]) == (1, 1)
+    assert all(one["advice"] and one["predicate"] == ILL[one["id"]] for one in found)
+
+
+def test_people_get_counts_advice_and_the_first_few(covey: Any) -> None:
+    _write({**WELL, **ILL})
+    done = covey("doctor", "s.jsonl", "--events", "ticks.parquet", "--limit", "1")
+    assert done.exit_code == 1, done.output
+    assert done.stdout.startswith(
+        "8 findings in 10 subscriptions, tried on 60 events\n"
+        "\n"
+        "cannot be read (1): correct it; until then it matches nothing\n"
+        "  c: line 1, column 1: no column 'prise'; did you mean price?\n"
+        "    prise > 5\n"
+        "    ^\n"
+        "\n"
+        "can never match (2): correct it, or remove it\n"
+        "  d: its conditions exclude each other, or compare with null\n"
+        "    price > 5 AND price < 5\n"
+        "  … and 1 more\n"
+    )
+
+
+def test_the_share_decides_what_is_too_much(covey: Any, ticks: Any) -> None:
+    _write({**WELL, "h": ILL["h"]})
+    words = ["doctor", "s.jsonl", "--events", "ticks.parquet"]
+    assert ticks.where(ILL["h"]).count() < 0.95 * 60
+    assert covey(*words, "--share", "0.95").exit_code == 0
+    assert covey(*words).exit_code == 1
+
+
+def test_all_is_well(covey: Any) -> None:
+    _write(WELL)
+    done = covey("doctor", "s.jsonl", "--events", "ticks.parquet")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == "no findings in 2 subscriptions, tried on 60 events\n"
+    assert covey("doctor", "s.jsonl", "--events", "ticks.parquet", "--json").stdout == ""
+
+
+def test_repeated_and_missing_ids_are_no_duplicates(covey: Any) -> None:
+    rows = [(1, "price > 1"), (1, "price > 1"), (None, "price > 2"), (2, None), (3, "n = 1")]
+    Path("s.jsonl").write_text(
+        "".join(json.dumps({"id": id_, "predicate": text}) + "\n" for id_, text in rows)
+    )
+    done = covey("doctor", "s.jsonl", "--events", "ticks.csv", "--json", "--share", "1")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {one["kind"] for one in found} == {"rejected"}
+    assert sorted(one.get("id", 0) for one in found) == [0, 1, 1, 2]
+
+
+def test_a_sample_is_drawn_from_many_events(covey: Any, session: Any) -> None:
+    session.range(5_000).write.parquet(f"file://{Path.cwd()}/many.parquet")
+    texts = {"most": "id >= 1000", "few": "id < 1000"}
+    _write(texts)
+    done = covey(
+        "doctor", "s.jsonl", "--events", "many.parquet", "--sample", "500", "--json"
+    )  # fmt: skip
+    [found] = map(json.loads, done.stdout.splitlines())
+    words = found["problem"].split()
+    assert found["id"] == "most"
+    assert 70 < float(words[1].rstrip("%")) < 90
+    assert 350 < int(words[3]) < 650
+
+
+def _write(texts: dict[str, str]) -> None:
+    rows = ({"id": id_, "predicate": text} for id_, text in texts.items())
+    Path("s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,0 +1,113 @@
+"""What users get wrong: one line on stderr that says what, where and how to go on, and exit code 2.
+
+The first ones are noticed before Spark is asked for anything.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MATCH = ["match", "ticks.parquet", "alerts.parquet", "-o", "m.parquet", "--id", "alert"]
+EARLY = [
+    (["match", "nope.parquet", "alerts.csv", "-o", "m.csv"], "no events at nope.parquet"),
+    (["match", "ticks.csv", "nope.csv", "-o", "m.csv"], "no subscriptions at nope.csv"),
+    (["preview", "n > 1", "nope.csv"], "no events at nope.csv"),
+    (["doctor", "alerts.csv", "--events", "nope.csv"], "no events at nope.csv"),
+    (["match", "notes.txt", "alerts.csv", "-o", "m.csv"], "say it with --events-format"),
+    (["match", "ticks.csv", "notes.txt", "-o", "m.csv"], "say it with --subscriptions-format"),
+    (["match", "ticks.csv", "alerts.csv", "-o", "m"], "say it with --output-format"),
+    (["match", "ticks.csv", "alerts.csv", "-o", "notes.csv"], "replace it with --overwrite"),
+    (["match", "ticks.csv", "alerts.csv", "-o", "ticks.csv", "--overwrite"], "holds the events"),
+    (["match", "ticks.csv", "alerts.csv", "-o", "m.csv", "--output", "arrays"], "CSV has no lists"),
+    ([*MATCH, "--events-schema", "n INT"], "--events-schema is for CSV and JSON"),
+    ([*MATCH, "--vectors", "price"], "write COLUMN=LENGTH"),
+    ([*MATCH, "--conf", "spark.driver.memory"], "write KEY=VALUE"),
+]
+LATE = [
+    ([*MATCH[:-1], "symbol"], "the subscriptions have no column 'symbol': they have alert"),
+    ([*MATCH, "--predicate", "text"], "the subscriptions have no column 'text'"),
+    ([*MATCH, "--columns", "n,prise"], "the events have no column 'prise': they have n, symbol"),
+    ([*MATCH, "--event-time", "when"], "the events have no column 'when'"),
+    ([*MATCH, "--valid-to", "until"], "the subscriptions have no column 'until'"),
+    ([*MATCH, "--vectors", "price=2"], "column 'price' is double, no vector of 2 floats"),
+    (["preview", "n > 1", "empty.csv"], "the events at empty.csv are empty"),
+    (["preview", "n > 1", "bare.csv"], "the events at bare.csv are empty"),
+    (["preview", "n > 1", "bare.parquet"], "the events at bare.parquet cannot be read as parquet"),
+    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "another format is said"),
+    (["preview", "n > 1", "torn.json"], "the events at torn.json cannot be read as json"),
+    (["preview", "n > 1", "ticks.csv", "--time", "symbol"], "that column is string, no date"),
+    (["preview", "n > 1", "ticks.csv", "--events-schema", "n WHAT"], "Unsupported data type"),
+    (["preview", "n > 1", "ticks.csv", "--events-format", "delta"], "with --jars"),
+    (["doctor", "alerts.csv", "--events", "ticks.csv"], "the subscriptions have no column 'id'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), EARLY, ids=lambda value: " ".join(value)[:60])
+def test_what_can_be_told_without_spark(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from covey.cli import app
+    from covey.cli.session import Session
+
+    def start(_: Session) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(Session, "started", start)
+    monkeypatch.chdir(tmp_path)
+    for name in ("ticks.csv", "alerts.csv", "ticks.parquet", "alerts.parquet", "notes.txt"):
+        Path(name).touch()
+    Path("notes.csv").mkdir()
+    check(CliRunner().invoke(app, words), said)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("words", "said"), LATE, ids=lambda value: " ".join(value)[:60])
+def test_what_spark_must_be_asked_for(words: list[str], said: str, covey: Any) -> None:
+    Path("empty.csv").touch()
+    Path("bare.csv").write_text("n,m\n")
+    Path("bare.parquet").mkdir()
+    Path("notes.txt").write_text("not a table")
+    Path("torn.json").write_text('{"n": 1}\n{"n": \n')
+    check(covey(*words), said)
+    assert not Path("m.parquet").exists()
+
+
+@pytest.mark.integration
+def test_a_row_that_does_not_fit_ends_it(covey: Any) -> None:
+    Path("short.csv").write_text("n,m\n1,2\n3\n")
+    check(covey("preview", "n > 1", "short.csv"), "short.csv")
+
+
+@pytest.mark.integration
+def test_nothing_is_left_of_a_match_that_fails(covey: Any) -> None:
+    """The events cannot be multiplied: only the match itself finds that out."""
+    Path("big.csv").write_text("n\n1\n2\n9000000000000000000\n")
+    Path("s.csv").write_text("id,predicate\na,n * 10 > 5\n")
+    done = covey("match", "big.csv", "s.csv", "-o", "m.parquet")
+    check(done, "overflow")
+    assert not Path("m.parquet").exists()
+
+
+@pytest.mark.parametrize("words", [["match"], ["preview"], ["doctor", "x.csv"], ["nothing"]])
+def test_a_command_that_is_incomplete_says_how_it_is_used(words: list[str]) -> None:
+    from typer.testing import CliRunner
+
+    from covey.cli import app
+
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "Usage: " in done.stderr
+
+
+def check(done: Any, said: str) -> None:
+    """One line on stderr, nothing on stdout."""
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith("covey: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""

@@ -1,0 +1,40 @@
+"""The examples run, at a size that tests have time for."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.integration
+def test_flights(tmp_path: Path) -> None:
+    picture = tmp_path / "flights.png"
+    done = subprocess.run(
+        [sys.executable, "examples/flights.py", "--alerts", "3000", "--sample", "20",
+         "--picture", str(picture)],
+        cwd=ROOT, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "336,776 flights" in done.stdout
+    assert "3,000 alerts, 0 rejected" in done.stdout
+    assert "beside Spark's own where: 0 of" in done.stdout
+    notifications = re.search(r"([\d,]+) notifications", done.stdout)
+    assert notifications is not None
+    assert int(notifications[1].replace(",", "")) > 10_000
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_alerts_depend_on_the_seed_only() -> None:
+    from examples.flights import load, write_alerts
+
+    data = load()
+    first, again, other = (write_alerts(data, 500, seed) for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert not first.equals(other)
