@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructType
 
 from covey.errors import PredicateError
@@ -88,13 +89,5 @@ class Outcomes:
 
 def _arrow_schema(id_type: pa.DataType) -> pa.Schema:
     """`outcome_schema` as Arrow has it."""
-    text = [(name, pa.string()) for name in ("predicate", "error")]
-    place = [(name, pa.int32()) for name in ("line", "column")]
-    segment = [
-        ("kind", pa.string()),
-        ("file", pa.string()),
-        ("size_bytes", pa.int64()),
-        ("subscriptions", pa.int64()),
-        ("seconds", pa.string()),
-    ]
-    return pa.schema([("id", id_type), *text, *place, *segment])
+    others = outcome_schema(LongType()).fields[1:]
+    return pa.schema([("id", id_type), *((f.name, to_arrow_type(f.dataType)) for f in others)])
