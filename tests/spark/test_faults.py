@@ -96,7 +96,7 @@ def test_a_load_that_is_run_twice_makes_one_version(spark: SparkSession, tmp_pat
     with Store.create(place, space) as store:
         part = store.prepare(Changes.put([1, 2], parse(space, ["x > 1", "x > 2"])))
     assert part is not None
-    load = partial(_load, place, [part], [], "one attempt")
+    load = partial(_load, place, 0, [part], [], "one attempt")
     first, second = in_a_task(spark, load), in_a_task(spark, load)
     assert first["version"] == second["version"] == 1
     assert Store.open(place).versions == [0, 1]

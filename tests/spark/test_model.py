@@ -143,10 +143,13 @@ def test_update_takes_a_change_feed(spark: SparkSession, events: DataFrame) -> N
             (3, "digit = 7", "delete", 7),
             (4, "digit = 8", "delete", 8),
             (4, "digit = 9", "insert", 8),
+            (5, "digit = 5", "insert", 8),
+            (5, "digit = 5", "update_preimage", 9),
+            (6, "digit = 5", "update_postimage", 9),
         ],
         "id int, predicate string, _change_type string, _commit_version long",
     )
-    assert digits(model.update(feed).transform(events)) == [(4, 100), (9, 100)]
+    assert digits(model.update(feed).transform(events)) == [(4, 100), (5, 100), (9, 100)]
 
 
 def test_an_updated_model_is_saved_over_the_one_it_came_from(
@@ -160,6 +163,62 @@ def test_an_updated_model_is_saved_over_the_one_it_came_from(
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
     updated.write().overwrite().save(path)
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100), (7, 100)]
+
+
+def test_an_update_builds_on_its_model_and_not_on_what_came_later(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    first = Matcher(eventSchema=events.schema).fit(alerts(spark, (1, "digit = 1")))
+    second = first.update(alerts(spark, (2, "digit = 2")))
+    third = first.update(alerts(spark, (3, "digit = 3")))
+    assert digits(second.transform(events)) == [(1, 100), (2, 100)]
+    assert digits(third.transform(events)) == [(1, 100), (3, 100)]
+    with pytest.raises(ValueRefused, match="'id' is bigint, but the ids of the model are int"):
+        first.update(
+            alerts(spark, (4, "digit = 4")).selectExpr("CAST(id AS BIGINT) id", "predicate")
+        )
+
+
+def test_a_model_that_is_saved_again_is_the_newest(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    """Going back to an older version: retention must not take what is named."""
+    from covey.spark import MatcherModel
+
+    path = str(tmp_path / "model")
+    fitted(spark, events, 1).save(path)
+    old = MatcherModel.load(path)
+    old.update(alerts(spark, (2, "digit = 2"))).write().overwrite().save(path)
+    old.write().overwrite().option("retentionHours", 0).save(path)
+    fitted(spark, events, 5)
+    assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
+
+
+def test_a_store_that_was_made_anew_is_not_taken_for_the_old_one(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    import shutil
+
+    from covey.spark import MatcherModel
+
+    path = str(tmp_path / "model")
+    fitted(spark, events, 1).save(path)
+    assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
+    shutil.rmtree(path)
+    fitted(spark, events, 2).save(path)
+    assert digits(MatcherModel.load(path).transform(events)) == [(2, 100)]
+
+
+def test_a_column_that_is_named_like_an_expression_is_not_it(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    model = Matcher(eventSchema=events.schema).fit(alerts(spark, (1, "digit * 2 = 8")))
+    misleading = events.selectExpr("*", "8 AS `digit * 2`")
+    assert digits(model.transform(misleading)) == [(4, 100)]
 
 
 def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:

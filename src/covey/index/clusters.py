@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -169,12 +169,12 @@ class Clusters:
         usual = np.flatnonzero(plain)
         asked = _Asked.of(vectors if plain.all() else vectors[usual], norms[usual], self.edges)
         found, total = [(usual[:0], usual[:0])], 0
-        for events, places in self._near_plain(asked):
+        nearby = ((usual[events], places) for events, places in self._near_plain(asked))
+        for events, places in chain(nearby, self._one_by_one(vectors, norms, plain)):
             total += len(events)
             if most is not None and total > most:
                 raise TooManyPairs(f"more than {most} pairs: ask for fewer events at once")
-            found.append((usual[events], places))
-        found += self._one_by_one(vectors, norms, plain)
+            found.append((events, places))
         events, places = map(np.concatenate, zip(*found, strict=True))
         return events, places
 

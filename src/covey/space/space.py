@@ -147,6 +147,12 @@ class Space:
 
     def with_derived(self, *attributes: Attribute) -> Space:
         """This space with further derived attributes; those it has already are not added twice."""
+        for attribute in attributes:
+            if attribute.name in self._by_name and not self._by_name[attribute.name].is_derived:
+                raise SpaceError(
+                    f"{attribute.name!r} is an expression and the name of a column too: rename the "
+                    "column"
+                )
         by_name = {a.name: a for a in attributes if a.name not in self._by_name}
         new = tuple(by_name.values())
         return replace(self, derived=self.derived + new) if new else self

@@ -21,14 +21,11 @@ def as_changes(frame: DataFrame, params: MatcherParams) -> DataFrame:
     if _TYPE not in frame.columns or _VERSION not in frame.columns:
         return frame
     predicate = params.given(params.predicateCol)
+    # What was there before an update is gone, unless its id is there after it too.
+    gone = F.col(_TYPE).isin("delete", "update_preimage")
     newest = Window.partitionBy(column_named(params.given(params.idCol))).orderBy(
-        F.col(_VERSION).desc(), (F.col(_TYPE) == "delete").asc()
+        F.col(_VERSION).desc(), gone.asc()
     )
-    last = (
-        frame.where(F.col(_TYPE) != "update_preimage")
-        .withColumn("_covey_last", F.row_number().over(newest))
-        .where("_covey_last = 1")
-    )
-    gone = F.col(_TYPE) == "delete"
+    last = frame.withColumn("_covey_last", F.row_number().over(newest)).where("_covey_last = 1")
     kept = F.when(gone, F.lit(None)).otherwise(column_named(predicate))
     return last.withColumn(predicate, kept).drop("_covey_last")

@@ -39,6 +39,7 @@ class Encoding:
     """
 
     place: str
+    base: int
     space: Space
     ids: IdType
     ranges: tuple[Range, ...]
@@ -52,11 +53,13 @@ class Encoding:
             started = time.perf_counter()
             read.append(self._read(table, parser, outcomes))
             outcomes.spent("parse", time.perf_counter() - started)
+            yield from outcomes.rejections()
         if read:
             started = time.perf_counter()
             self._write(read, outcomes)
             outcomes.spent("index", time.perf_counter() - started)
-        yield from outcomes.batches()
+        yield from outcomes.rejections()
+        yield from outcomes.segments()
 
     def _read(self, table: pa.Table, parser: Parser, outcomes: Outcomes) -> _Read:
         """The regions of some subscriptions; says which are wrong."""
@@ -105,8 +108,8 @@ class Encoding:
         put = Changes(self.ids.to_store(ids.filter(pa.array(taken))), regions, number[of])
         gone = Changes(self.ids.to_store(ids.filter(pa.array(removed))), None, of[:0])
         store = Store.open(self.place)
-        outcomes.written(PUT, store.prepare(put))
-        outcomes.written(REMOVED, store.prepare(gone))
+        outcomes.written(PUT, store.prepare(put, self.base))
+        outcomes.written(REMOVED, store.prepare(gone, self.base))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ class Fitted:
 
     place: str
     version: int
+    label: str | None
     subscriptions: int
     space: Space
     constrained: tuple[str, ...]
@@ -37,6 +38,7 @@ class Fitted:
         """As what `json.dumps` takes, but for the place, which is where it is found."""
         return {
             "version": self.version,
+            "label": self.label,
             "subscriptions": self.subscriptions,
             "space": space_to_json(self.space),
             "constrained": list(self.constrained),
@@ -51,6 +53,7 @@ class Fitted:
         return cls(
             place,
             saved["version"],
+            saved["label"],
             saved["subscriptions"],
             space_from_json(saved["space"]),
             tuple(saved["constrained"]),

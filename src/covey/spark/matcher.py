@@ -104,5 +104,5 @@ class Matcher(
         space = with_lifetime(space) if self.has_lifetimes() else space
         with Store.create(place, space, ids=kind):
             pass
-        model = MatcherModel(subscribe(dataset, self, place, space))
+        model = MatcherModel(subscribe(dataset, self, place, space, 0))
         return self._copyValues(model)

@@ -24,7 +24,7 @@ __all__ = ["Matching"]
 
 Rows = NDArray[np.integer[Any]]
 
-_EVENTS = 1 << 15  # at once
+_EVENTS, _BYTES = 1 << 15, 32 << 20  # at once
 _PAIRS = 1 << 22  # at once, unless one event alone has more
 
 
@@ -38,11 +38,12 @@ class Matching:
 
     place: str
     version: int
+    label: str | None
     attributes: Mapping[str, int]
     shape: Shape
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version = snapshot(self.place, self.version)
+        version = snapshot(self.place, self.version, self.label)
         for batch in _portions(batches):
             columns = [batch.column(position) for position in self.attributes.values()]
             given = pa.RecordBatch.from_arrays(columns, list(self.attributes))
@@ -53,21 +54,30 @@ class Matching:
 
 
 def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of about `_EVENTS`, none of them empty."""
+    """The same rows in batches of about `_EVENTS`, or fewer if they are large; none is empty."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        count = sum(one.num_rows for one in waiting)
-        if waiting and count + batch.num_rows > _EVENTS:
-            yield _joined(waiting)
-            waiting = []
-        parts = -(-batch.num_rows // _EVENTS)
-        for part in range(parts - 1):
-            start, stop = (batch.num_rows * n // parts for n in (part, part + 1))
-            yield batch.slice(start, stop - start)
-        if parts:
-            waiting.append(batch.slice(batch.num_rows * (parts - 1) // parts))
+        for part in _cut(batch):
+            if waiting and _exceeds([*waiting, part]):
+                yield _joined(waiting)
+                waiting = []
+            waiting.append(part)
     if waiting:
         yield _joined(waiting)
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in equal parts that are not too large, as far as rows are alike."""
+    parts = max(-(-batch.num_rows // _EVENTS), -(-batch.nbytes // _BYTES))
+    parts = min(parts, batch.num_rows)
+    for part in range(parts):
+        start, stop = (batch.num_rows * n // parts for n in (part, part + 1))
+        yield batch.slice(start, stop - start)
+
+
+def _exceeds(batches: list[pa.RecordBatch]) -> bool:
+    rows = sum(batch.num_rows for batch in batches)
+    return rows > _EVENTS or sum(int(batch.nbytes) for batch in batches) > _BYTES
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

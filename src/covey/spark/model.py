@@ -23,7 +23,7 @@ from covey.spark.places import spark_path
 from covey.spark.schemas import check_columns, check_settings, column_named
 from covey.spark.shapes import Arrays, Pairs, Shape
 from covey.spark.sql import table_function
-from covey.spark.subscribing import subscribe
+from covey.spark.subscribing import subscribe, type_of
 
 __all__ = ["MatcherModel"]
 
@@ -81,8 +81,17 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
         Cost: that of the changes, not of what is there.
         """
+        id_name = self.given(self.idCol)
+        found, mine = type_of(changes, id_name, "idCol"), self.fitted.id_type
+        if found != mine:
+            raise ValueRefused(
+                f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
+                f"{mine.simpleString()}: cast it"
+            )
         changed = as_changes(changes, self)
-        fitted = subscribe(changed, self, self.fitted.place, self.fitted.columns, True)
+        fitted = subscribe(
+            changed, self, self.fitted.place, self.fitted.columns, self.fitted.version, True
+        )
         return self._copyValues(MatcherModel(fitted))
 
     def register(self, name: str) -> None:
@@ -121,8 +130,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         columns = [column_named(name) for name in kept.names]
         attributes = {}
         for name in names:
-            attributes[name] = kept.names.index(name) if name in kept.names else len(columns)
-            if name not in kept.names:
+            is_kept = name in kept.names and not self.fitted.space[name].is_derived
+            attributes[name] = kept.names.index(name) if is_kept else len(columns)
+            if not is_kept:
                 columns.append(self._attribute(name))
         numbered = [column.alias(f"c{i}") for i, column in enumerate(columns)]
         shape = self._shape(kept)
@@ -137,7 +147,8 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         return F.expr(name) if self.fitted.space[name].is_derived else column_named(name)
 
     def _matching(self, attributes: Mapping[str, int], shape: Shape) -> Matching:
-        return Matching(self.fitted.place, self.fitted.version, attributes, shape)
+        fitted = self.fitted
+        return Matching(fitted.place, fitted.version, fitted.label, attributes, shape)
 
     def _kept(self, schema: StructType) -> StructType:
         """The fields of the output that are the event's."""

@@ -27,7 +27,7 @@ _AT_ONCE = 10_000  # rejected subscriptions in one batch
 
 
 def outcome_schema(id_type: DataType) -> StructType:
-    """The columns that `Outcomes.batches` gives."""
+    """The columns of outcomes."""
     return (
         StructType()
         .add("id", id_type)
@@ -69,9 +69,14 @@ class Outcomes:
             row |= {"error": problem, "line": error.line, "column": error.column}
         self._rejected.append(row)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of this task."""
-        rows: list[dict[str, Any]] = list(self._rejected)
+    def rejections(self) -> Iterator[pa.RecordBatch]:
+        """What was rejected since the last call, so that it need not be kept."""
+        rows, self._rejected = self._rejected, []
+        yield from self._batches(rows)
+
+    def segments(self) -> Iterator[pa.RecordBatch]:
+        """What was written, and the time that all took."""
+        rows: list[dict[str, Any]] = []
         for n, (kind, prepared) in enumerate(self._written):
             rows.append(
                 {
@@ -82,6 +87,9 @@ class Outcomes:
                     "seconds": json.dumps(self.seconds) if n == 0 else "{}",
                 }
             )
+        yield from self._batches(rows)
+
+    def _batches(self, rows: list[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
         schema = _arrow_schema(self.id_type)
         for start in range(0, len(rows), _AT_ONCE):
             yield pa.RecordBatch.from_pylist(rows[start : start + _AT_ONCE], schema)

@@ -12,6 +12,7 @@ has passed.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -23,6 +24,7 @@ from covey.spark.fitted import Fitted
 from covey.spark.places import spark_path, store_place
 from covey.spark.task import in_a_task
 from covey.store import Store, copy_version
+from covey.store.directory import Directory
 from covey.store.places import directory_at
 
 if TYPE_CHECKING:
@@ -43,27 +45,35 @@ class ModelWriter(MLWriter):
 
     def save(self, path: str) -> None:
         """Saves the model; where one is already, only after `overwrite()`."""
-        model, place = self.instance, store_place(path)
-        directory = directory_at(place)
+        place = store_place(path)
+        directory, target = directory_at(place), f"{place}/store"
         if directory.list("metadata") and not self.shouldOverwrite:
             raise ValueRefused(
                 f"there is something at {path} already: write().overwrite() replaces it"
             )
-        fitted, spark = model.fitted, self.sparkSession
-        hours = float(self.optionMap.get("retentionhours", _WEEK_HOURS))
-        target = f"{place}/store"
-        number = fitted.version
-        rejected = fitted.rejected
-        if fitted.place != target:
-            copying = partial(_copy, fitted.place, target, number, uuid4().hex, hours * 3600)
-            number = in_a_task(spark, copying)["version"]
-            rejected = f"rejected/{uuid4().hex}"
-            model.rejected.sparkSession.read.parquet(
-                spark_path(f"{fitted.place}/{fitted.rejected}")
-            ).write.parquet(spark_path(f"{target}/{rejected}"))
-        saved = {**fitted.to_json(), "version": number, "rejected": rejected}
-        text = DefaultParamsWriter._get_metadata_to_save(model, spark, {"covey": saved})
+        keep_seconds = 3600 * _hours(self.optionMap.get("retentionhours", _WEEK_HOURS))
+        replaced = _named_version(directory)
+        saved = self._moved(target)
+        text = DefaultParamsWriter._get_metadata_to_save(
+            self.instance, self.sparkSession, {"covey": saved.to_json()}
+        )
         directory.put({_METADATA: [text.encode() + b"\n"]})
+        in_a_task(self.sparkSession, partial(_collect, target, replaced, keep_seconds))
+
+    def _moved(self, target: str) -> Fitted:
+        """The model's version in the store of the target, where it may be already."""
+        fitted, spark = self.instance.fitted, self.sparkSession
+        copying = partial(_copy, fitted.place, target, fitted.version, uuid4().hex)
+        copied = in_a_task(spark, copying)
+        if fitted.place == target:
+            return replace(fitted, version=copied["version"], label=copied["label"])
+        rejected = f"rejected/{uuid4().hex}"
+        outcomes = spark.read.parquet(spark_path(f"{fitted.place}/{fitted.rejected}"))
+        outcomes.write.parquet(spark_path(f"{target}/{rejected}"))
+        return replace(
+            fitted, place=target, version=copied["version"], label=copied["label"],
+            rejected=rejected,
+        )  # fmt: skip
 
     saveImpl = save
 
@@ -91,9 +101,38 @@ class ModelReader(MLReader["MatcherModel"]):
         return model
 
 
-def _copy(source: str, target: str, number: int, label: str, keep_seconds: float) -> dict[str, Any]:
-    """Copies a version, in a task, and forgets what was replaced long ago."""
-    version = copy_version(source, target, number, label)
-    with Store.open(target) as store:
+def _hours(given: object) -> float:
+    try:
+        hours = float(str(given))
+    except ValueError:
+        hours = -1.0
+    if not hours >= 0:
+        raise ValueRefused(f"retentionHours is a number of hours, not {given!r}")
+    return hours
+
+
+def _named_version(directory: Directory) -> int | None:
+    """The version that is named at a place now, if a model is there."""
+    try:
+        number: int = json.loads(directory.read(_METADATA))["covey"]["version"]
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return None
+    return number
+
+
+def _copy(source: str, target: str, number: int, label: str) -> dict[str, Any]:
+    """Makes a version the newest of the target, in a task, unless it is that already."""
+    store = Store.open(source)
+    version = store.snapshot(number).version  # all of it is there
+    if source != target or number != store.versions[-1]:
+        version = copy_version(source, target, number, label)
+    return {"version": version.number, "label": version.label}
+
+
+def _collect(place: str, replaced: int | None, keep_seconds: float) -> dict[str, Any]:
+    """Forgets what was replaced long ago, in a task; what was replaced just now is leased."""
+    with Store.open(place) as store:
+        if replaced is not None and replaced in store.versions and keep_seconds:
+            store.lease(replaced, keep_seconds)
         store.collect(keep_seconds)
-    return {"version": version.number}
+    return {}

@@ -25,7 +25,9 @@ def store_place(path: str) -> str:
     parsed = urlparse(path)
     if parsed.scheme in ("", "file"):
         return str(Path(parsed.path if parsed.scheme else path).absolute())
-    return path.replace("s3a://", "s3://", 1)
+    if "://" not in path:
+        raise ValueRefused(f"{path!r} has a scheme but no //: write {parsed.scheme}://…")
+    return path.replace("s3a://", "s3://", 1).rstrip("/")
 
 
 def spark_path(place: str) -> str:

@@ -46,8 +46,13 @@ def check_settings(space: Space, spark: SparkSession) -> None:
 
 
 def _arrow(type_: DataType) -> pa.DataType:
-    """A type as Arrow has it; what Arrow cannot carry is no attribute, like binary."""
+    """A type as Arrow has it; what Arrow cannot carry is no attribute, like binary.
+
+    Nor are texts of a collation other than Spark's own, in which 'a' may equal 'A'.
+    """
     try:
+        if "collate" in type_.simpleString():
+            return pa.binary()
         return to_arrow_type(type_, timezone="UTC")
     except Exception:
         return pa.binary()

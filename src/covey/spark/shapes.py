@@ -5,12 +5,13 @@ Batches are cut by their size, since one of Spark's events may become many rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
@@ -54,8 +55,8 @@ class Pairs:
         self, events: pa.RecordBatch, asked: Rows, ids: pa.Array
     ) -> Iterator[pa.RecordBatch]:
         columns = events.columns[: len(self.kept)]
-        width = 16 + sum(column.nbytes for column in columns) // max(1, len(events))
-        for start, stop in _cuts(len(ids), max(1, _BYTES // width)):
+        widths = _widths(columns, len(events))[asked] + ids.nbytes // max(1, len(ids))
+        for start, stop in _cuts(widths):
             rows = pa.array(asked[start:stop])
             taken = [column.take(rows) for column in columns]
             given = self.ids.from_store(ids.slice(start, stop - start))
@@ -81,15 +82,33 @@ class Arrays:
         offsets = np.concatenate([[0], ends]).astype(np.int32)
         columns = events.columns[: len(self.kept)]
         given = self.ids.from_store(ids)
-        width = 16 + (8 * len(ids) + sum(c.nbytes for c in columns)) // max(1, len(events))
+        widths = _widths(columns, len(events))
+        widths = widths + np.diff(offsets) * (ids.nbytes // max(1, len(ids)))
         element = pa.field("element", self.ids.arrow, nullable=False)
-        for start, stop in _cuts(len(events), max(1, _BYTES // width)):
+        for start, stop in _cuts(widths):
             some = pa.array(offsets[start : stop + 1])
             lists = pa.ListArray.from_arrays(some, given, pa.list_(element))
             kept = [column.slice(start, stop - start) for column in columns]
             yield pa.RecordBatch.from_arrays([*kept, lists], [*self.kept, self.name])
 
 
-def _cuts(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """The ranges of so many rows, with at most `most` in each."""
-    return ((start, min(start + most, count)) for start in range(0, count, most))
+def _widths(columns: Sequence[pa.Array], count: int) -> NDArray[np.int64]:
+    """The bytes of each row: exactly where rows are texts, else a column's average."""
+    widths = np.full(count, 16, np.int64)
+    for column in columns:
+        if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+            widths += np.asarray(pc.binary_length(column).fill_null(0), np.int64)
+        else:
+            widths += column.nbytes // max(1, count)
+    return widths
+
+
+def _cuts(widths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that have at most `_BYTES` together, or one row."""
+    ends = np.cumsum(widths)
+    start = 0
+    while start < len(widths):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _BYTES, "right")))
+        yield start, stop
+        start = stop

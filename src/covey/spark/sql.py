@@ -41,7 +41,10 @@ def _column(events: pa.RecordBatch, name: str, time_column: str | None) -> pa.Ar
     if name == LIFETIME:
         if time_column is None:
             raise SpaceError("subscriptions have lifetimes: fit with eventTimeCol to match in SQL")
-        return _column(events, time_column, None).cast(pa.timestamp("us", "UTC"))
+        time = _column(events, time_column, None)
+        if not pa.types.is_timestamp(time.type) or time.type.tz is None:
+            raise SpaceError(f"column {time_column!r} is no TIMESTAMP: CAST it in the table")
+        return time.cast(pa.timestamp("us", "UTC"))
     if name not in events.schema.names:
         raise SpaceError(
             f"the table has no column {name!r}: if it is an expression, compute it as in "

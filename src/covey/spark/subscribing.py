@@ -36,9 +36,14 @@ __all__ = ["subscribe", "type_of"]
 
 
 def subscribe(
-    frame: DataFrame, params: MatcherParams, place: str, space: Space, null_removes: bool = False
+    frame: DataFrame,
+    params: MatcherParams,
+    place: str,
+    space: Space,
+    base: int,
+    null_removes: bool = False,
 ) -> Fitted:
-    """Puts the subscriptions of a DataFrame into the store at a place, as its next version.
+    """Puts the subscriptions of a DataFrame to those of version `base`, as the next version.
 
     A null predicate is wrong, or removes its id. Cost: a shuffle of the subscriptions, parsing and
     indexing in parallel, and a merge in one task.
@@ -49,7 +54,7 @@ def subscribe(
     ranges = _ranges(params)
     has_predicates = not params.isDefined(params.rangeCols)
     encoding = Encoding(
-        place, space, IdType.of(id_name, id_type), ranges, has_predicates, null_removes
+        place, base, space, IdType.of(id_name, id_type), ranges, has_predicates, null_removes
     )
     chosen = frame.select(*_columns(frame, params, space, ranges))
     parts = chosen.repartition(2 * _parallelism(spark), "id")
@@ -62,10 +67,11 @@ def subscribe(
     rows = outcomes.where("file IS NOT NULL").drop("id").collect()
     encoded_s = time.perf_counter() - started
     put, removed = _prepared(rows, PUT), _prepared(rows, REMOVED)
-    loaded = in_a_task(spark, partial(_load, place, put, removed, uuid4().hex))
+    loaded = in_a_task(spark, partial(_load, place, base, put, removed, uuid4().hex))
     return Fitted(
         place,
         loaded["version"],
+        loaded["label"],
         loaded["subscriptions"],
         space_from_json(loaded["space"]),
         tuple(loaded["constrained"]),
@@ -149,15 +155,16 @@ def _spent(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _load(
-    place: str, put: Sequence[Prepared], removed: Sequence[Prepared], label: str
+    place: str, base: int, put: Sequence[Prepared], removed: Sequence[Prepared], label: str
 ) -> dict[str, Any]:
     """Makes the version, in a task."""
     started = time.perf_counter()
     with Store.open(place) as store:
-        version = store.load(put, removed, label)
+        version = store.load(put, removed, label, base)
         snapshot = store.snapshot(version.number)
         return {
             "version": version.number,
+            "label": version.label,
             "subscriptions": version.subscriptions,
             "space": space_to_json(version.space),
             "constrained": snapshot.constrained,

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from covey.errors import StoreError
 
 __all__ = ["in_a_task"]
 
+_RAISED = re.compile(r"^covey\.errors\.\w+: (.*)$", re.MULTILINE)  # as Python shows an error
+
 
 def in_a_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `work` returns, which JSON must be able to hold; its `StoreError` is raised here.
+    """What `work` returns, which JSON must be able to hold; a `CoveyError` of it is raised here.
 
-    Spark may run it again when its worker dies, so doing it twice must do no harm.
+    Spark runs it again where it fails, so doing it twice must do no harm.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                try:
-                    answer = {"done": work()}
-                except StoreError as error:
-                    answer = {"failed": {"message": str(error)}}
-                yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
+                yield pa.RecordBatch.from_pydict({"answer": [json.dumps(work())]})
 
-    (row,) = spark.range(0, 1, 1, 1).mapInArrow(run, "answer string").collect()
-    answer: dict[str, dict[str, Any]] = json.loads(row["answer"])
-    if "failed" in answer:
-        raise StoreError(answer["failed"]["message"])
-    return answer["done"]
+    try:
+        (row,) = spark.range(0, 1, 1, 1).mapInArrow(run, "answer string").collect()
+    except PySparkException as error:
+        found = _RAISED.search(str(error))
+        if found is None:
+            raise
+        raise StoreError(found[1]) from None
+    answer: dict[str, Any] = json.loads(row["answer"])
+    return answer

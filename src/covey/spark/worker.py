@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from covey.errors import StoreError
 from covey.store import Snapshot, Store
 
 __all__ = ["snapshot"]
@@ -15,6 +16,15 @@ _KEPT = 4  # versions; a map that is not looked at costs addresses only
 
 
 @lru_cache(_KEPT)
-def snapshot(place: str, version: int) -> Snapshot:
-    """The version of a store, opened once."""
-    return Store.open(place).snapshot(version)
+def snapshot(place: str, version: int, label: str | None) -> Snapshot:
+    """The version of a store, opened once.
+
+    The label tells it from one of the same number in a store that was put in its place.
+    """
+    found = Store.open(place).snapshot(version)
+    if found.version.label != label:
+        raise StoreError(
+            f"version {version} in {place} is another one than the model was made with: the store "
+            "was deleted and made anew; load the model again"
+        )
+    return found

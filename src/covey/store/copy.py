@@ -52,6 +52,7 @@ def _copy(source: Directory, target: Files, file: str) -> None:
                 source.download(name, into)
         else:
             _link(local, path)
+        os.utime(path)  # it is new here, and `collect` spares what is new
         target.adopt(path, file)
     finally:
         path.unlink(missing_ok=True)

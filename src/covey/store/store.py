@@ -144,14 +144,20 @@ class Store:
         """
         return self.writer.apply(changes)
 
-    def prepare(self, changes: Changes) -> Prepared | None:
+    def prepare(self, changes: Changes, base: int | None = None) -> Prepared | None:
         """Indexes what is put and writes its segment, without making a version of it.
+
+        It must fit the newest version, or that with the number `base`.
 
         For many processes at once: none needs the writer's lock. `load` then takes all of their
         segments; what is never taken is deleted by `collect`. None if nothing is put. What the
         changes remove is not looked at.
         """
-        added, _ = changes.checked(self.space, self.writer.id_kind)
+        space, kind = self.space, self.writer.id_kind
+        if base is not None:
+            version = read_version(self._directory, base)
+            space, kind = _without_derived(version.space), version.id_kind
+        added, _ = changes.checked(space, kind)
         if added is None:
             return None
         packed = Subscriptions.build(added).pack()
@@ -159,9 +165,16 @@ class Store:
         return Prepared(packed.sha256, packed.size_bytes, len(added.ids))
 
     def load(
-        self, put: Sequence[Prepared], removed: Sequence[Prepared] = (), label: str | None = None
+        self,
+        put: Sequence[Prepared],
+        removed: Sequence[Prepared] = (),
+        label: str | None = None,
+        base: int | None = None,
     ) -> Version:
         """Makes the version with all that was prepared, in one segment.
+
+        It is made from the newest version, or from that with the number `base`; either way it is
+        the newest then.
 
         Of `removed` the ids count, which are removed. No id may be in two of all of these. If a
         version has the label already, it is returned and nothing is made: so a repeated attempt
@@ -169,14 +182,22 @@ class Store:
 
         Cost: that of a merge of what was prepared, as `merge`.
         """
-        if label is not None and (known := labelled_version(self._directory, label)) is not None:
-            return known
-        added, gone = self._prepared(put), self._prepared(removed)
-        version = self.writer.put(
-            Owned.concat([part.live() for part in added]) if added else None,
-            Ids.concat([Ids.of([], self.writer.id_kind), *(p.subscriptions.ids for p in gone)]),
-            label,
-        )
+        try:
+            if (known := self._labelled(label)) is not None:
+                return known
+            added, gone = self._prepared(put), self._prepared(removed)
+            version = self.writer.put(
+                Owned.concat([part.live() for part in added]) if added else None,
+                Ids.concat([part.subscriptions.ids for part in gone])
+                if gone
+                else Ids.of([], self.writer.id_kind),
+                label,
+                base,
+            )
+        except StoreError:  # another attempt may have been faster
+            if (known := self._labelled(label)) is not None:
+                return known
+            raise
         for one in (*put, *removed):
             self.writer.files.delete(one.file)
         return version
@@ -215,6 +236,9 @@ class Store:
         """
         in_use = self.writer.files_in_use()
         return collect(self._directory, keep_seconds, grace_seconds, in_use)
+
+    def _labelled(self, label: str | None) -> Version | None:
+        return None if label is None else labelled_version(self._directory, label)
 
     def _prepared(self, given: Sequence[Prepared]) -> list[Part]:
         return [self._opener.part(one.file, one.size_bytes) for one in given]

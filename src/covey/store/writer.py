@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from covey.space import Space
 from covey.store.batch import after
@@ -24,7 +25,7 @@ from covey.store.spaces import space_of_all
 from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.tiers import Tiers
 from covey.store.tombstones import Tombstones, pack_tombstones
-from covey.store.versions import Version, newest_version, version_name
+from covey.store.versions import Version, newest_version, read_version, version_name
 
 __all__ = ["Writer", "now_ms"]
 
@@ -58,14 +59,22 @@ class Writer:
         """See `Store.apply`."""
         return self.put(*changes.checked(self._space, self.id_kind))
 
-    def put(self, added: Owned | None, removed: Ids, label: str | None = None) -> Version:
-        """The version with what is added and without what is removed; no id is in both."""
+    def put(
+        self, added: Owned | None, removed: Ids, label: str | None = None, base: int | None = None
+    ) -> Version:
+        """The version with what is added and without what is removed; no id is in both.
+
+        It is made from the newest version, or from that with the number `base`.
+        """
         with self._writing() as now:
+            if base is not None and base != now.version.number:
+                version = read_version(self._directory, base)
+                now = Snapshot(version, self._opener.parts(version))
             parts, added = after(now.parts, added, removed, self._tiers)
             if added is None and list(map(id, parts)) == list(map(id, now.parts)):
                 return now.version
             built = None if added is None else Subscriptions.build(added)
-            return self._commit(parts, built, label)
+            return self._commit(parts, built, label, now.version)
 
     def claim_merge(self) -> Merge | None:
         """The next merge to be done, of segments that no other merge has claimed."""
@@ -118,11 +127,16 @@ class Writer:
             yield self._newest
 
     def _commit(
-        self, parts: list[Part], built: Subscriptions | None, label: str | None = None
+        self,
+        parts: list[Part],
+        built: Subscriptions | None,
+        label: str | None = None,
+        base: Version | None = None,
     ) -> Version:
-        """Makes the next version, of these parts and one that is new."""
+        """Makes the next version, of these parts and one that is new, in the space of the base."""
         assert self._newest is not None
         before, files = self._newest.version, []
+        base = before if base is None else base
         if built is not None:
             packed = built.pack()
             files.append(packed)
@@ -134,8 +148,11 @@ class Writer:
         version = Version(
             before.number + 1,
             now_ms(),
-            space_of_all(self._space, (part.subscriptions.index.space for part in parts)),
-            self.id_kind,
+            space_of_all(
+                replace(base.space, derived=()),
+                (part.subscriptions.index.space for part in parts),
+            ),
+            base.id_kind,
             tuple(part.entry for part in parts),
             None if stones is None else stones.sha256,
             label,
