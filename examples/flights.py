@@ -7,7 +7,7 @@ Spark's own `where` as well.
 
     python examples/flights.py
 
-It takes about two minutes on two busy cores, prints three tables and saves one picture. The extras
+It takes less than two minutes on two cores, prints three tables and saves one picture. The extras
 `spark` and `examples` are needed, and Java 17.
 """
 
