@@ -15,8 +15,11 @@ a user who made a mistake.
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "CoveyError", "PredicateError", "SpaceError", "StoreError", "TooManyPairs", "ValueRefused",
+    "raised_elsewhere",
 ]  # fmt: skip
 
 
@@ -61,6 +64,12 @@ class PredicateError(CoveyError):
         self.column = offset - (before.rfind("\n") + 1) + 1
         super().__init__(self._message())
 
+    @classmethod
+    def at(cls, problem: str, text: str, line: int, column: int) -> PredicateError:
+        """The error at a line and column, both from 1."""
+        before = text.split("\n")[: line - 1]
+        return cls(problem, text, sum(len(one) + 1 for one in before) + column - 1)
+
     def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str]]:
         return type(self), (self.problem, self.text, self.offset, self.hint)
 
@@ -76,3 +85,13 @@ class PredicateError(CoveyError):
         line = self.text.split("\n")[self.line - 1] if self.text else ""
         start = max(0, min(self.column - 1 - width // 2, len(line) - width))
         return line[start : start + width], self.column - 1 - start
+
+
+def raised_elsewhere(text: str) -> str | None:
+    """What covey said in another process, from the text of a traceback; None if it said nothing.
+
+    >>> raised_elsewhere("Traceback …\\ncovey.errors.StoreError: version 3 is gone\\n")
+    'version 3 is gone'
+    """
+    said = re.findall(r"^covey\.errors\.\w+: (.+)$", text, re.MULTILINE)
+    return str(said[-1]) if said else None

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import ArrayType, BinaryType, BooleanType, StringType, StructType
 
 from covey.cli.meaning import meanings
-from covey.cli.reading import quoted, spread
+from covey.cli.reading import spread
 from covey.language import Parser, Predicates
+from covey.language.nodes import quoted
 from covey.space import Space
+from covey.spark.ids import IdType
 
 __all__ = ["facts"]
 
@@ -39,7 +40,7 @@ def facts(subscriptions: DataFrame, space: Space, id_name: str, predicate_name: 
         .add("meaning", BinaryType())
         .add("attributes", ArrayType(StringType()))
     )
-    id_type = to_arrow_type(schema["id"].dataType)
+    id_type = IdType.of(id_name, schema["id"].dataType).arrow
     return chosen.mapInArrow(_Facts(replace(space, max_derived=_MOST_DERIVED), id_type), schema)
 
 

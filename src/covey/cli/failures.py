@@ -13,7 +13,7 @@ import typer
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from covey.errors import CoveyError
+from covey.errors import CoveyError, raised_elsewhere
 
 __all__ = ["SPARK_ERRORS", "reported", "said_by_spark"]
 
@@ -41,9 +41,8 @@ def said_by_spark(error: Exception) -> str:
 
     An error of covey's that a worker raised is told as covey tells it.
     """
-    raised = re.findall(r"^covey\.errors\.\w+: (.+)$", str(error), re.MULTILINE)
-    if raised:
-        return str(raised[-1])
+    if (said := raised_elsewhere(str(error))) is not None:
+        return said
     messages = list(dict.fromkeys(map(_line, _messages(error))))
     return ": ".join([messages[0], messages[-1]] if len(messages) > 1 else messages)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column, DataFrame, Observation, Row
 from pyspark.sql import functions as F
 
-from covey.cli.reading import quoted
+from covey.language.nodes import quoted
 
 if TYPE_CHECKING:
     from covey.spark import MatcherModel

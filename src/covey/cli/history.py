@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
-from covey.cli.reading import check_columns, quoted
+from covey.cli.reading import check_columns
 from covey.errors import ValueRefused
+from covey.language.nodes import quoted
 
 __all__ = ["History", "Period", "history", "time_column"]
 

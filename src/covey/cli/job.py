@@ -16,10 +16,11 @@ from pyspark.sql import functions as F
 
 from covey.cli.figures import Figures, counted, counts
 from covey.cli.progress import Steps
-from covey.cli.reading import Source, check_columns, quoted, spread, with_floats
+from covey.cli.reading import Source, check_columns, spread, with_floats
 from covey.cli.session import Session
 from covey.cli.writing import Target
 from covey.errors import ValueRefused
+from covey.language.nodes import quoted
 from covey.spark import Matcher
 
 __all__ = ["Job"]

@@ -20,8 +20,7 @@ def mistake(
     name = "null" if id_ is None else plain(id_)
     if text is None or line is None or column is None:
         return f"{name}: {problem}" + ("" if text is None else f"\n  {text}")
-    offset = sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column - 1
-    return f"{name}: {PredicateError(problem, text, offset)}"
+    return f"{name}: {PredicateError.at(problem, text, line, column)}"
 
 
 def plain(id_: object) -> int | str | None:

@@ -16,8 +16,9 @@ from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, St
 from covey.cli.failures import SPARK_ERRORS, said_by_spark
 from covey.cli.formats import Format, format_of, is_local, spelled
 from covey.errors import ValueRefused
+from covey.language.nodes import quoted
 
-__all__ = ["Source", "check_columns", "quoted", "spread", "with_floats"]
+__all__ = ["Source", "check_columns", "spread", "with_floats"]
 
 _PARTS_PER_CORE = 4
 
@@ -105,15 +106,6 @@ def spread(frame: DataFrame) -> DataFrame:
     cores = frame.sparkSession.sparkContext.defaultParallelism
     is_spread = frame.rdd.getNumPartitions() >= cores
     return frame if is_spread else frame.repartition(_PARTS_PER_CORE * cores)
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark's expressions take it.
-
-    >>> quoted("a.b")
-    '`a.b`'
-    """
-    return f"`{name.replace('`', '``')}`"
 
 
 def _with_texts(schema: StructType, names: tuple[str, ...]) -> StructType:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import TooManyPairs
 from covey.geometry.distances import Metric, relative_error, score_pairs
 from covey.index.angles import (
     LARGEST,
@@ -33,6 +32,7 @@ from covey.index.angles import (
 )
 from covey.index.clustering import SAMPLE, WIDE, Shapes, clusters_of, sketch_basis, sketches_of
 from covey.index.kernels.products import admitted, confirmed, reached, within
+from covey.index.scratch import check_bound
 from covey.space.keys import domain, float_key
 from covey.space.types import FLOAT
 
@@ -172,8 +172,7 @@ class Clusters:
         nearby = ((usual[events], places) for events, places in self._near_plain(asked))
         for events, places in chain(nearby, self._one_by_one(vectors, norms, plain)):
             total += len(events)
-            if most is not None and total > most:
-                raise TooManyPairs(f"more than {most} pairs: ask for fewer events at once")
+            check_bound(total, most)
             found.append((events, places))
         events, places = map(np.concatenate, zip(*found, strict=True))
         return events, places

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from covey.errors import TooManyPairs
 from covey.index.kernels.groups import grouped
 
-__all__ = ["found", "sorted_by"]
+__all__ = ["check_bound", "found", "sorted_by"]
 
 Pair = tuple[NDArray[np.int32], NDArray[np.int32]]
 _FIRST, _MOST = 1 << 17, 1 << 23
@@ -54,8 +54,7 @@ def found(
         first, second = _room.pair
         count = search(*given, state, first, second, *more)
         total += count
-        if most is not None and total > most:
-            raise TooManyPairs(f"more than {most} pairs: ask for fewer events at once")
+        check_bound(total, most)
         if state[0] >= nodes and not parts:
             return first[:count], second[:count]
         parts.append((first[:count].copy(), second[:count].copy()))
@@ -63,6 +62,12 @@ def found(
             return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
         if len(first) < _MOST:
             _room.pair = _pair(2 * len(first))
+
+
+def check_bound(pairs: int, most: int | None) -> None:
+    """Raises where more pairs were found than are wanted."""
+    if most is not None and pairs > most:
+        raise TooManyPairs(f"more than {most} pairs: ask for fewer events at once")
 
 
 def sorted_by(

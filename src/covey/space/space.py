@@ -145,6 +145,11 @@ class Space:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
+    @property
+    def without_derived(self) -> Space:
+        """The columns and settings alone: what predicates are parsed in."""
+        return replace(self, derived=()) if self.derived else self
+
     def with_derived(self, *attributes: Attribute) -> Space:
         """This space with further derived attributes; those it has already are not added twice."""
         for attribute in attributes:

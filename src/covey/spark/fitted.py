@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql.types import DataType, StructType
@@ -28,11 +28,6 @@ class Fitted:
     id_type: DataType
     rejected: str
     seconds: Mapping[str, float]
-
-    @property
-    def columns(self) -> Space:
-        """The space that predicates are parsed in: without derived attributes."""
-        return replace(self.space, derived=())
 
     def to_json(self) -> dict[str, Any]:
         """As what `json.dumps` takes, but for the place, which is where it is found."""

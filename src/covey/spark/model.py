@@ -79,19 +79,18 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         `changes` has the columns of the subscriptions; a null predicate removes its id. The change
         feed of a Delta table is taken as it is: the last change of an id counts.
 
-        Cost: that of the changes, not of what is there.
+        Cost: that of the changes, and a checksum of all that is there; nothing is indexed again.
         """
         id_name = self.given(self.idCol)
-        found, mine = type_of(changes, id_name, "idCol"), self.fitted.id_type
-        if found != mine:
+        found, known = type_of(changes, id_name, "idCol"), self.fitted.id_type
+        if found != known:
             raise ValueRefused(
                 f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
-                f"{mine.simpleString()}: cast it"
+                f"{known.simpleString()}: cast it"
             )
-        changed = as_changes(changes, self)
-        fitted = subscribe(
-            changed, self, self.fitted.place, self.fitted.columns, self.fitted.version, True
-        )
+        changed, mine = as_changes(changes, self), self.fitted
+        space = mine.space.without_derived
+        fitted = subscribe(changed, self, mine.place, space, mine.version, True)
         return self._copyValues(MatcherModel(fitted))
 
     def register(self, name: str) -> None:

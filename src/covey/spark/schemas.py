@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
 from covey.errors import SpaceError
+from covey.language.nodes import quoted
 from covey.space import Settings, Space
 from covey.space.types import from_arrow
 
@@ -27,8 +28,6 @@ def settings_of(spark: SparkSession) -> Settings:
 
 def space_of(schema: StructType, settings: Settings, vectors: Mapping[str, int]) -> Space:
     """The space of the events of a schema; `vectors` has the lengths of its vectors."""
-    if not isinstance(schema, StructType):
-        raise SpaceError("eventSchema is missing: give it as eventSchema=events.schema")
     arrow = pa.schema([(field.name, _arrow(field.dataType)) for field in schema.fields])
     return Space.from_arrow(arrow, vectors=vectors, settings=settings)
 
@@ -60,7 +59,7 @@ def _arrow(type_: DataType) -> pa.DataType:
 
 def column_named(name: str) -> Column:
     """The column with just this name, whatever letters are in it."""
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quoted(name))
 
 
 def check_columns(space: Space, constrained: Sequence[str], schema: StructType) -> None:

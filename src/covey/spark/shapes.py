@@ -55,8 +55,8 @@ class Pairs:
         self, events: pa.RecordBatch, asked: Rows, ids: pa.Array
     ) -> Iterator[pa.RecordBatch]:
         columns = events.columns[: len(self.kept)]
-        widths = _widths(columns, len(events))[asked] + ids.nbytes // max(1, len(ids))
-        for start, stop in _cuts(widths):
+        widths = _widths(columns, len(events)) + ids.nbytes // max(1, len(ids))
+        for start, stop in _cuts(widths, asked):
             rows = pa.array(asked[start:stop])
             taken = [column.take(rows) for column in columns]
             given = self.ids.from_store(ids.slice(start, stop - start))
@@ -103,11 +103,15 @@ def _widths(columns: Sequence[pa.Array], count: int) -> NDArray[np.int64]:
     return widths
 
 
-def _cuts(widths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ranges of rows that have at most `_BYTES` together, or one row."""
-    ends = np.cumsum(widths)
+def _cuts(widths: NDArray[np.int64], rows: Rows | None = None) -> Iterator[tuple[int, int]]:
+    """Ranges of rows, or of the given ones, that have at most `_BYTES` together, or one row."""
+    count = len(widths) if rows is None else len(rows)
+    if count and widths.max() * count <= _BYTES:  # the usual case, and nothing is summed up
+        yield 0, count
+        return
+    ends = np.cumsum(widths if rows is None else widths[rows])
     start = 0
-    while start < len(widths):
+    while start < count:
         before = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + _BYTES, "right")))
         yield start, stop

@@ -134,10 +134,9 @@ def _parallelism(spark: SparkSession) -> int:
 def _raise_first(outcomes: DataFrame) -> None:
     wrong = outcomes.where("error IS NOT NULL").orderBy("id").limit(1).collect()
     for row in wrong:
-        at = f" (line {row['line']}, column {row['column']})" if row["line"] else ""
-        raise PredicateError(
-            f"subscription {row['id']!r}: {row['error']}{at}", row["predicate"] or ""
-        )
+        problem = f"subscription {row['id']!r}: {row['error']}"
+        place = (row["line"] or 1, row["column"] or 1)
+        raise PredicateError.at(problem, row["predicate"] or "", *place)
 
 
 def _prepared(rows: Sequence[Row], kind: str) -> list[Prepared]:

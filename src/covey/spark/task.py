@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,11 +10,9 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from covey.errors import StoreError
+from covey.errors import StoreError, raised_elsewhere
 
 __all__ = ["in_a_task"]
-
-_RAISED = re.compile(r"^covey\.errors\.\w+: (.*)$", re.MULTILINE)  # as Python shows an error
 
 
 def in_a_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -32,9 +29,9 @@ def in_a_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[s
     try:
         (row,) = spark.range(0, 1, 1, 1).mapInArrow(run, "answer string").collect()
     except PySparkException as error:
-        found = _RAISED.search(str(error))
-        if found is None:
+        said = raised_elsewhere(str(error))
+        if said is None:
             raise
-        raise StoreError(found[1]) from None
+        raise StoreError(said) from None
     answer: dict[str, Any] = json.loads(row["answer"])
     return answer

@@ -22,8 +22,7 @@ def after(
 
     Cost: a binary search in every part per id, a copy of the tombstones of every part reached.
     """
-    named = [ids for ids in (None if added is None else added.ids, removed) if ids is not None]
-    changed = Ids.concat([ids for ids in named if len(ids)] or named)
+    changed = removed if added is None else Ids.concat([added.ids, removed])
     kept = [part.without(changed) for part in parts]
     kept = [part for part in kept if part.live_count]
     if added is not None and kept and tiers.has_room(kept[-1].size, len(added.regions)):

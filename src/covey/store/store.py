@@ -75,7 +75,7 @@ class Store:
 
     def __init__(self, directory: Directory, cache: Cache | None, tiers: Tiers | None) -> None:
         first = newest_version(directory)
-        self.space = _without_derived(first.space)
+        self.space = first.space.without_derived
         """The columns and settings that predicates are parsed in."""
         self._directory = directory
         self._opener = Opener(Files(directory, cache or Cache()))
@@ -97,7 +97,7 @@ class Store:
         directory = directory_at(place, filesystem)
         if listed_versions(directory):
             raise StoreError(f"there is a store at {directory.place} already: Store.open opens it")
-        first = Version(0, now_ms(), _without_derived(space), ids)
+        first = Version(0, now_ms(), space.without_derived, ids)
         directory.publish(version_name(0), first.to_bytes())
         return cls(directory, cache, tiers)
 
@@ -153,11 +153,7 @@ class Store:
         segments; what is never taken is deleted by `collect`. None if nothing is put. What the
         changes remove is not looked at.
         """
-        space, kind = self.space, self.writer.id_kind
-        if base is not None:
-            version = read_version(self._directory, base)
-            space, kind = _without_derived(version.space), version.id_kind
-        added, _ = changes.checked(space, kind)
+        added, _ = changes.checked(*self._fitting(base))
         if added is None:
             return None
         packed = Subscriptions.build(added).pack()
@@ -186,11 +182,10 @@ class Store:
             if (known := self._labelled(label)) is not None:
                 return known
             added, gone = self._prepared(put), self._prepared(removed)
+            none = Ids.of([], self._fitting(base)[1])
             version = self.writer.put(
                 Owned.concat([part.live() for part in added]) if added else None,
-                Ids.concat([part.subscriptions.ids for part in gone])
-                if gone
-                else Ids.of([], self.writer.id_kind),
+                Ids.concat([none, *(part.subscriptions.ids for part in gone)]),
                 label,
                 base,
             )
@@ -237,6 +232,13 @@ class Store:
         in_use = self.writer.files_in_use()
         return collect(self._directory, keep_seconds, grace_seconds, in_use)
 
+    def _fitting(self, base: int | None) -> tuple[Space, IdKind]:
+        """What changes to a version must fit: to that with the number, or to the newest."""
+        if base is None:
+            return self.space, self.writer.id_kind
+        version = read_version(self._directory, base)
+        return version.space.without_derived, version.id_kind
+
     def _labelled(self, label: str | None) -> Version | None:
         return None if label is None else labelled_version(self._directory, label)
 
@@ -255,7 +257,3 @@ class Store:
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
         self.close()
-
-
-def _without_derived(space: Space) -> Space:
-    return Space(space.columns, (), space.settings, space.max_derived)

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from covey.space import Space
 from covey.store.batch import after
@@ -149,8 +148,7 @@ class Writer:
             before.number + 1,
             now_ms(),
             space_of_all(
-                replace(base.space, derived=()),
-                (part.subscriptions.index.space for part in parts),
+                base.space.without_derived, (part.subscriptions.index.space for part in parts)
             ),
             base.id_kind,
             tuple(part.entry for part in parts),
