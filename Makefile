@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 NAME ?=
 ARGS ?=
 
-.PHONY: setup check test docs integration bench fuzz lock clean
+.PHONY: setup check test docs jars integration bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
@@ -35,8 +35,17 @@ test:
 docs:
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+# Delta's jars, which are no Python packages; needs Maven.
+jars: .jars/pom.xml
+
+.jars/pom.xml: jars/pom.xml
+	rm -rf .jars
+	mvn --quiet --batch-mode --file jars/pom.xml dependency:copy-dependencies \
+	    -DexcludeTransitive=true -DoutputDirectory=$(CURDIR)/.jars
+	cp jars/pom.xml .jars/pom.xml
+
 integration: export SPARK_LOCAL_IP ?= 127.0.0.1
-integration:
+integration: jars
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark
 
@@ -56,5 +65,5 @@ lock:
 	@! grep -nE '://|^-|(^| )/' requirements.lock || { echo 'requirements.lock names an address or a path' >&2; exit 1; }
 
 clean:
-	rm -rf build dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist site .jars .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,6 +11,7 @@ finish; a difference raises.
 
 from __future__ import annotations
 
+import json
 import sys
 from types import ModuleType
 
@@ -36,6 +37,8 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     with Setting.of(sizes) as setting:
         for n, part in enumerate(parts):
             progress(n, len(parts), "parts")
-            results |= part.run(setting, only & part.KEYS.keys())
+            found = part.run(setting, only & part.KEYS.keys())
+            print(json.dumps(found), file=sys.stderr)  # a stopped run has told so much
+            results |= found
         progress(len(parts), len(parts), "parts")
     return {key: value for key, value in results.items() if key in only}

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from covey import Settings
-from covey.errors import PredicateError, SpaceError, ValueRefused
+from covey.errors import PredicateError, SpaceError, StoreError, ValueRefused
 from covey.testing.generate import random_events, random_predicate, random_space
 from covey.testing.oracle import ddl, set_session
 
@@ -197,6 +197,31 @@ def test_ranges_as_columns(spark: SparkSession, events: DataFrame) -> None:
     assert found == expected(events, as_predicates)
 
 
+def test_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher, match
+
+    alerts = spark.createDataFrame([(1, 9, 125, 2**53 + 1)], "id int, low int, high int, odd long")
+    found = pairs(match(events, alerts, rangeCols={"price": ("low", "high")}))
+    assert set(found) == expected(events, [(1, "price BETWEEN 9 AND 125")])
+    with pytest.raises(ValueRefused, match=r"'odd' is bigint, but 'price' is double.*cast it"):
+        match(events, alerts, rangeCols={"price": ("low", "odd")})
+    with pytest.raises(ValueRefused, match=r"'low' is int, but 'tags' is array<string>"):
+        match(events, alerts, rangeCols={"tags": ("low", "high")})
+    with pytest.raises(ValueRefused, match=r"'odd' is bigint, but the time of events is timestamp"):
+        Matcher(eventSchema=events.schema, rangeCols={}, validToCol="odd").fit(alerts)
+
+
+def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import match
+
+    texts = [(n, f"n + {n} = 10") for n in range(1, 80)]
+    alerts = spark.createDataFrame(texts, "id int, predicate string")
+    with pytest.raises(StoreError, match=r"64 allowed.*maxDerived"):
+        match(events, alerts)
+    found = pairs(match(events, alerts, maxDerived=100))
+    assert set(found) == expected(events, texts)
+
+
 def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import match
 
@@ -220,6 +245,12 @@ def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts:
         match(events.withColumnRenamed("n", "ID"), alerts)
     with pytest.raises(ValueRefused, match="output is 'pairs' or 'arrays', not 'rows'"):
         Matcher(output="rows")
+    with pytest.raises(ValueRefused, match=r"no parameter rows, there is: eventCols, "):
+        Matcher().setParams(rows=1)
+    with pytest.raises(ValueRefused, match=r"lengths by column.* not \{'v': 'x'\}"):
+        Matcher(vectors={"v": "x"})  # type: ignore[dict-item]
+    with pytest.raises(ValueRefused, match=r"two columns by attribute, not \{'n': 'ab'\}"):
+        Matcher(rangeCols={"n": "ab"})
     with pytest.raises(ValueRefused, match="eventSchema is missing"):
         Matcher().fit(alerts)
     with pytest.raises(ValueRefused, match=r"'price' is double, which cannot be an id"):
@@ -229,6 +260,12 @@ def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts:
         model.transform(events.drop("price"))
     with pytest.raises(SpaceError, match=r"'price' is string in the events, but double"):
         model.transform(events.withColumn("price", events["price"].cast("string")))
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(SpaceError, match="caseSensitive is true"):
+            model.transform(events)
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
     set_session(spark, Settings("Asia/Tokyo"))
     with pytest.raises(SpaceError, match=r"fitted with time zone UTC.*the session has Asia/Tokyo"):
         model.transform(events)
@@ -256,7 +293,8 @@ def test_lifetimes_are_compared_with_the_time_of_events(spark: SparkSession) -> 
     alerts = spark.createDataFrame(
         [(1, times[1], times[3]), (2, None, times[1]), (3, times[2], None), (4, None, None)],
         "id int, since string, until string",
-    ).selectExpr("*", "'n >= 0' AS predicate")
+    ).selectExpr("id", "'n >= 0' AS predicate", "timestamp(since) AS since",
+                 "timestamp(until) AS until")  # fmt: skip
     found = set(
         pairs(match(events, alerts, validFromCol="since", validToCol="until", eventTimeCol="t"))
     )

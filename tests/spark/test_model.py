@@ -152,6 +152,40 @@ def test_update_takes_a_change_feed(spark: SparkSession, events: DataFrame) -> N
     assert digits(model.update(feed).transform(events)) == [(4, 100), (5, 100), (9, 100)]
 
 
+def test_a_deletion_removes_where_ranges_are_columns(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    rows = [(n, n, n, "insert") for n in range(5)]
+    columns = "id int, low int, high int, _change_type string"
+    matcher = Matcher(eventSchema=events.schema, rangeCols={"digit": ("low", "high")})
+    model = matcher.fit(spark.createDataFrame(rows, columns).drop("_change_type"))
+    changed = model.update(
+        spark.createDataFrame([(1, 1, 1, "delete"), (2, 7, 8, "insert")], columns)
+    )
+    assert changed.subscriptions == 4
+    assert digits(changed.transform(events)) == [(n, 100) for n in (0, 3, 4, 7, 8)]
+
+
+def test_updates_are_merged(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+    from covey.store import Store
+
+    def some(first: int) -> DataFrame:
+        return spark.range(first, first + 9_000).selectExpr(
+            "int(id) AS id", "int(id % 20) AS low", "int(id % 20) AS high"
+        )
+
+    matcher = Matcher(eventSchema=events.schema, rangeCols={"digit": ("low", "high")})
+    model = matcher.fit(some(0))
+    for n in (1, 2):
+        model = model.update(some(9_000 * n))
+        assert len(Store.open(model.fitted.place).snapshot(model.version).parts) == 1
+    assert model.subscriptions == 27_000
+    assert model.transform(events).count() == 1_000 * 27_000 // 20
+
+
 def test_an_updated_model_is_saved_over_the_one_it_came_from(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
@@ -246,6 +280,12 @@ def test_sql_gives_what_transform_gives(
     events.createOrReplaceTempView("digit_events")
     rows = spark.sql("SELECT * FROM digit_match(TABLE(digit_events))").collect()
     assert sorted(rows) == sorted(model.transform(events).collect())
+
+
+def test_sql_finds_columns_whatever_their_case(spark: SparkSession, events: DataFrame) -> None:
+    fitted(spark, events, 7).register("in_any_letters")
+    events.toDF("N", "Digit").createOrReplaceTempView("loud")
+    assert digits(spark.sql("SELECT * FROM in_any_letters(TABLE(loud))")) == [(7, 100)]
 
 
 def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataFrame) -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import fs
@@ -18,7 +19,22 @@ from covey.store.places import directory_at
 from covey.store.remote import RemoteDirectory
 
 
-@pytest.fixture(params=["local", "subtree", "in memory", "object store"])
+class MovesOntoNothing:
+    """A file system that moves as HDFS does: not onto a file."""
+
+    def __init__(self) -> None:
+        self._memory = fs._MockFileSystem()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def move(self, source: str, target: str) -> None:
+        if self._memory.get_file_info(target).is_file:
+            raise OSError(f"{target} exists")
+        self._memory.move(source, target)
+
+
+@pytest.fixture(params=["local", "subtree", "in memory", "object store", "like HDFS"])
 def directory(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Directory:
@@ -28,6 +44,8 @@ def directory(
         for folder in ("a", "b"):  # which in an object store need not be made
             memory.create_dir(f"place/{folder}", recursive=True)
         return directory_at("place", memory)
+    if request.param == "like HDFS":
+        return RemoteDirectory(MovesOntoNothing(), "place")
     if request.param == "in memory":
         return directory_at("place", fs._MockFileSystem())
     if request.param == "subtree":
@@ -46,6 +64,13 @@ def test_a_file_can_be_put_twice(directory: Directory) -> None:
     directory.put({"a/x": [b"123"]})
     directory.put({"a/x": [b"123"]})
     assert directory.read("a/x") == b"123"
+
+
+def test_a_file_is_replaced(directory: Directory) -> None:
+    for content in (b"first", b"then", b"later"):
+        directory.replace("a/x", content)
+        assert directory.read("a/x") == content
+    assert [file.name for file in directory.list("a")] == ["x"]
 
 
 def test_what_is_published_is_never_replaced(directory: Directory) -> None:

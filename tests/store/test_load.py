@@ -51,6 +51,19 @@ def test_a_repeated_attempt_finds_what_the_first_has_done(store: Store) -> None:
         store.load([part], label="fit 2")
 
 
+def test_merging_keeps_the_label(store: Store) -> None:
+    """So a repeated attempt gives the merged version."""
+    for n in range(2):
+        part = store.prepare(changes({9_000 * n + i: f"x = {i}" for i in range(9_000)}))
+        assert part is not None
+        loaded = store.load([part], label=f"fit {n}")
+    merged = store.merge()
+    assert merged is not None
+    assert sizes(loaded) == [(9_000, 0), (9_000, 0)]
+    assert sizes(merged) == [(18_000, 0)]
+    assert store.load([part], label="fit 1") == merged
+
+
 def test_a_version_is_copied_as_the_next_of_another_store(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
     version = store.apply(changes({}, removed=[2]))

@@ -76,7 +76,8 @@ class Space:
         if len(self.derived) > self.max_derived:
             raise SpaceError(
                 f"{len(self.derived)} derived attributes, {self.max_derived} allowed: each is "
-                "computed for every event; reuse expressions, or raise max_derived"
+                "computed for every event; reuse expressions, or raise max_derived, which is "
+                "maxDerived for a Matcher"
             )
         object.__setattr__(self, "_by_name", by_name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from covey.spark.params import MatcherParams
@@ -13,19 +13,20 @@ __all__ = ["as_changes"]
 _TYPE, _VERSION = "_change_type", "_commit_version"
 
 
-def as_changes(frame: DataFrame, params: MatcherParams) -> DataFrame:
-    """Changes in which an id is there once; a null predicate removes it.
+def as_changes(frame: DataFrame, params: MatcherParams) -> tuple[DataFrame, Column]:
+    """Changes, and which of them remove their id: those without a predicate, where there are any.
 
-    Of a change feed the last change of an id counts, and within one commit what is there after it.
+    Of a change feed, deletions remove too, and there is one change for each id: the last one, and
+    within one commit what is there after it.
     """
-    if _TYPE not in frame.columns or _VERSION not in frame.columns:
-        return frame
-    predicate = params.given(params.predicateCol)
+    removes = F.lit(False)
+    if not params.isDefined(params.rangeCols):
+        removes = column_named(params.given(params.predicateCol)).isNull()
+    if _TYPE not in frame.columns:
+        return frame, removes
     # What was there before an update is gone, unless its id is there after it too.
     gone = F.col(_TYPE).isin("delete", "update_preimage")
-    newest = Window.partitionBy(column_named(params.given(params.idCol))).orderBy(
-        F.col(_VERSION).desc(), gone.asc()
-    )
+    order = [F.col(_VERSION).desc()] if _VERSION in frame.columns else []
+    newest = Window.partitionBy(column_named(params.given(params.idCol))).orderBy(*order, gone)
     last = frame.withColumn("_covey_last", F.row_number().over(newest)).where("_covey_last = 1")
-    kept = F.when(gone, F.lit(None)).otherwise(column_named(predicate))
-    return last.withColumn(predicate, kept).drop("_covey_last")
+    return last, gone | removes

@@ -34,8 +34,8 @@ _AT_ONCE = 100_000  # predicates, which share templates
 class Encoding:
     """The function of a `mapInArrow` over subscriptions.
 
-    The columns: `id`, then `predicate` if `has_predicates`, then the ends of `ranges`. A null
-    predicate is wrong, or removes its id if `null_removes`.
+    The columns: `id`, whether it is `removed`, then `predicate` if `has_predicates`, then the ends
+    of `ranges`.
     """
 
     place: str
@@ -44,7 +44,6 @@ class Encoding:
     ids: IdType
     ranges: tuple[Range, ...]
     has_predicates: bool
-    null_removes: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         outcomes, parser = Outcomes(self.ids.arrow), Parser(without_lifetime(self.space))
@@ -64,17 +63,15 @@ class Encoding:
     def _read(self, table: pa.Table, parser: Parser, outcomes: Outcomes) -> _Read:
         """The regions of some subscriptions; says which are wrong."""
         ids = table.column("id").combine_chunks()
-        taken = np.asarray(ids.is_valid())
-        removed = np.zeros(len(ids), np.bool_)
+        named = np.asarray(ids.is_valid())
+        removed = named & np.asarray(table.column("removed").combine_chunks())
+        taken = named & ~removed
         texts = pa.nulls(len(ids), pa.string())
         regions, of = Regions(self.space, len(ids), {}), np.arange(len(ids))
         if self.has_predicates:
             texts = table.column("predicate").combine_chunks()
             missing = ~np.asarray(texts.is_valid())
-            if self.null_removes:
-                removed = missing & taken
-            else:
-                _reject(outcomes, ids, texts, missing & taken, "the predicate is null")
+            _reject(outcomes, ids, texts, missing & taken, "the predicate is null")
             taken &= ~missing
             parsed = parser.parse(texts.fill_null("false").to_pylist())
             for row, error in parsed.rejected.items():
@@ -83,7 +80,7 @@ class Encoding:
                     taken[row] = False
             space = replace(self.space, derived=parsed.space.derived)
             regions, of = replace(parsed.regions, space=space), parsed.of
-        _reject(outcomes, ids, texts, ~np.asarray(ids.is_valid()), "the id is null")
+        _reject(outcomes, ids, texts, ~named, "the id is null")
         regions, of = within(regions, of, table, self.ranges)
         return _Read(ids, texts, taken, removed, regions, of)
 

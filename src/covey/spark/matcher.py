@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark import keyword_only
@@ -47,12 +48,15 @@ class Matcher(
     - `idCol`, `predicateCol`: columns of the subscriptions. Ids are of any type that can be one:
       integers, strings, binary, decimals, dates, timestamps; each is there once.
     - `rangeCols`: instead of predicates, closed intervals as columns, by attribute:
-      `{"price": ("low", "high")}`. A null is an open end.
+      `{"price": ("low", "high")}`. A null is an open end; the columns are of the attribute's type,
+      or of one whose values it has all.
     - `output`: `"pairs"` is a row for each match, `"arrays"` a row for each event with the list of
       all ids. `eventCols` are the columns of events to keep (without: all), `matchesCol` is the
       name of the column with ids.
     - `onError`: `"collect"`, or `"fail"` to raise the first wrong predicate.
     - `vectors`: the lengths of `array<float>` columns that predicates take distances of.
+    - `maxDerived`: how many expressions other than columns predicates may compare, all together;
+      Spark computes each for every event.
     - `validFromCol`, `validToCol`: when a subscription counts, against `eventTimeCol` of the
       events, or else against the time of matching.
     - `storePath`: where segments live before a save; without it a temporary folder, if Spark is
@@ -79,6 +83,7 @@ class Matcher(
         matchesCol: str | None = None,
         onError: str | None = None,
         vectors: Mapping[str, int] | None = None,
+        maxDerived: int | None = None,
         validFromCol: str | None = None,
         validToCol: str | None = None,
         eventTimeCol: str | None = None,
@@ -98,6 +103,7 @@ class Matcher(
         if schema is None:
             raise ValueRefused("eventSchema is missing: Matcher(eventSchema=events.schema, …)")
         space = space_of(schema, settings_of(spark), self.given(self.vectors))
+        space = replace(space, max_derived=self.given(self.maxDerived))
         id_name = self.given(self.idCol)
         kind = IdType.of(id_name, type_of(dataset, id_name, "idCol")).kind
         place = new_place(spark, self.given(self.storePath))

@@ -76,10 +76,12 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
     def update(self, changes: DataFrame) -> MatcherModel:
         """The model with subscriptions added, replaced and removed: the next version of its store.
 
-        `changes` has the columns of the subscriptions; a null predicate removes its id. The change
-        feed of a Delta table is taken as it is: the last change of an id counts.
+        `changes` has the columns of the subscriptions; a null predicate removes its id, and so does
+        `delete` in a column `_change_type`. The change feed of a Delta table is taken as it is: the
+        last change of an id counts.
 
-        Cost: that of the changes, and a checksum of all that is there; nothing is indexed again.
+        Cost: that of the changes, and a checksum of all that is there. What was changed is indexed
+        again some times while changes go on, when segments are merged.
         """
         id_name = self.given(self.idCol)
         found, known = type_of(changes, id_name, "idCol"), self.fitted.id_type
@@ -88,9 +90,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
                 f"{known.simpleString()}: cast it"
             )
-        changed, mine = as_changes(changes, self), self.fitted
+        (changed, removed), mine = as_changes(changes, self), self.fitted
         space = mine.space.without_derived
-        fitted = subscribe(changed, self, mine.place, space, mine.version, True)
+        fitted = subscribe(changed, self, mine.place, space, mine.version, removed)
         return self._copyValues(MatcherModel(fitted))
 
     def register(self, name: str) -> None:

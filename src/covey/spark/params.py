@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
@@ -35,15 +35,23 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Any:
 
 
 def _ranges(given: object) -> dict[str, list[str]]:
-    if not isinstance(given, Mapping) or not all(len(ends) == 2 for ends in given.values()):
+    if not isinstance(given, Mapping) or not all(map(_is_two, given.values())):
         raise ValueRefused(f"rangeCols are two columns by attribute, not {given!r}")
     return {str(name): [str(end) for end in ends] for name, ends in given.items()}
 
 
+def _is_two(ends: object) -> bool:
+    return isinstance(ends, Sequence) and not isinstance(ends, str) and len(ends) == 2
+
+
 def _vectors(given: object) -> dict[str, int]:
-    if not isinstance(given, Mapping):
+    if not isinstance(given, Mapping) or not all(map(_is_length, given.values())):
         raise ValueRefused(f"vectors are lengths by column, as {{'embedding': 384}}, not {given!r}")
     return {str(name): int(length) for name, length in given.items()}
+
+
+def _is_length(given: object) -> bool:
+    return isinstance(given, int) and given > 0
 
 
 class MatcherParams(Params):
@@ -76,6 +84,12 @@ class MatcherParams(Params):
     vectors: Param[dict[str, int]] = Param(
         Params._dummy(), "vectors", "the lengths of vector columns", _vectors
     )
+    maxDerived: Param[int] = Param(
+        Params._dummy(),
+        "maxDerived",
+        "how many expressions to compute",
+        TypeConverters.toInt,
+    )
     validFromCol: Param[str] = Param(
         Params._dummy(), "validFromCol", "from when a subscription counts", TypeConverters.toString
     )
@@ -92,8 +106,9 @@ class MatcherParams(Params):
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(
-            idCol="id", predicateCol="predicate", output="pairs", onError="collect", vectors={}
-        )
+            idCol="id", predicateCol="predicate", output="pairs", onError="collect", vectors={},
+            maxDerived=64,
+        )  # fmt: skip
 
     def given(self, param: Param[Any]) -> Any:
         """The value of a parameter, None if it has none."""
@@ -116,6 +131,11 @@ class MatcherParams(Params):
 
     def _set_given(self, given: Mapping[str, Any]) -> None:
         """Sets what is given, which may be refused; None is nothing."""
+        known = [param.name for param in self.params]
+        if unknown := [name for name in given if name not in known]:
+            raise ValueRefused(
+                f"there is no parameter {', '.join(unknown)}, there is: {', '.join(known)}"
+            )
         try:
             self._set(**{name: value for name, value in given.items() if value is not None})
         except TypeError as error:  # Spark's wrapping of what a converter says

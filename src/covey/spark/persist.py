@@ -57,7 +57,7 @@ class ModelWriter(MLWriter):
         text = DefaultParamsWriter._get_metadata_to_save(
             self.instance, self.sparkSession, {"covey": saved.to_json()}
         )
-        directory.put({_METADATA: [text.encode() + b"\n"]})
+        directory.replace(_METADATA, text.encode() + b"\n")
         in_a_task(self.sparkSession, partial(_collect, target, replaced, keep_seconds))
 
     def _moved(self, target: str) -> Fitted:

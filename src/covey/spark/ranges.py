@@ -13,10 +13,12 @@ from covey.geometry import Regions
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
 from covey.space.keys import domain, from_column
+from covey.space.types import DATE, DOUBLE, FLOAT, TIMESTAMP, VOID, Type
 
-__all__ = ["Range", "within"]
+__all__ = ["Range", "holds", "within"]
 
 Ints = NDArray[np.int64]
+_BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63, "float": 24, "double": 53}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,21 @@ def within(
             constraints[one.attribute] = Constraints(rows, batch.take(of[rows]))
     regions, kept = Regions.of(regions.space, len(regions), constraints)
     return regions, of[kept]
+
+
+def holds(wide: Type, narrow: Type) -> bool:
+    """Whether every value of a type is one of the other too, so that a cast changes none.
+
+    >>> holds(DOUBLE, FLOAT), holds(FLOAT, DOUBLE), holds(DOUBLE, Type("bigint"))
+    (True, False, False)
+    """
+    if narrow in (wide, VOID) or (wide, narrow) in ((DOUBLE, FLOAT), (TIMESTAMP, DATE)):
+        return wide.is_scalar
+    if narrow.is_integral and wide.name in _BITS:
+        return _BITS[narrow.name] <= _BITS[wide.name]
+    if narrow.is_integral and wide.is_decimal:
+        return len(str(1 << _BITS[narrow.name])) <= wide.precision - wide.scale
+    if narrow.is_decimal and wide.is_decimal:
+        whole = narrow.precision - narrow.scale
+        return narrow.scale <= wide.scale and whole <= wide.precision - wide.scale
+    return False

@@ -13,16 +13,23 @@ from pyspark.sql.types import DataType, StructType
 
 from covey.errors import SpaceError
 from covey.language.nodes import quoted
-from covey.space import Settings, Space
+from covey.space import Settings, Space, Type
 from covey.space.types import from_arrow
 
-__all__ = ["check_columns", "check_settings", "column_named", "settings_of", "space_of"]
+__all__ = [
+    "attribute_type", "check_columns", "check_settings", "column_named", "settings_of", "space_of",
+]  # fmt: skip
 
 
 def settings_of(spark: SparkSession) -> Settings:
     """The settings of a session that predicates depend on."""
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     ansi = spark.conf.get("spark.sql.ansi.enabled") or "true"
+    if (spark.conf.get("spark.sql.caseSensitive") or "false").lower() == "true":
+        raise SpaceError(
+            "spark.sql.caseSensitive is true, but predicates name columns in any letters here: "
+            "set it to false, rename columns that differ in nothing else"
+        )
     return Settings(zone, ansi.lower() == "true")
 
 
@@ -42,6 +49,11 @@ def check_settings(space: Space, spark: SparkSession) -> None:
             f"{'on' if now.ansi else 'off'}: predicates would mean something else; set "
             "spark.sql.session.timeZone and spark.sql.ansi.enabled as they were, or fit again"
         )
+
+
+def attribute_type(type_: DataType) -> Type:
+    """A type of Spark's, as attributes have it."""
+    return from_arrow(_arrow(type_))
 
 
 def _arrow(type_: DataType) -> pa.DataType:
@@ -64,14 +76,14 @@ def column_named(name: str) -> Column:
 
 def check_columns(space: Space, constrained: Sequence[str], schema: StructType) -> None:
     """Refuses events in which an attribute that is constrained is missing or of another type."""
-    given = {field.name.lower(): _arrow(field.dataType) for field in schema.fields}
+    given = {field.name.lower(): attribute_type(field.dataType) for field in schema.fields}
     for name in constrained:
         attribute = space[name]
         if attribute.is_derived:
             continue
         if name.lower() not in given:
             raise SpaceError(f"the events have no column {name!r}, which a subscription constrains")
-        found = from_arrow(given[name.lower()])
+        found = given[name.lower()]
         if found != replace(attribute.type, length=0):
             raise SpaceError(
                 f"column {name!r} is {found} in the events, but {attribute.type} in the schema "

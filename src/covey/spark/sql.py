@@ -45,9 +45,10 @@ def _column(events: pa.RecordBatch, name: str, time_column: str | None) -> pa.Ar
         if not pa.types.is_timestamp(time.type) or time.type.tz is None:
             raise SpaceError(f"column {time_column!r} is no TIMESTAMP: CAST it in the table")
         return time.cast(pa.timestamp("us", "UTC"))
-    if name not in events.schema.names:
+    lowered = [column.lower() for column in events.schema.names]
+    if name.lower() not in lowered:
         raise SpaceError(
             f"the table has no column {name!r}: if it is an expression, compute it as in "
             f"TABLE(SELECT *, {name} AS `{name}` FROM …)"
         )
-    return events.column(name)
+    return events.column(lowered.index(name.lower()))

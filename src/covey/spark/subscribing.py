@@ -18,16 +18,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType
 
 from covey.errors import PredicateError, ValueRefused
-from covey.space import Space
+from covey.space import Space, Type
 from covey.spark.encode import Encoding
 from covey.spark.fitted import Fitted
 from covey.spark.ids import IdType
-from covey.spark.lifetimes import lifetime_range
+from covey.spark.lifetimes import LIFETIME, lifetime_range
 from covey.spark.outcomes import PUT, REMOVED, outcome_schema
 from covey.spark.params import MatcherParams
 from covey.spark.places import spark_path
-from covey.spark.ranges import Range
-from covey.spark.schemas import column_named
+from covey.spark.ranges import Range, holds
+from covey.spark.schemas import attribute_type, column_named
 from covey.spark.task import in_a_task
 from covey.store import Prepared, Store
 from covey.store.spaces import space_from_json, space_to_json
@@ -41,22 +41,22 @@ def subscribe(
     place: str,
     space: Space,
     base: int,
-    null_removes: bool = False,
+    removed: Column | None = None,
 ) -> Fitted:
     """Puts the subscriptions of a DataFrame to those of version `base`, as the next version.
 
-    A null predicate is wrong, or removes its id. Cost: a shuffle of the subscriptions, parsing and
-    indexing in parallel, and a merge in one task.
+    Those for which `removed` is true are taken away instead. Cost: a shuffle of the subscriptions,
+    parsing and indexing in parallel, and a merge in one task.
     """
     spark, started = frame.sparkSession, time.perf_counter()
     id_name = params.given(params.idCol)
     id_type = type_of(frame, id_name, "idCol")
     ranges = _ranges(params)
     has_predicates = not params.isDefined(params.rangeCols)
-    encoding = Encoding(
-        place, base, space, IdType.of(id_name, id_type), ranges, has_predicates, null_removes
-    )
-    chosen = frame.select(*_columns(frame, params, space, ranges))
+    ids = IdType.of(id_name, id_type)
+    encoding = Encoding(place, base, space, ids, ranges, has_predicates)
+    is_removed = (F.lit(False) if removed is None else removed).alias("removed")
+    chosen = frame.select(is_removed, *_columns(frame, params, space, ranges))
     parts = chosen.repartition(2 * _parallelism(spark), "id")
     rejected = f"rejected/{uuid4().hex}"
     path = spark_path(f"{place}/{rejected}")
@@ -66,8 +66,8 @@ def subscribe(
         _raise_first(outcomes)
     rows = outcomes.where("file IS NOT NULL").drop("id").collect()
     encoded_s = time.perf_counter() - started
-    put, removed = _prepared(rows, PUT), _prepared(rows, REMOVED)
-    loaded = in_a_task(spark, partial(_load, place, base, put, removed, uuid4().hex))
+    put, gone = _prepared(rows, PUT), _prepared(rows, REMOVED)
+    loaded = in_a_task(spark, partial(_load, place, base, put, gone, uuid4().hex))
     return Fitted(
         place,
         loaded["version"],
@@ -104,13 +104,23 @@ def _columns(
         chosen.append(column_named(name).alias("predicate"))
     ends = _ends(params)
     for one in ranges:
-        type_name = str(space[one.attribute].type)
+        wanted = space[one.attribute].type
         for name, given in zip((one.lower, one.upper), ends[one.attribute], strict=True):
-            if given is not None:
-                type_of(frame, given, "rangeCols, validFromCol or validToCol")
-            end = F.lit(None) if given is None else column_named(given)
-            chosen.append(end.cast(type_name).alias(name))
+            end = F.lit(None) if given is None else _end(frame, given, one.attribute, wanted)
+            chosen.append(end.cast(str(wanted)).alias(name))
     return chosen
+
+
+def _end(frame: DataFrame, column: str, attribute: str, type_: Type) -> Column:
+    """The column of an end, whose values must all be values of the attribute's type."""
+    found = attribute_type(type_of(frame, column, "rangeCols, validFromCol or validToCol"))
+    if not holds(type_, found):
+        of = "the time of events" if attribute == LIFETIME else f"{attribute!r}"
+        raise ValueRefused(
+            f"column {column!r} is {found}, but {of} is {type_}, which does not hold all of its "
+            "values: cast it, so that it is you who says how to round"
+        )
+    return column_named(column)
 
 
 def _ranges(params: MatcherParams) -> tuple[Range, ...]:
@@ -156,10 +166,12 @@ def _spent(rows: Sequence[Row]) -> dict[str, float]:
 def _load(
     place: str, base: int, put: Sequence[Prepared], removed: Sequence[Prepared], label: str
 ) -> dict[str, Any]:
-    """Makes the version, in a task."""
+    """Makes the version, in a task; segments are merged where there have become many."""
     started = time.perf_counter()
     with Store.open(place) as store:
         version = store.load(put, removed, label, base)
+        while (merged := store.merge()) is not None:
+            version = merged
         snapshot = store.snapshot(version.number)
         return {
             "version": version.number,

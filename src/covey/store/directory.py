@@ -44,6 +44,13 @@ class Directory(Protocol):
         """
         ...
 
+    def replace(self, name: str, content: bytes) -> None:
+        """Writes a file whole, in place of one that has the name; then it stays there.
+
+        Where a file system cannot do that in one step, there is a moment in which there is none.
+        """
+        ...
+
     def publish(self, name: str, content: bytes) -> None:
         """Makes one file visible in one step, and durable; a name in use is a `StoreError`."""
         ...

@@ -40,6 +40,9 @@ class LocalDirectory:
         for folder in {self.local_path(name).parent for name in files}:
             _sync(folder)
 
+    def replace(self, name: str, content: bytes) -> None:
+        self.put({name: [content]})
+
     def publish(self, name: str, content: bytes) -> None:
         path = self.local_path(name)
         temporary = self._write(name, [content])

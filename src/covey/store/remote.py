@@ -44,6 +44,15 @@ class RemoteDirectory:
                 if self._size(name) != sum(map(len, pieces)):
                     raise
 
+    def replace(self, name: str, content: bytes) -> None:
+        try:
+            self._create(name, [content])
+        except OSError:  # HDFS does not move onto a file
+            if self._size(name) is None:
+                raise
+            self.filesystem.delete_file(self._path(name))
+            self._create(name, [content])
+
     def publish(self, name: str, content: bytes) -> None:
         try:
             if self._size(name) is None:

@@ -93,7 +93,7 @@ class Writer:
         """
         part = None if file is None else self._opener.part(file, size_bytes)
         with self._writing() as now:
-            return self._commit(finished(merge, now.parts, part), None)
+            return self._commit(finished(merge, now.parts, part), None, now.version.label)
 
     def release_merge(self, merge: Merge) -> None:
         """Lets others claim what this merge had, done or not."""
