@@ -98,6 +98,7 @@ def flip_bytes(folder: Path, flips: int, seed: int = 0) -> FlipReport:
     rng = random.Random(seed)
     models = _make_store(folder, seed)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    files.sort(key=lambda path: path.stat().st_mtime_ns)  # names differ from run to run
     detected, harmless, wrong = 0, 0, []
     for _ in range(flips):
         path = rng.choice(files)
