@@ -28,7 +28,7 @@ from covey.spark.params import MatcherParams
 from covey.spark.places import spark_path
 from covey.spark.ranges import Range, holds
 from covey.spark.schemas import attribute_type, column_named
-from covey.spark.task import in_a_task
+from covey.spark.task import in_a_task, told
 from covey.store import Prepared, Store
 from covey.store.spaces import space_from_json, space_to_json
 
@@ -60,7 +60,8 @@ def subscribe(
     parts = chosen.repartition(2 * _parallelism(spark), "id")
     rejected = f"rejected/{uuid4().hex}"
     path = spark_path(f"{place}/{rejected}")
-    parts.mapInArrow(encoding, outcome_schema(id_type)).write.parquet(path)
+    with told():
+        parts.mapInArrow(encoding, outcome_schema(id_type)).write.parquet(path)
     outcomes = spark.read.schema(outcome_schema(id_type)).parquet(path)
     if params.given(params.onError) == "fail":
         _raise_first(outcomes)

@@ -1,18 +1,23 @@
-"""One function run in one task of Spark's, for work that must not be the driver's."""
+"""One function run in one task of Spark's, for work that must not be the driver's; and what tasks
+that fail have said.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from covey.errors import StoreError, raised_elsewhere
+from covey.errors import CoveyError, StoreError, raised_elsewhere
 
-__all__ = ["in_a_task"]
+__all__ = ["in_a_task", "told"]
 
 
 def in_a_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -26,12 +31,23 @@ def in_a_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[s
             if batch.num_rows:
                 yield pa.RecordBatch.from_pydict({"answer": [json.dumps(work())]})
 
-    try:
+    with told():
         (row,) = spark.range(0, 1, 1, 1).mapInArrow(run, "answer string").collect()
-    except PySparkException as error:
-        said = raised_elsewhere(str(error))
-        if said is None:
-            raise
-        raise StoreError(said) from None
     answer: dict[str, Any] = json.loads(row["answer"])
     return answer
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What covey says in a worker is said here, without Spark's traceback; so is what it lacks."""
+    try:
+        yield
+    except PySparkException as error:
+        if (said := raised_elsewhere(str(error))) is not None:
+            raise StoreError(said) from None
+        if missing := re.search(r"ModuleNotFoundError: No module named '(\w+)", str(error)):
+            raise CoveyError(
+                f"Spark's workers have no {missing[1]}: they run another Python than this one. Set "
+                f"PYSPARK_PYTHON={sys.executable} before Spark starts, or install covey in theirs"
+            ) from None
+        raise
