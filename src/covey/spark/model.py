@@ -116,10 +116,10 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     def write(self) -> ModelWriter:
         """Saves it: `model.write().overwrite().save(path)`."""
-        return ModelWriter(self)
+        return ModelWriter(self, self.fitted)
 
     @classmethod
-    def read(cls) -> ModelReader:
+    def read(cls) -> ModelReader[MatcherModel]:
         """Reads a saved one."""
         return ModelReader(cls)
 

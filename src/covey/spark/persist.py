@@ -12,25 +12,32 @@ has passed.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
-from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWriter,
+)
 
 from covey.errors import StoreError, ValueRefused
 from covey.spark.fitted import Fitted
+from covey.spark.params import MatcherParams
 from covey.spark.places import spark_path, store_place
 from covey.spark.task import in_a_task
 from covey.store import Store, copy_version
 from covey.store.directory import Directory
 from covey.store.places import directory_at
 
-if TYPE_CHECKING:
-    from covey.spark.model import MatcherModel
-
 __all__ = ["ModelReader", "ModelWriter"]
+
+M = TypeVar("M", bound=MLReadable[Any])
 
 _METADATA = "metadata/part-00000"
 _WEEK_HOURS = 7 * 24
@@ -39,9 +46,9 @@ _WEEK_HOURS = 7 * 24
 class ModelWriter(MLWriter):
     """Writes a model; `option("retentionHours", 168)` says how long replaced ones are kept."""
 
-    def __init__(self, instance: MatcherModel) -> None:
+    def __init__(self, params: MatcherParams, fitted: Fitted) -> None:
         super().__init__()
-        self.instance = instance
+        self._params, self._fitted = params, fitted
 
     def save(self, path: str) -> None:
         """Saves the model; where one is already, only after `overwrite()`."""
@@ -55,14 +62,14 @@ class ModelWriter(MLWriter):
         replaced = _named_version(directory)
         saved = self._moved(target)
         text = DefaultParamsWriter._get_metadata_to_save(
-            self.instance, self.sparkSession, {"covey": saved.to_json()}
+            self._params, self.sparkSession, {"covey": saved.to_json()}
         )
         directory.replace(_METADATA, text.encode() + b"\n")
         in_a_task(self.sparkSession, partial(_collect, target, replaced, keep_seconds))
 
     def _moved(self, target: str) -> Fitted:
         """The model's version in the store of the target, where it may be already."""
-        fitted, spark = self.instance.fitted, self.sparkSession
+        fitted, spark = self._fitted, self.sparkSession
         copying = partial(_copy, fitted.place, target, fitted.version, uuid4().hex)
         copied = in_a_task(spark, copying)
         if fitted.place == target:
@@ -78,14 +85,14 @@ class ModelWriter(MLWriter):
     saveImpl = save
 
 
-class ModelReader(MLReader["MatcherModel"]):
-    """Reads a model."""
+class ModelReader(MLReader[M]):
+    """Reads a model, which is made of what was fitted."""
 
-    def __init__(self, cls: type[MatcherModel]) -> None:
+    def __init__(self, make: Callable[[Fitted], M]) -> None:
         super().__init__()
-        self._cls = cls
+        self._make = make
 
-    def load(self, path: str) -> MatcherModel:
+    def load(self, path: str) -> M:
         """The model at a path; a `StoreError` if there is none."""
         place = store_place(path)
         try:
@@ -95,8 +102,8 @@ class ModelReader(MLReader["MatcherModel"]):
             raise StoreError(f"there is no model at {path}") from None
         except (ValueError, KeyError) as error:
             raise StoreError(f"{path}/{_METADATA} is not that of a model: {error!r}") from None
-        model = self._cls(Fitted.from_json(f"{place}/store", saved))
-        model._resetUid(metadata["uid"])
+        model = self._make(Fitted.from_json(f"{place}/store", saved))
+        model._resetUid(metadata["uid"])  # type: ignore[attr-defined]
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
 
