@@ -1,16 +1,17 @@
 """The advertised regions of a table, to be asked which of them covers a region.
 
-The newest are few, and tried one by one. When they have become many they are indexed, and segments
-are merged in tiers as those of a store are. What is withdrawn stays in its segment until that is
-merged, and is left out of answers.
+The newest are few, and tried one by one. When they have become many they are indexed; four segments
+of about one size are merged into one. What is withdrawn stays in its segment until that is merged,
+and is left out of answers.
 
-That a new region covers old ones is found when their segments are merged: each of the old ones then
-asks for a cover. To ask for all that a new one covers would cost fifty times as much.
+A new region is not covered by an older one, or it would not be here. That it covers older ones is
+found when they are merged: each of the older then asks for a cover. To ask for all that a new one
+covers would cost fifty times as much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,9 +20,7 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.geometry.relations import covers
 from covey.index import Index, Scan, Segment
-from covey.store.tiers import Size, Tiers
 from covey.table.kept import Kept
-from covey.table.maximal import index_of
 
 __all__ = ["NONE", "Active", "Under"]
 
@@ -31,7 +30,7 @@ Under = tuple[Numbers, Numbers]
 """Numbers of regions, and for each that of one which covers it."""
 NONE: Under = (np.empty(0, np.int64), np.empty(0, np.int64))
 _NEWEST = 256  # regions that are tried one by one
-_TIERS = Tiers(smallest=1024)
+_FACTOR = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,18 +40,22 @@ class _Part:
     numbers: Numbers
     index: Index
 
+    @property
+    def level(self) -> int:
+        """How large it is: one more for four times as many."""
+        return (len(self.numbers) // _NEWEST).bit_length() // 2
+
 
 @dataclass(slots=True)
 class Active:
     """Advertised regions by number, out of those that are kept.
 
-    Cost: each is indexed a few times while others come; a question is put to about
-    log8(n / 1024) segments.
+    Cost: each is indexed about log4(n / 256) times while others come, and a question is put to
+    about as many segments.
     """
 
     kept: Kept
-    _segments: list[_Part] = field(default_factory=list)
-    _newest: _Part | None = None
+    _parts: list[_Part] = field(default_factory=list)
     _alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
 
     @property
@@ -76,17 +79,12 @@ class Active:
             room[: len(self._alive)] = self._alive
             self._alive = room
         self._alive[numbers] = True
-        parts = [_Part(numbers, index_of(self.kept.take(numbers)))]
-        if self._newest is not None:
-            parts.insert(0, self._newest)
-        under = self._thin(parts)
-        numbers = self._living(parts)
-        self._newest = None
-        if len(numbers) > _NEWEST:
-            self._segments.append(_Part(numbers, Segment.build(self.kept.take(numbers))))
-            return _together([under, self._merge_some()])
-        if len(numbers):
-            self._newest = _Part(numbers, Scan(self.kept.take(numbers)))
+        self._parts.append(self._part(numbers))
+        under = NONE
+        if len(self._parts) > 1 and isinstance(self._parts[-2].index, Scan):
+            under = self._merge_last(2)
+        while (count := self._alike()) >= _FACTOR:
+            under = _together([under, self._merge_last(count)])
         return under
 
     def remove(self, numbers: Numbers) -> None:
@@ -95,14 +93,12 @@ class Active:
 
     def tidy(self) -> Under:
         """Merges all there is, so that no region is under another; gives those that were."""
-        parts = list(self._parts())
-        self._segments, self._newest = [], None
-        return self._merge(parts) if parts else NONE
+        return self._merge_last(len(self._parts))
 
     def covering(self, regions: Regions) -> Numbers:
         """For each region the number of one that covers it, -1 where there is none."""
         found = np.full(len(regions), -1, np.int64)
-        for part in self._parts():
+        for part in self._parts:
             left = np.flatnonzero(found < 0)
             if not len(left):
                 break
@@ -123,57 +119,50 @@ class Active:
             found[dead[every.asked[alive]]] = numbers[alive]
         return found
 
-    def _parts(self) -> Iterator[_Part]:
-        """The largest first: it covers most."""
-        yield from self._segments
-        if self._newest is not None:
-            yield self._newest
+    def _part(self, numbers: Numbers) -> _Part:
+        regions = self.kept.take(numbers)
+        return _Part(numbers, Scan(regions) if len(numbers) <= _NEWEST else Segment.build(regions))
 
-    def _living(self, parts: Sequence[_Part]) -> Numbers:
-        numbers: Numbers = np.concatenate([part.numbers for part in parts])
-        return numbers[self._alive[numbers]]
+    def _living(self, part: _Part) -> Numbers:
+        return part.numbers[self._alive[part.numbers]]
 
-    def _merge_some(self) -> Under:
-        """Merges segments until none should be."""
-        under = [NONE]
-        while chosen := _TIERS.plan([self._size(part) for part in self._segments]):
-            parts = [self._segments[i] for i in chosen]
-            self._segments = [p for i, p in enumerate(self._segments) if i not in chosen]
-            under.append(self._merge(parts))
-        return _together(under)
+    def _alike(self) -> int:
+        """How many of the last parts are not larger than the last."""
+        count, level = 0, self._parts[-1].level if self._parts else 0
+        for part in reversed(self._parts):
+            if part.level > level:
+                break
+            count += 1
+        return count
 
-    def _merge(self, parts: Sequence[_Part]) -> Under:
-        """One segment of some parts, without those that are under others."""
-        under, numbers = self._thin(parts), self._living(parts)
+    def _merge_last(self, count: int) -> Under:
+        """Makes one part of the last ones, without those that newer ones cover."""
+        if not count:
+            return NONE
+        parts = self._parts[-count:]
+        del self._parts[-count:]
+        under = _together(
+            [NONE, *(self._under_newer(p, parts[i + 1 :]) for i, p in enumerate(parts))]
+        )
+        # One that was withdrawn and is back is in two parts.
+        numbers = np.unique(np.concatenate([self._living(part) for part in parts]))
         if len(numbers):
-            self._segments.append(_Part(numbers, Segment.build(self.kept.take(numbers))))
-            self._segments.sort(key=lambda part: len(part.numbers), reverse=True)
+            self._parts.append(self._part(numbers))
         return under
 
-    def _thin(self, parts: Sequence[_Part]) -> Under:
-        """Removes regions that are under those of another part."""
+    def _under_newer(self, part: _Part, newer: Sequence[_Part]) -> Under:
+        """Removes those of a part that newer ones cover; of equal regions the older one stays."""
         under = [NONE]
-        for part in parts if len(parts) > 1 else ():
-            numbers = self._living([part])
+        for other in newer:
+            numbers = self._living(part)
             regions = self.kept.take(numbers)
-            for other in parts:
-                if other is not part:
-                    over = self._covering(other, regions)
-                    found = np.flatnonzero((over >= 0) & self._alive[numbers])
-                    found = found[self._is_first(over[found], regions, found, numbers[found])]
-                    self._alive[numbers[found]] = False
-                    under.append((numbers[found], over[found]))
+            over = self._covering(other, regions)
+            found = np.flatnonzero(over >= 0)
+            above = self.kept.take(over[found])
+            found = found[~covers(regions, found, above, np.arange(len(found)))]
+            self._alive[numbers[found]] = False
+            under.append((numbers[found], over[found]))
         return _together(under)
-
-    def _is_first(self, over: Numbers, regions: Regions, rows: Numbers, numbers: Numbers) -> Bools:
-        """Whether each cover counts: of equal regions only the one with the least number does."""
-        above = self.kept.take(over)
-        is_equal = covers(regions, rows, above, np.arange(len(rows)))
-        return ~is_equal | (over < numbers)
-
-    def _size(self, part: _Part) -> Size:
-        dead = len(part.numbers) - int(np.count_nonzero(self._alive[part.numbers]))
-        return Size(len(part.numbers), dead / len(part.numbers))
 
 
 def _together(parts: Sequence[Under]) -> Under:
