@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.relations import covers
-from covey.index import Index, Scan, Segment
+from covey.index import Index
+from covey.table.grown import Grown
 from covey.table.kept import Kept
+from covey.table.maximal import FEW, index_of
 
 __all__ = ["NONE", "Active", "Under"]
 
@@ -29,7 +31,6 @@ Bools = NDArray[np.bool_]
 Under = tuple[Numbers, Numbers]
 """Numbers of regions, and for each that of one which covers it."""
 NONE: Under = (np.empty(0, np.int64), np.empty(0, np.int64))
-_NEWEST = 256  # regions that are tried one by one
 _FACTOR = 4
 
 
@@ -43,7 +44,7 @@ class _Part:
     @property
     def level(self) -> int:
         """How large it is: one more for four times as many."""
-        return (len(self.numbers) // _NEWEST).bit_length() // 2
+        return (len(self.numbers) // FEW).bit_length() // 2
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Active:
 
     kept: Kept
     _parts: list[_Part] = field(default_factory=list)
-    _alive: Bools = field(default_factory=lambda: np.zeros(1024, np.bool_))
+    _grown: Grown = field(default_factory=lambda: Grown(False))
 
     @property
     def numbers(self) -> Numbers:
@@ -64,7 +65,7 @@ class Active:
         return np.flatnonzero(self._alive)
 
     def holds(self, numbers: Numbers) -> Bools:
-        """Whether each is advertised."""
+        """Whether each is advertised; all of them have been here."""
         return self._alive[numbers]
 
     def add(self, numbers: Numbers) -> Under:
@@ -74,14 +75,10 @@ class Active:
         """
         if not len(numbers):
             return NONE
-        if len(self.kept) > len(self._alive):
-            room = np.zeros(2 * len(self.kept), np.bool_)
-            room[: len(self._alive)] = self._alive
-            self._alive = room
-        self._alive[numbers] = True
+        self._grown.set(numbers, True)
         self._parts.append(self._part(numbers))
         under = NONE
-        if len(self._parts) > 1 and isinstance(self._parts[-2].index, Scan):
+        if len(self._parts) > 1 and len(self._parts[-2].numbers) <= FEW:
             under = self._merge_last(2)
         while (count := self._alike()) >= _FACTOR:
             under = _together([under, self._merge_last(count)])
@@ -89,7 +86,7 @@ class Active:
 
     def remove(self, numbers: Numbers) -> None:
         """Removes regions."""
-        self._alive[numbers] = False
+        self._grown.set(numbers, False)
 
     def tidy(self) -> Under:
         """Merges all there is, so that no region is under another; gives those that were."""
@@ -119,9 +116,12 @@ class Active:
             found[dead[every.asked[alive]]] = numbers[alive]
         return found
 
+    @property
+    def _alive(self) -> Bools:
+        return self._grown.values
+
     def _part(self, numbers: Numbers) -> _Part:
-        regions = self.kept.take(numbers)
-        return _Part(numbers, Scan(regions) if len(numbers) <= _NEWEST else Segment.build(regions))
+        return _Part(numbers, index_of(self.kept.take(numbers)))
 
     def _living(self, part: _Part) -> Numbers:
         return part.numbers[self._alive[part.numbers]]

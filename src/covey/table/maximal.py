@@ -8,15 +8,16 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.index import Index, Scan, Segment
 
-__all__ = ["index_of", "maximal"]
+__all__ = ["FEW", "index_of", "maximal"]
 
 Rows = NDArray[np.int64]
-_FEW = 64  # regions that are tried one by one rather than indexed
+FEW = 256
+"""How many regions are tried one by one rather than indexed."""
 
 
 def index_of(regions: Regions) -> Index:
     """An index that costs little to make."""
-    return Scan(regions) if len(regions) <= _FEW else Segment.build(regions)
+    return Scan(regions) if len(regions) <= FEW else Segment.build(regions)
 
 
 def maximal(regions: Regions) -> Rows:

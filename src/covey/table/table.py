@@ -10,15 +10,15 @@ A cancelled region that others are under stays advertised until these have found
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.space import Space
 from covey.table.active import Active, Under
+from covey.table.grown import Grown
 from covey.table.kept import Kept
 from covey.table.maximal import maximal
 from covey.table.steps import Steps
@@ -54,8 +54,8 @@ class Table:
         self._kept = Kept(space)
         self._active = Active(self._kept)
         self._numbers: dict[Hashable, Numbers] = {}
-        self._owners = _Grown(-1)
-        self._absorbers = _Grown(-1)
+        self._owners = Grown(-1)
+        self._absorbers = Grown(-1)
         self._ids: list[Hashable] = []
         self._leaving = np.empty(0, np.int64)
 
@@ -107,7 +107,7 @@ class Table:
     def settle(self, most: int | None = None) -> Steps:
         """Finds another place for regions, at most so many, that are under what was cancelled."""
         if not len(self._leaving):
-            return self._steps([], [])
+            return self._withdrawing([])
         living = self._living()
         roots = self._roots()[living]
         is_open = np.isin(roots, self._leaving)
@@ -116,7 +116,7 @@ class Table:
         open_ = roots[is_open][len(moved) :]
         done = self._leaving[~np.isin(self._leaving, open_)]
         self._leaving = np.setdiff1d(self._leaving, done)
-        return Steps.concat([steps, self._steps([], done)])
+        return Steps.concat([steps, self._withdrawing(done)])
 
     def tidy(self) -> Steps:
         """Settles, and withdraws all that another advertised region covers.
@@ -124,9 +124,8 @@ class Table:
         Adds and cancels do most of that by themselves. Cost: that of indexing all that is
         advertised.
         """
-        return Steps.concat(
-            [self.settle(), self._put_under(self._steps([], []), self._active.tidy())]
-        )
+        settled = self.settle()
+        return Steps.concat([settled, self._withdrawing(self._put_under(self._active.tidy()))])
 
     def absorbed_by(self, id_: Hashable) -> tuple[Hashable, ...]:
         """The subscriptions whose advertised regions contain all of this one.
@@ -137,7 +136,7 @@ class Table:
         tops = self._roots()[numbers]
         if (tops == numbers).any():
             return ()
-        return tuple(dict.fromkeys(self._ids[owner] for owner in self._owners.get(tops)))
+        return tuple(dict.fromkeys(self._ids[owner] for owner in self._owners.values[tops]))
 
     def _leave(self, gone: Sequence[Numbers]) -> Steps:
         numbers = np.concatenate([np.empty(0, np.int64), *gone])
@@ -149,7 +148,7 @@ class Table:
 
     def _place(self, numbers: Numbers) -> Steps:
         """Puts regions under others, or advertises them, some at a time."""
-        steps = [self._steps([], [])]
+        steps = [self._withdrawing([])]
         for start in range(0, len(numbers), _AT_ONCE):
             steps.append(self._place_some(numbers[start : start + _AT_ONCE]))
         return Steps.concat(steps)
@@ -164,15 +163,13 @@ class Table:
         self._absorbers.set(numbers, numbers[under])
         tops = np.flatnonzero(under == np.arange(len(under)))
         numbers, regions = numbers[tops], regions.take(tops)
-        return self._put_under(
-            Steps(regions, numbers, np.empty(0, np.int64)), self._active.add(numbers)
-        )
+        return Steps(regions, numbers, self._put_under(self._active.add(numbers)))
 
-    def _put_under(self, steps: Steps, under: Under) -> Steps:
-        """Steps, and then to withdraw what was found to be under others."""
+    def _put_under(self, under: Under) -> Numbers:
+        """Notes what was found to be under others; gives what is to be withdrawn for it."""
         covered, by = under
         self._absorbers.set(covered, by)
-        return Steps.concat([steps, self._steps([], covered)])
+        return covered
 
     def _living(self) -> Numbers:
         return np.flatnonzero(self._owners.values[: len(self._kept)] >= 0)
@@ -184,23 +181,6 @@ class Table:
             roots = above
         return roots
 
-    def _steps(self, advertised: Any, withdrawn: Any) -> Steps:
-        numbers = np.asarray(advertised, np.int64)
-        return Steps(self._kept.take(numbers), numbers, np.asarray(withdrawn, np.int64))
-
-
-class _Grown:
-    """A number for each region, in an array that grows by doubling."""
-
-    def __init__(self, empty: int) -> None:
-        self._empty = empty
-        self.values = np.full(1024, empty, np.int64)
-
-    def set(self, rows: Numbers, values: Numbers | int) -> None:
-        if len(rows) and (most := int(rows.max())) >= len(self.values):
-            more = np.full(max(len(self.values), most + 1), self._empty, np.int64)
-            self.values = np.concatenate([self.values, more])
-        self.values[rows] = values
-
-    def get(self, rows: Numbers) -> Numbers:
-        return self.values[rows]
+    def _withdrawing(self, numbers: ArrayLike) -> Steps:
+        nothing = Regions(self.space, 0, {})
+        return Steps(nothing, np.empty(0, np.int64), np.asarray(numbers, np.int64))
