@@ -164,6 +164,16 @@ def test_a_popular_one_stays_until_the_others_have_a_place() -> None:
     assert len(table.advertised) == 100
 
 
+def test_one_of_many_that_were_never_advertised_is_cancelled() -> None:
+    table = Table(SPACE)
+    add(table, wide="true")
+    parsed = parse(SPACE, [f"x = {n}" for n in range(3_000)])
+    assert not len(table.add(list(range(3_000)), parsed.regions, parsed.of).advertised)
+    steps = table.cancel([2_999])
+    assert not len(steps.advertised) + len(steps.withdrawn)
+    assert len(table) == 3_000
+
+
 def test_an_id_twice_is_refused() -> None:
     parsed = parse(SPACE, ["x = 1", "x = 2"])
     with pytest.raises(ValueRefused, match="twice"):

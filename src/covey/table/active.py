@@ -65,8 +65,8 @@ class Active:
         return np.flatnonzero(self._alive)
 
     def holds(self, numbers: Numbers) -> Bools:
-        """Whether each is advertised; all of them have been here."""
-        return self._alive[numbers]
+        """Whether each is advertised."""
+        return self._grown.get(numbers)
 
     def add(self, numbers: Numbers) -> Under:
         """Adds regions that are kept, and new here; gives those that were found to be under others.
