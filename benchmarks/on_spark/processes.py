@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["resident_mb", "workers_below"]
+__all__ = ["descendants", "resident_mb", "workers_below"]
 
 _PROC = Path("/proc")
 _DAEMON = b"pyspark.daemon"  # forks the workers, which keep its command line
@@ -15,8 +15,16 @@ _DAEMON = b"pyspark.daemon"  # forks the workers, which keep its command line
 def workers_below() -> Iterator[int]:
     """Processes that a daemon of PySpark's forked, of those that descend from this one."""
     parents = dict(_parents())
-    for pid, parent in parents.items():
-        if _is_daemon(pid) and _is_daemon(parent) and _descends(pid, os.getpid(), parents):
+    for pid in descendants():
+        if _is_daemon(pid) and _is_daemon(parents.get(pid, 0)):
+            yield pid
+
+
+def descendants() -> Iterator[int]:
+    """All processes that descend from this one."""
+    parents = dict(_parents())
+    for pid in parents:
+        if pid != os.getpid() and _descends(pid, os.getpid(), parents):
             yield pid
 
 

@@ -89,7 +89,7 @@ class Asked:
             given = regions.constraints[column.name]
             assert isinstance(given.batch, Scalars)
             batch, rows = column.integers(given.batch), given.rows
-            low[rows, k], high[rows, k], _ = column.codebook.intervals(batch)
+            column.codebook.write(batch, rows, low[:, k], high[:, k])
             low_keys[rows, k], high_keys[rows, k] = batch.lower, batch.upper
         tokens = []
         for name, vocabulary in vocabularies.items():

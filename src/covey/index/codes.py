@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from covey.geometry.scalars import ALL, Scalars
 from covey.index.kernels.bits import LAST
-from covey.index.kernels.encode import encode
+from covey.index.kernels.encode import encode, encode_ends
 
 __all__ = ["LAST", "MAX_BOUNDARIES", "NULL", "UNBOUNDED", "Codebook"]
 
@@ -31,6 +31,7 @@ UNBOUNDED = 2
 _FIRST = 4
 MAX_BOUNDARIES = 16_000
 _CELL_BITS = 12
+_STEPS = 4  # of a search that are always made
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Codebook:
     """The boundaries of one attribute, ascending and at least one, and a guide to find them by.
 
     The guide has cells of equal width, and cells in parts, the more the more boundaries are in it:
-    floats crowd in a few of all keys.
+    floats crowd in a few of all keys. `steps` of a search find most places within a part.
     """
 
     boundaries: Ints
@@ -46,6 +47,7 @@ class Codebook:
     cells: NDArray[np.uint32]
     shifts: NDArray[np.uint8]
     guide: NDArray[np.uint16]
+    steps: int
 
     @classmethod
     def of(cls, batch: Scalars) -> Codebook:
@@ -74,33 +76,38 @@ class Codebook:
         part = (np.arange(len(cell)) - cells[cell]).astype(np.uint64)
         starts = (cell.astype(np.uint64) << np.uint64(shift)) + (part << shifts[cell])
         guide = np.append(np.searchsorted(off, starts), len(boundaries) - 1)
-        return cls(boundaries, shift, cells.astype(np.uint32), shifts, guide.astype(np.uint16))
+        steps = min(_STEPS, int(np.diff(guide).max()).bit_length())
+        return cls(
+            boundaries, shift, cells.astype(np.uint32), shifts, guide.astype(np.uint16), steps
+        )
 
     def encode(self, keys: Ints, valid: NDArray[np.bool_], codes: Codes) -> None:
         """Writes the code of each key, and of null where not valid."""
-        encode(keys, valid, self.boundaries, self.shift, self.cells, self.shifts, self.guide, codes)
+        encode(
+            keys, valid, self.boundaries, self.shift, self.cells, self.shifts, self.guide,
+            self.steps, codes,
+        )  # fmt: skip
 
     def intervals(self, batch: Scalars) -> tuple[Codes, Codes, NDArray[np.bool_]]:
         """The lowest and the highest code that each constraint admits, and if all between are.
 
         Where not, only the constraint itself can tell.
         """
-        lower, upper = self._ends(batch.lower), self._ends(batch.upper)
-        unbounded = batch.lower == batch.domain.low
-        lower[unbounded] = UNBOUNDED
-        upper[batch.upper == batch.domain.high] = LAST
-        no_value = batch.lower > batch.upper
-        lower[no_value | batch.nulls] = NULL
-        upper[no_value] = NULL
-        return lower, upper, (batch.listed == ALL) & ~(batch.nulls & ~unbounded & ~no_value)
+        low, high = np.empty(len(batch), np.uint16), np.empty(len(batch), np.uint16)
+        self.write(batch, np.arange(len(batch)), low, high)
+        unbounded, no_value = batch.lower == batch.domain.low, batch.lower > batch.upper
+        return low, high, (batch.listed == ALL) & ~(batch.nulls & ~unbounded & ~no_value)
+
+    def write(self, batch: Scalars, rows: Ints, low: Codes, high: Codes) -> None:
+        """Writes, at their rows, the lowest and the highest code that constraints admit."""
+        encode_ends(
+            batch.lower, batch.upper, batch.nulls, batch.domain.low, batch.domain.high,
+            self.boundaries, self.shift, self.cells, self.shifts, self.guide, self.steps, rows, low,
+            high,
+        )  # fmt: skip
 
     def keys(self, codes: Codes) -> Ints:
         """The boundaries of even codes; what odd or special codes give means nothing."""
         places = (codes.astype(np.int64) - _FIRST) >> 1
         keys: Ints = self.boundaries[np.clip(places, 0, len(self.boundaries) - 1)]
         return keys
-
-    def _ends(self, keys: Ints) -> Codes:
-        codes = np.empty(len(keys), np.uint16)
-        self.encode(np.ascontiguousarray(keys), np.ones(len(keys), np.bool_), codes)
-        return codes

@@ -1,6 +1,8 @@
-"""Matching on Spark: every event of a DataFrame to every subscription of another."""
+"""Spark: every event to every subscription that wants it, and subscriptions made few."""
 
+from covey.spark.compacting import compact
+from covey.spark.compaction import Compaction
 from covey.spark.matcher import Matcher, match
 from covey.spark.model import MatcherModel
 
-__all__ = ["Matcher", "MatcherModel", "match"]
+__all__ = ["Compaction", "Matcher", "MatcherModel", "compact", "match"]

@@ -134,14 +134,14 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             is_kept = name in kept.names and not self.fitted.space[name].is_derived
             attributes[name] = kept.names.index(name) if is_kept else len(columns)
             if not is_kept:
-                columns.append(self._attribute(name))
+                columns.append(self.attribute(name))
         numbered = [column.alias(f"c{i}") for i, column in enumerate(columns)]
         shape = self._shape(kept)
         return dataset.select(*numbered).mapInArrow(
             self._matching(attributes, shape), shape.schema(kept, self.fitted.id_type)
         )
 
-    def _attribute(self, name: str) -> Column:
+    def attribute(self, name: str) -> Column:
         """What Spark computes of an event for an attribute."""
         if name == LIFETIME:
             return event_time(self.given(self.eventTimeCol))

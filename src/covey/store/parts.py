@@ -28,12 +28,17 @@ AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The subscriptions of one file, of which some no longer count."""
+    """The subscriptions of one file, of which some no longer count.
+
+    If it is `under` the file of another part, an event that no region there contains, dead ones
+    included, matches nothing here.
+    """
 
     file: str
     size_bytes: int
     subscriptions: Subscriptions
     tombstones: Tombstones
+    under: str | None = None
 
     @classmethod
     def read(cls, file: Arrays) -> Part:
@@ -51,7 +56,8 @@ class Part:
     def entry(self) -> Entry:
         """How a version names this part."""
         stored, dead = len(self.subscriptions), self.tombstones.dead
-        return Entry(self.file, self.size_bytes, len(self.subscriptions.index), stored, dead)
+        regions = len(self.subscriptions.index)
+        return Entry(self.file, self.size_bytes, regions, stored, dead, self.under)
 
     @property
     def size(self) -> Size:
@@ -100,7 +106,7 @@ class Opener:
         stones = None if version.tombstones is None else self.files.open(version.tombstones)
         opened = []
         for entry in version.segments:
-            part = self.part(entry.file, entry.size_bytes)
+            part = replace(self.part(entry.file, entry.size_bytes), under=entry.under)
             opened.append(part if stones is None else part.with_tombstones(stones))
         return tuple(opened)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.index import Pairs, Segment
+from covey.index import Pairs
 from covey.space import Events, Space
 from covey.store.answers import NONE_DEAD, together
 from covey.store.ids import IdKind, Ids
@@ -59,7 +59,21 @@ class Snapshot:
         With more than about `most` pairs it is `TooManyPairs`, before memory is taken for them: ask
         for fewer events at once.
         """
-        return self._by_any_region(lambda index: index.matching(events, most))
+        if not any(part.under for part in self.parts):
+            return self._by_any_region(lambda part: part.subscriptions.index.matching(events, most))
+        raw: dict[str, Pairs] = {}
+
+        def ask(part: Part) -> Pairs:
+            """Parts that others are under come before these."""
+            index = part.subscriptions.index
+            if part.under in raw:
+                rows = np.unique(raw[part.under].asked).astype(np.int64)
+                found = index.matching(events.take(rows), most)
+                return Pairs(rows[found.asked], found.stored)
+            raw[part.file] = index.matching(events, most)
+            return raw[part.file]
+
+        return self._by_any_region(ask)
 
     def notifications(self, events: Events, most: int | None = None) -> tuple[Rows, pa.Array]:
         """The same as two columns: the row of an event, and the id of who is to be notified."""
@@ -74,11 +88,11 @@ class Snapshot:
 
     def covering(self, regions: Regions) -> Pairs:
         """Subscriptions that have a region which covers the given one."""
-        return self._by_any_region(lambda index: index.covering(regions))
+        return self._by_any_region(lambda part: part.subscriptions.index.covering(regions))
 
     def overlapping(self, regions: Regions) -> Pairs:
         """Subscriptions that have an event in common with each given region."""
-        return self._by_any_region(lambda index: index.overlapping(regions))
+        return self._by_any_region(lambda part: part.subscriptions.index.overlapping(regions))
 
     def covered_by(self, regions: Regions) -> Pairs:
         """Subscriptions whose regions are all covered by the given one; they have one at least."""
@@ -138,10 +152,10 @@ class Snapshot:
         """The first row of each part, and after the last."""
         return np.cumsum([0, *(len(part.subscriptions) for part in self.parts)])
 
-    def _by_any_region(self, ask: Callable[[Segment], Pairs]) -> Pairs:
+    def _by_any_region(self, ask: Callable[[Part], Pairs]) -> Pairs:
         """Each asked row with each subscription that counts and has a region in the answer."""
         parts = zip(self.parts, self._starts.tolist(), strict=False)
-        found = together([p.answer(ask(p.subscriptions.index), start) for p, start in parts])
+        found = together([p.answer(ask(p), start) for p, start in parts])
         is_one_each = all(part.subscriptions.of is None for part in self.parts)
         return found if is_one_each else _once(Pairs.of(found.asked, found.stored))[0]
 

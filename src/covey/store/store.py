@@ -7,7 +7,7 @@ readers open one and keep it. There is one writer at a time, and any number of r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from pyarrow import fs
@@ -196,6 +196,18 @@ class Store:
         for one in (*put, *removed):
             self.writer.files.delete(one.file)
         return version
+
+    def arrange(self, over: Prepared, under: Prepared, label: str, base: int) -> Version:
+        """Makes the version of two segments that were prepared, all of it that version `base` has.
+
+        Whatever the second matches must be in some region of the first: it is asked only for
+        events that the first contains. Changes and merges then go on as ever. If a version has
+        the label already, it is returned and nothing is made.
+        """
+        if (known := self._labelled(label)) is not None:
+            return known
+        first, second = self._prepared([over, under])
+        return self.writer.arrange([first, replace(second, under=first.file)], label, base)
 
     def merge(self) -> Version | None:
         """Merges some segments, if `Tiers` finds that they should be; None if not.

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from covey.errors import StoreError
 from covey.space import Space
@@ -31,13 +32,22 @@ _HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A segment as a version names it: its file, and how much of it is there and dead."""
+    """A segment as a version names it: its file, and how much of it is there and dead.
+
+    If it is `under` another file, whatever it matches is in some region of that.
+    """
 
     file: str
     size_bytes: int
     regions: int
     subscriptions: int
     dead: int
+    under: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As what `json.dumps` takes."""
+        saved = asdict(self)
+        return saved if self.under else {k: v for k, v in saved.items() if k != "under"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,7 @@ class Version:
             "written_ms": self.written_ms,
             "space": space_to_json(self.space),
             "ids": self.id_kind.value,
-            "segments": [asdict(entry) for entry in self.segments],
+            "segments": [entry.to_json() for entry in self.segments],
             "tombstones": self.tombstones,
             "label": self.label,
         }

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from covey.errors import StoreError
 from covey.space import Space
 from covey.store.batch import after
 from covey.store.changes import Changes
@@ -74,6 +75,14 @@ class Writer:
                 return now.version
             built = None if added is None else Subscriptions.build(added)
             return self._commit(parts, built, label, now.version)
+
+    def arrange(self, parts: list[Part], label: str, base: int) -> Version:
+        """See `Store.arrange`."""
+        with self._writing():
+            before = read_version(self._directory, base)
+            if before.subscriptions != sum(part.live_count for part in parts):
+                raise StoreError(f"what was prepared is not all that version {base} has")
+            return self._commit(parts, None, label, before)
 
     def claim_merge(self) -> Merge | None:
         """The next merge to be done, of segments that no other merge has claimed."""

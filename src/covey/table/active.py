@@ -1,18 +1,18 @@
 """The advertised regions of a table, to be asked which of them covers a region.
 
-The newest are few, and tried one by one. When they have become many they are indexed; four segments
-of about one size are merged into one. What is withdrawn stays in its segment until that is merged,
-and is left out of answers.
+The newest are few, and compared one by one. When they have become many they are indexed; eight
+indexes of about one size are merged into one. What is withdrawn stays in its index until that is
+merged, and is left out of answers.
 
 A new region is not covered by an older one, or it would not be here. That it covers older ones is
-found when they are merged: each of the older then asks for a cover. To ask for all that a new one
-covers would cost fifty times as much.
+found when they are merged: each region then asks for a cover. To ask for all that a new one covers
+would cost fifty times as much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,21 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.geometry.relations import covers
 from covey.index import Index
+from covey.table.corners import Corners
 from covey.table.grown import Grown
 from covey.table.kept import Kept
-from covey.table.maximal import FEW, index_of
+from covey.table.recent import Recent
 
-__all__ = ["NONE", "Active", "Under"]
+__all__ = ["NONE", "Active", "Build", "Under", "covered"]
 
 Numbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Build = Callable[[Regions], Index]
+"""How regions are indexed."""
 Under = tuple[Numbers, Numbers]
 """Numbers of regions, and for each that of one which covers it."""
 NONE: Under = (np.empty(0, np.int64), np.empty(0, np.int64))
-_FACTOR = 4
+_FACTOR = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,23 +44,20 @@ class _Part:
     numbers: Numbers
     index: Index
 
-    @property
-    def level(self) -> int:
-        """How large it is: one more for four times as many."""
-        return (len(self.numbers) // FEW).bit_length() // 2
 
-
-@dataclass(slots=True)
 class Active:
     """Advertised regions by number, out of those that are kept.
 
-    Cost: each is indexed about log4(n / 256) times while others come, and a question is put to
-    about as many segments.
+    Cost: each is indexed about log8(n / 2,048) times while others come, and a question is put to a
+    few times as many indexes; to one after `tidy`.
     """
 
-    kept: Kept
-    _parts: list[_Part] = field(default_factory=list)
-    _grown: Grown = field(default_factory=lambda: Grown(False))
+    def __init__(self, kept: Kept, build: Build, few: int) -> None:
+        self.kept = kept
+        self._build = build
+        self._recent = Recent(kept, few)
+        self._parts: list[_Part] = []
+        self._grown = Grown(False)
 
     @property
     def numbers(self) -> Numbers:
@@ -68,21 +68,31 @@ class Active:
         """Whether each is advertised."""
         return self._grown.get(numbers)
 
-    def add(self, numbers: Numbers) -> Under:
-        """Adds regions that are kept, and new here; gives those that were found to be under others.
+    def corners(self, regions: Regions) -> Corners:
+        """Regions as points, for `add` and `covering`."""
+        return self._recent.corners(regions)
 
-        These are removed.
+    def add(self, numbers: Numbers, corners: Corners) -> Under:
+        """Adds at most `few` regions that are kept, and new here.
+
+        Gives those that were found to be under others, which are removed.
         """
-        if not len(numbers):
-            return NONE
-        self._grown.set(numbers, True)
-        self._parts.append(self._part(numbers))
         under = NONE
-        if len(self._parts) > 1 and len(self._parts[-2].numbers) <= FEW:
-            under = self._merge_last(2)
-        while (count := self._alike()) >= _FACTOR:
-            under = _together([under, self._merge_last(count)])
+        if not self._recent.has_room(len(numbers)):
+            under = self._index_recent()
+        self._grown.set(numbers, True)
+        self._recent.add(numbers, corners)
         return under
+
+    def add_indexed(self, numbers: Numbers, index: Index, top: Numbers) -> Under:
+        """Adds regions that are indexed already, of which only the rows `top` are advertised."""
+        self._grown.set(numbers, False)
+        self._alive[numbers[top]] = True
+        return self._append(_Part(numbers, index))
+
+    def indexed(self, regions: Regions) -> Index:
+        """An index of regions, for `add_indexed`."""
+        return self._build(regions)
 
     def remove(self, numbers: Numbers) -> None:
         """Removes regions."""
@@ -90,11 +100,13 @@ class Active:
 
     def tidy(self) -> Under:
         """Merges all there is, so that no region is under another; gives those that were."""
-        return self._merge_last(len(self._parts))
+        recent = self._recent.numbers.copy()
+        self._recent.clear()
+        return self._merged([*(part.numbers for part in self._parts), recent], len(self._parts))
 
-    def covering(self, regions: Regions) -> Numbers:
+    def covering(self, regions: Regions, corners: Corners) -> Numbers:
         """For each region the number of one that covers it, -1 where there is none."""
-        found = np.full(len(regions), -1, np.int64)
+        found = self._recent.covering(regions, corners, self._alive)
         for part in self._parts:
             left = np.flatnonzero(found < 0)
             if not len(left):
@@ -120,49 +132,71 @@ class Active:
     def _alive(self) -> Bools:
         return self._grown.values
 
-    def _part(self, numbers: Numbers) -> _Part:
-        return _Part(numbers, index_of(self.kept.take(numbers)))
+    def _index_recent(self) -> Under:
+        """Makes an index of the newest."""
+        numbers = self._recent.numbers.copy()
+        self._recent.clear()
+        numbers = np.unique(numbers[self._alive[numbers]])
+        if not len(numbers):
+            return NONE
+        return self._append(_Part(numbers, self._build(self.kept.take(numbers))))
 
-    def _living(self, part: _Part) -> Numbers:
-        return part.numbers[self._alive[part.numbers]]
+    def _append(self, part: _Part) -> Under:
+        """Adds a part, and makes one of several of its size."""
+        self._parts.append(part)
+        under = [NONE]
+        while (count := self._alike()) >= _FACTOR:
+            under.append(self._merged([part.numbers for part in self._parts[-count:]], count))
+        return _together(under)
 
     def _alike(self) -> int:
         """How many of the last parts are not larger than the last."""
-        count, level = 0, self._parts[-1].level if self._parts else 0
-        for part in reversed(self._parts):
-            if part.level > level:
-                break
-            count += 1
-        return count
+        levels = [self._level(part) for part in self._parts]
+        larger = [i for i, level in enumerate(levels) if level > levels[-1]]
+        return len(levels) - (larger[-1] + 1 if larger else 0)
 
-    def _merge_last(self, count: int) -> Under:
-        """Makes one part of the last ones, without those that newer ones cover."""
-        if not count:
-            return NONE
-        parts = self._parts[-count:]
-        del self._parts[-count:]
-        under = _together(
-            [NONE, *(self._under_newer(p, parts[i + 1 :]) for i, p in enumerate(parts))]
-        )
+    def _level(self, part: _Part) -> int:
+        """How large it is: one more for eight times as many."""
+        return (2 * len(part.numbers) // self._recent.most).bit_length() // 3
+
+    def _merged(self, all_numbers: Sequence[Numbers], count: int) -> Under:
+        """Puts one part in the place of the last ones; gives those that others of it cover."""
+        del self._parts[len(self._parts) - count :]
         # One that was withdrawn and is back is in two parts.
-        numbers = np.unique(np.concatenate([self._living(part) for part in parts]))
-        if len(numbers):
-            self._parts.append(self._part(numbers))
-        return under
+        numbers = np.unique(np.concatenate([np.empty(0, np.int64), *all_numbers]))
+        numbers = numbers[self._alive[numbers]]
+        if not len(numbers):
+            return NONE
+        regions = self.kept.take(numbers)
+        part = _Part(numbers, self._build(regions))
+        self._parts.append(part)
+        inner, outer = covered(part.index, regions)
+        self._alive[numbers[inner]] = False
+        return numbers[inner], numbers[outer]
 
-    def _under_newer(self, part: _Part, newer: Sequence[_Part]) -> Under:
-        """Removes those of a part that newer ones cover; of equal regions the older one stays."""
-        under = [NONE]
-        for other in newer:
-            numbers = self._living(part)
-            regions = self.kept.take(numbers)
-            over = self._covering(other, regions)
-            found = np.flatnonzero(over >= 0)
-            above = self.kept.take(over[found])
-            found = found[~covers(regions, found, above, np.arange(len(found)))]
-            self._alive[numbers[found]] = False
-            under.append((numbers[found], over[found]))
-        return _together(under)
+
+def covered(index: Index, regions: Regions) -> tuple[Numbers, Numbers]:
+    """Rows of indexed regions that others cover, and for each one that does; of equal ones the
+    first is not covered by the others.
+    """
+    two = index.covering(regions, limit=2)
+    inner, outer = two.asked.astype(np.int64), two.stored.astype(np.int64)
+    others = np.flatnonzero(inner != outer)
+    inner, outer = inner[others], outer[others]
+    later = outer > inner
+    later[later] = covers(regions, inner[later], regions, outer[later])
+    if later.any():  # equal to a later one, and perhaps under a third
+        equal = np.unique(inner[later])
+        every = index.covering(regions.take(equal))
+        more, over = equal[every.asked], every.stored.astype(np.int64)
+        strict = more != over
+        more, over = more[strict], over[strict]
+        is_equal = covers(regions, more, regions, over)
+        kept = ~is_equal | (over < more)
+        inner = np.concatenate([inner[~later], more[kept]])
+        outer = np.concatenate([outer[~later], over[kept]])
+    rows, first = np.unique(inner, return_index=True)
+    return rows, outer[first]
 
 
 def _together(parts: Sequence[Under]) -> Under:

@@ -1,7 +1,7 @@
 """All regions of a table by number, whether they are advertised or not.
 
-Numbers are given in the order of arrival. Regions are in blocks, one after another; small blocks
-are put together, so that there are few.
+Numbers are given in the order of arrival, from `first` on. Regions are in blocks, one after
+another; small blocks are put together, so that there are few.
 """
 
 from __future__ import annotations
@@ -25,33 +25,46 @@ class Kept:
     """Regions by number. Cost: a region is copied about log8(n) times while others arrive."""
 
     space: Space
+    first: int = 0
     _blocks: list[Regions] = field(default_factory=list)
-    _starts: list[int] = field(default_factory=lambda: [0])
+    _starts: list[int] = field(init=False)
 
-    def __len__(self) -> int:
+    def __post_init__(self) -> None:
+        self._starts = [self.first]
+
+    @property
+    def next(self) -> int:
+        """The number that the next region will have."""
         return self._starts[-1]
 
     def add(self, regions: Regions) -> Numbers:
         """Keeps regions; gives their numbers."""
-        first = len(self)
+        first = self.next
         self._blocks.append(regions)
         self._starts.append(first + len(regions))
         while len(self._blocks) >= _FACTOR and self._are_alike(_FACTOR):
             some = self._blocks[-_FACTOR:]
             del self._blocks[-_FACTOR:], self._starts[-_FACTOR:-1]
             self._blocks.append(Regions.concat(some))
-        return np.arange(first, len(self))
+        return np.arange(first, self.next)
 
     def take(self, numbers: Numbers) -> Regions:
         """The regions with these numbers, in their order."""
-        of = np.searchsorted(self._starts, numbers, "right") - 1
-        parts, places = [Regions(self.space, 0, {})], [np.empty(0, np.int64)]
-        for block in np.unique(of):
-            mine = np.flatnonzero(of == block)
-            parts.append(self._blocks[block].take(numbers[mine] - self._starts[block]))
-            places.append(mine)
-        order = np.argsort(np.concatenate(places))
-        return Regions.concat(parts).take(order)
+        if len(self._blocks) == 1:
+            return self._blocks[0].take(numbers - self.first)
+        order = None
+        if len(numbers) > 1 and (np.diff(numbers) < 0).any():
+            order = np.argsort(numbers)
+            numbers = numbers[order]
+        cuts = np.searchsorted(numbers, self._starts)
+        parts = [Regions(self.space, 0, {})]
+        for block, first, start, stop in zip(
+            self._blocks, self._starts, cuts, cuts[1:], strict=False
+        ):
+            if start < stop:
+                parts.append(block.take(numbers[start:stop] - first))
+        taken = parts[1] if len(parts) == 2 else Regions.concat(parts)
+        return taken if order is None else taken.take(np.argsort(order))
 
     def _are_alike(self, last: int) -> bool:
         """Whether the first of the last blocks is not much larger than the others."""

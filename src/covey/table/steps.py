@@ -26,6 +26,10 @@ class Steps:
     advertised: Numbers
     withdrawn: Numbers
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(len(self.advertised) or len(self.withdrawn))
+
     @classmethod
     def concat(cls, parts: Sequence[Steps]) -> Steps:
         """What some steps come to, one after another.
@@ -33,6 +37,9 @@ class Steps:
         A number that one advertises and a later one withdraws, or the other way round, is in
         neither list: the link has it, or has it not, as before.
         """
+        parts = [part for part in parts if part] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
         advertised = np.concatenate([part.advertised for part in parts])
         withdrawn = np.concatenate([part.withdrawn for part in parts])
         numbers, of = np.unique(np.concatenate([advertised, withdrawn]), return_inverse=True)

@@ -1,43 +1,37 @@
 """The table of one link: adds and cancels in, what must be advertised and withdrawn out.
 
-Everything happens region by region. A region is advertised, or it is under one that is: its
-absorber, or that one's absorber, and so on up. So the union of what is advertised contains the
-union of what lives, at every moment; `Steps` keeps it so on the other side of the link.
-
-A cancelled region that others are under stays advertised until these have found another place.
+The table knows which regions are whose; what is advertised for them is its strategy's to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from covey.errors import ValueRefused
 from covey.geometry import Regions
-from covey.space import Space
-from covey.table.active import Active, Under
+from covey.space import Events, Space
 from covey.table.grown import Grown
 from covey.table.kept import Kept
-from covey.table.maximal import maximal
-from covey.table.steps import Steps
+from covey.table.strategies import Choice, chosen
 
 __all__ = ["Table"]
 
 Numbers = NDArray[np.int64]
-_AT_ONCE = 1024  # regions that are compared with each other
-_MOVED = 4096  # regions that `cancel` finds another place for at once
 
 
 class Table:
     """Subscriptions that came from everywhere but one link, and what was advertised on that link.
 
-    Guarantee: who carries out all `Steps` in their order has advertised, at every moment, a
-    superset of what lives; after `tidy`, no advertised region is covered by another one.
+    Guarantee: who carries out all steps in their order has advertised, at every moment, a superset
+    of what lives. Strategies: "exact", "projection" and "hybrid" advertise regions (`Steps`),
+    "hilbert" ranges of cells (`CellSteps`), which is more than was subscribed to; or a function
+    that makes one. `choose` says which suits some regions.
 
-    Cost: of an add, asking the index of what is advertised, and indexing it a few times while
-    others arrive; of a cancel, a pass over all regions, and an add for each that was under it.
+    Cost: that of the strategy; an id and its regions are kept as long as the table is.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -49,138 +43,113 @@ class Table:
     ('ann',)
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, strategy: Choice = "exact", first: int = 0) -> None:
+        """A table without subscriptions, whose regions are numbered from `first` on."""
         self.space = space
-        self._kept = Kept(space)
-        self._active = Active(self._kept)
-        self._numbers: dict[Hashable, Numbers] = {}
+        self._kept = Kept(space, first)
+        self.strategy = chosen(strategy, self._kept)
+        """What decides; `admits` and `advertised` are its answers."""
+        self._spans: dict[Hashable, tuple[int, int]] = {}
         self._owners = Grown(-1)
-        self._absorbers = Grown(-1)
         self._ids: list[Hashable] = []
-        self._leaving = np.empty(0, np.int64)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._spans)
 
     def __contains__(self, id_: Hashable) -> bool:
-        return id_ in self._numbers
+        return id_ in self._spans
 
     @property
-    def advertised(self) -> Numbers:
-        """The numbers of all regions that are advertised, ascending."""
-        return np.union1d(self._active.numbers, self._leaving)
+    def advertised(self) -> Any:
+        """What is advertised: the numbers of regions, ascending, or ranges of cells."""
+        return self.strategy.advertised
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing is advertised any more that was cancelled."""
-        return not len(self._leaving)
+        return self.strategy.is_settled
+
+    def admits(self, events: Events) -> NDArray[np.bool_]:
+        """Whether each event would be sent here by one who knows what is advertised."""
+        return self.strategy.admits(events)
 
     def regions(self, numbers: Numbers) -> Regions:
         """Regions by number."""
         return self._kept.take(numbers)
 
-    def add(self, ids: Sequence[Hashable], regions: Regions, of: Numbers) -> Steps:
+    def add(self, ids: Sequence[Hashable], regions: Regions, of: Numbers) -> Any:
         """Adds subscriptions: region r belongs to `ids[of[r]]`. An id that is there is replaced."""
-        if len(set(ids)) < len(ids):
+        if len(ids) > 1 and len(set(ids)) < len(ids):
             raise ValueRefused("an id is in one batch twice: give its last change only")
-        replaced = [self._numbers.pop(id_) for id_ in ids if id_ in self._numbers]
+        of = np.asarray(of, np.int64)
+        if len(of) > 1 and (np.diff(of) < 0).any():
+            order = np.argsort(of, kind="stable")
+            regions, of = regions.take(order), of[order]
+        replaced = [self._spans.pop(id_) for id_ in ids if id_ in self._spans]
         numbers = self._kept.add(regions)
-        owners = np.asarray(of, np.int64) + len(self._ids)
+        self._owners.set(numbers, of + len(self._ids))
         self._ids.extend(ids)
-        self._owners.set(numbers, owners)
-        order = np.argsort(of, kind="stable")
         counts = np.bincount(of, minlength=len(ids))
-        self._numbers.update(
-            zip(ids, np.split(numbers[order], np.cumsum(counts)[:-1]), strict=True)
-        )
-        steps = self._place(numbers)
-        return Steps.concat([steps, self._leave(replaced)])
+        stops = (numbers[0] + np.cumsum(counts)).tolist() if len(numbers) else [0] * len(ids)
+        starts = [stop - count for stop, count in zip(stops, counts.tolist(), strict=True)]
+        self._spans.update(zip(ids, zip(starts, stops, strict=True), strict=True))
+        steps = self.strategy.add(numbers, regions)
+        return type(steps).concat([steps, self._remove(replaced)]) if replaced else steps
 
-    def cancel(self, ids: Iterable[Hashable]) -> Steps:
+    def cancel(self, ids: Iterable[Hashable]) -> Any:
         """Removes subscriptions; an id that is not there is no error.
 
         Where many regions were under what is removed, that stays advertised, and `settle` does the
         rest, some of it with every call.
         """
-        return self._leave([self._numbers.pop(id_) for id_ in ids if id_ in self._numbers])
+        return self._remove([self._spans.pop(id_) for id_ in ids if id_ in self._spans])
 
-    def settle(self, most: int | None = None) -> Steps:
+    def settle(self, most: int | None = None) -> Any:
         """Finds another place for regions, at most so many, that are under what was cancelled."""
-        if not len(self._leaving):
-            return self._withdrawing([])
-        living = self._living()
-        roots = self._roots()[living]
-        is_open = np.isin(roots, self._leaving)
-        moved = living[is_open][:most]
-        steps = self._place(moved)
-        open_ = roots[is_open][len(moved) :]
-        done = self._leaving[~np.isin(self._leaving, open_)]
-        self._leaving = np.setdiff1d(self._leaving, done)
-        return Steps.concat([steps, self._withdrawing(done)])
+        return self.strategy.settle(most)
 
-    def tidy(self) -> Steps:
+    def tidy(self) -> Any:
         """Settles, and withdraws all that another advertised region covers.
 
         Adds and cancels do most of that by themselves. Cost: that of indexing all that is
-        advertised.
+        advertised. Adds of single subscriptions are fastest after it.
         """
-        settled = self.settle()
-        return Steps.concat([settled, self._withdrawing(self._put_under(self._active.tidy()))])
+        return self.strategy.tidy()
+
+    def catch_up(self, known: Any) -> Any:
+        """The steps for a link that knows something else: numbers, or ranges of cells.
+
+        After a restart, or when a link was gone. Numbers mean the same regions only as long as a
+        table lives: give the next one a `first` beyond all of them. `restored` does both.
+        """
+        return self.strategy.catch_up(known)
 
     def absorbed_by(self, id_: Hashable) -> tuple[Hashable, ...]:
         """The subscriptions whose advertised regions contain all of this one.
 
         None if it has an advertised region itself; a `KeyError` if it is not there.
         """
-        numbers = self._numbers[id_]
-        tops = self._roots()[numbers]
-        if (tops == numbers).any():
+        numbers = np.arange(*self._spans[id_])
+        over = self.strategy.absorbers(numbers)
+        if not len(numbers) or np.isin(numbers, over.values).any():
             return ()
-        return tuple(dict.fromkeys(self._ids[owner] for owner in self._owners.values[tops]))
+        return tuple(dict.fromkeys(self._ids[owner] for owner in self._owners.values[over.values]))
 
-    def _leave(self, gone: Sequence[Numbers]) -> Steps:
-        numbers = np.concatenate([np.empty(0, np.int64), *gone])
+    def passive(self) -> list[Hashable]:
+        """The subscriptions of which nothing is advertised for their own sake, in their order.
+
+        Those that match nothing are among them. The others are active. Cost: a pass over all.
+        """
+        ids = list(self._spans)
+        numbers = np.concatenate(
+            [np.empty(0, np.int64), *(np.arange(*self._spans[id_]) for id_ in ids)]
+        )
+        over = self.strategy.absorbers(numbers)
+        own = np.repeat(numbers, over.lengths) == over.values
+        active = {self._ids[owner] for owner in self._owners.values[over.values[own]]}
+        return [id_ for id_ in ids if id_ not in active]
+
+    def _remove(self, spans: Sequence[tuple[int, int]]) -> Any:
+        numbers = np.concatenate([np.empty(0, np.int64), *(np.arange(*span) for span in spans)])
         self._owners.set(numbers, -1)
-        leaving = numbers[self._active.holds(numbers)]
-        self._active.remove(leaving)
-        self._leaving = np.union1d(self._leaving, leaving)
-        return self.settle(_MOVED)
-
-    def _place(self, numbers: Numbers) -> Steps:
-        """Puts regions under others, or advertises them, some at a time."""
-        steps = [self._withdrawing([])]
-        for start in range(0, len(numbers), _AT_ONCE):
-            steps.append(self._place_some(numbers[start : start + _AT_ONCE]))
-        return Steps.concat(steps)
-
-    def _place_some(self, numbers: Numbers) -> Steps:
-        regions = self._kept.take(numbers)
-        over = self._active.covering(regions)
-        self._absorbers.set(numbers, over)
-        left = np.flatnonzero(over < 0)
-        numbers, regions = numbers[left], regions.take(left)
-        under = maximal(regions)
-        self._absorbers.set(numbers, numbers[under])
-        tops = np.flatnonzero(under == np.arange(len(under)))
-        numbers, regions = numbers[tops], regions.take(tops)
-        return Steps(regions, numbers, self._put_under(self._active.add(numbers)))
-
-    def _put_under(self, under: Under) -> Numbers:
-        """Notes what was found to be under others; gives what is to be withdrawn for it."""
-        covered, by = under
-        self._absorbers.set(covered, by)
-        return covered
-
-    def _living(self) -> Numbers:
-        return np.flatnonzero(self._owners.values[: len(self._kept)] >= 0)
-
-    def _roots(self) -> Numbers:
-        """For each region the one at the top of those it is under."""
-        roots = self._absorbers.values[: len(self._kept)]
-        while not np.array_equal(above := roots[roots], roots):
-            roots = above
-        return roots
-
-    def _withdrawing(self, numbers: ArrayLike) -> Steps:
-        nothing = Regions(self.space, 0, {})
-        return Steps(nothing, np.empty(0, np.int64), np.asarray(numbers, np.int64))
+        return self.strategy.remove(numbers)

@@ -1,0 +1,1 @@
+"""What `python -m benchmarks compact` measures, part by part."""

@@ -1,0 +1,119 @@
+"""Tables that change: what adds and cancels cost at a million subscriptions, on one core.
+
+Uniform boxes in four dimensions. A timer holds the call of `add` or `cancel`, indexing and merging
+included; regions are drawn before. `adds_per_s` is over 200 batches of 1,000, of which some wait
+for large merges; single adds follow a `tidy`, as they would where there is time for one.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from benchmarks.harness import Value, progress
+from covey.geometry import Regions
+from covey.index import Segment
+from covey.space import Events
+from covey.table import Table
+from covey.workload import UniformBoxes
+
+__all__ = ["KEYS", "run"]
+
+STRATEGIES = ("exact", "projection", "hybrid")
+_WORKLOAD = UniformBoxes(4, 0.1)
+_STORED, _LOADED, _BATCH = 1_000_000, 10_000, 1_000
+_BATCHES, _SINGLES = 200, 2_000
+_POPULAR = 100_000
+_SETTLED = 10_000
+
+KEYS = {
+    "adds_per_s": "adds a second in batches of 1,000 at 1M stored, exact strategy",
+    "adds_per_s_projection": "the same with projections",
+    "adds_per_s_hybrid": "the same with the hybrid",
+    "add_us_p50": "microseconds of a single add at 1M after a tidy, median, exact strategy",
+    "add_us_p99": "the same, of a hundred the second slowest",
+    "add_us_p50_projection": "the median with projections",
+    "add_us_p50_untidied": "the median, exact, right after the batches: more indexes to ask",
+    "load_us": "microseconds an add while the 1M were loaded in batches of 10,000, exact",
+    "cancel_popular_ms": "milliseconds of cancelling a cover that absorbs 100,000 others",
+    "settle_popular_ms": "the longest of the calls that then find places for 10,000 at a time",
+    "popular_missed": "of 20,000 events that live ones want, not admitted at some step: none",
+}
+
+
+def run(only: frozenset[str]) -> dict[str, Value]:
+    """All that is asked for, strategy by strategy."""
+    found: dict[str, Value] = {}
+    for strategy in STRATEGIES:
+        if f"adds_per_s_{strategy}" in only or _wants(only, strategy):
+            found |= _adds(strategy)
+    if any("popular" in key for key in only):
+        found |= _popular()
+    return found
+
+
+def _wants(only: frozenset[str], strategy: str) -> bool:
+    of_exact = {"adds_per_s", "add_us_p50", "add_us_p99", "add_us_p50_untidied", "load_us"}
+    wanted = of_exact if strategy == "exact" else {f"add_us_p50_{strategy}"}
+    return bool(only & wanted)
+
+
+def _adds(strategy: str) -> dict[str, Value]:
+    table, seconds = Table(_WORKLOAD.space, strategy), 0.0
+    label = f"{strategy}: subscriptions added"
+    for start in range(0, _STORED, _LOADED):
+        progress(start, _STORED, label)
+        seconds += _add(table, start, _LOADED)
+    progress(_STORED, _STORED, label)
+    batches = [_add(table, _STORED + n * _BATCH, _BATCH) for n in range(_BATCHES)]
+    first = _STORED + _BATCHES * _BATCH
+    untidied = [_add(table, first + n, 1) for n in range(_SINGLES // 10)]
+    table.tidy()
+    singles = [_add(table, first + _SINGLES + n, 1) for n in range(_SINGLES)]
+    suffix = "" if strategy == "exact" else f"_{strategy}"
+    found = {
+        f"adds_per_s{suffix}": round(_BATCHES * _BATCH / sum(batches)),
+        f"add_us_p50{suffix}": round(float(np.median(singles)) * 1e6, 1),
+        f"add_us_p50_untidied{suffix}": round(float(np.median(untidied)) * 1e6, 1),
+        f"add_us_p99{suffix}": round(float(np.quantile(singles, 0.99)) * 1e6, 1),
+        f"load_us{suffix}": round(seconds / _STORED * 1e6, 1),
+    }
+    return {key: value for key, value in found.items() if key in KEYS}
+
+
+def _add(table: Table, first: int, count: int) -> float:
+    """The seconds of adding so many boxes of the workload."""
+    regions, of = _WORKLOAD.regions(first, first + count), np.arange(count)
+    ids = list(range(first, first + count))
+    start = time.perf_counter()
+    table.add(ids, regions, of)
+    return time.perf_counter() - start
+
+
+def _popular() -> dict[str, Value]:
+    """One that covers all is cancelled, and the others find their places step by step."""
+    table, regions = Table(_WORKLOAD.space), _WORKLOAD.regions(0, _POPULAR)
+    everything = Regions(_WORKLOAD.space, 1, {})
+    table.add(["popular"], everything, np.zeros(1, np.int64))
+    table.add(list(range(_POPULAR)), regions, np.arange(_POPULAR))
+    if len(table.advertised) != 1:
+        raise RuntimeError("the popular one does not absorb all others")
+    events = Events.from_arrow(_WORKLOAD.events(0, 20_000), _WORKLOAD.space)
+    wanted = np.unique(Segment.build(regions).matching(events).asked)
+    missed = 0
+    start = time.perf_counter()
+    table.cancel(["popular"])
+    cancelled, settled = time.perf_counter() - start, [0.0]
+    while not table.is_settled:
+        admitted = Segment.build(table.regions(table.advertised)).matching(events).asked
+        missed = max(missed, len(np.setdiff1d(wanted, admitted)))
+        start = time.perf_counter()
+        table.settle(_SETTLED)
+        settled.append(time.perf_counter() - start)
+    admitted = Segment.build(table.regions(table.advertised)).matching(events).asked
+    return {
+        "cancel_popular_ms": round(cancelled * 1e3, 1),
+        "settle_popular_ms": round(max(settled) * 1e3, 1),
+        "popular_missed": max(missed, len(np.setdiff1d(wanted, admitted))),
+    }

@@ -1,0 +1,120 @@
+"""Compaction on Spark, from 100,000 to ten million subscriptions.
+
+`local[2]`, 6 GB for the JVM. Uniform boxes in four dimensions, given as columns in Parquet, without
+a sample and with perfect merging only. The timer holds all of `compact`: the fit, every step, the
+arranged store and the tables. Memory is the largest sum, seen twice a second, of what this process,
+the JVM and the Python workers have for themselves, without pages of mapped files, which they share.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from benchmarks.harness import Value
+from benchmarks.on_spark.processes import descendants, resident_mb
+from benchmarks.on_spark.setting import BOXES, Setting
+from benchmarks.on_spark.sizes import Sizes
+from covey.spark import Compaction, compact
+from covey.table import Table
+from covey.workload import by_name
+
+__all__ = ["KEYS", "run"]
+
+_CHECKED, _BATCH = 200_000, 1_000
+_PARTS = ("fit", "boxes", "covering", "subsumption", "merging", "arrange", "write")
+
+KEYS = {
+    "compact_10m_s": "seconds to compact 10M boxes on local[2]",
+    **{f"compact_10m_{part}_s": f"of them for this: {part}" for part in _PARTS},
+    "compact_10m_gib": "GiB of all processes at the most, mapped files left out",
+    "compact_10m_active": "share of the 10M that is active",
+    "compact_1m_s": "seconds to compact 1M",
+    "compact_100k_s": "seconds to compact 100,000",
+    "compact_growth": "exponent of growth from 100,000 to 10M",
+    "compact_growth_1m": "exponent from 1M to 10M, where starting jobs counts for little",
+    "compact_differs": "of 200,000, ids whose standing differs from the exact table's: none",
+}
+
+
+def run(only: frozenset[str]) -> dict[str, Value]:
+    """All sizes in one session, the small ones first."""
+    found: dict[str, Value] = {}
+    with Setting.of(Sizes.asked()) as setting:
+        _timed(setting, 2_000)
+        if "compact_differs" in only:
+            found["compact_differs"] = _differs(setting)
+        if only - {"compact_differs"}:
+            sizes = setting.sizes
+            found |= _sizes(setting, (sizes.few, sizes.stored, sizes.many))
+    return found
+
+
+def _sizes(setting: Setting, counts: tuple[int, int, int]) -> dict[str, Value]:
+    few, stored, many = counts
+    small, middle = _timed(setting, few)[0], _timed(setting, stored)[0]
+    with _peak_mb() as peak:
+        large, compaction = _timed(setting, many)
+    summary = compaction.summary
+    return {
+        "compact_10m_s": round(large, 1),
+        **{f"compact_10m_{part}_s": round(compaction.seconds[part], 1) for part in _PARTS},
+        "compact_10m_gib": round(peak[0] / 1024, 1),
+        "compact_10m_active": round(1 - summary.passive / summary.subscriptions, 4),
+        "compact_1m_s": round(middle, 1),
+        "compact_100k_s": round(small, 1),
+        "compact_growth": round(math.log(large / small) / math.log(many / few), 3),
+        "compact_growth_1m": round(math.log(large / middle) / math.log(many / stored), 3),
+    }
+
+
+def _timed(setting: Setting, count: int, subtractions: int = 32) -> tuple[float, Compaction]:
+    subscriptions = setting.tables.ranges(BOXES, count)
+    events = setting.tables.events(BOXES, 1_000)
+    names = [attribute.name for attribute in by_name(BOXES).space]
+    start = time.perf_counter()
+    compaction = compact(
+        subscriptions,
+        eventSchema=events.schema,
+        rangeCols={name: (f"{name}_low", f"{name}_high") for name in names},
+        subtractions=subtractions,
+    )
+    return time.perf_counter() - start, compaction
+
+
+def _differs(setting: Setting) -> int:
+    """Standing by covering alone, on Spark and in a table that was tidied."""
+    workload = by_name(BOXES)
+    _, compaction = _timed(setting, _CHECKED, subtractions=0)
+    passive = {row["id"] for row in compaction.passive.select("id").collect()}
+    table = Table(workload.space)
+    for start in range(0, _CHECKED, _BATCH):
+        ids = list(range(start, start + _BATCH))
+        table.add(ids, workload.regions(start, start + _BATCH), np.arange(_BATCH))
+    table.tidy()
+    return len(passive ^ set(table.passive()))
+
+
+@contextmanager
+def _peak_mb() -> Iterator[list[float]]:
+    """The most memory that this process and those below it have meanwhile."""
+    peak, over = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            pids = [os.getpid(), *descendants()]
+            peak[0] = max(peak[0], sum(resident_mb(pid).get("RssAnon", 0.0) for pid in pids))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        thread.join()

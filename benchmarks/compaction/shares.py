@@ -1,0 +1,152 @@
+"""What each step removes, by workload, and what matching with the compacted set costs.
+
+100,000 subscriptions of each workload and 40,000 events, of which merging sees every other one.
+Filters may let in one percent of events that nobody wants. The three strategies that advertise
+regions must tell the same; "hilbert" tells ranges of cells on its three most selective attributes.
+Matching is of 20,000 events at once on a store, compacted against as it was, in turns.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import Value, interleaved, progress
+from covey.compact import Budget, Compaction, Standing, compact
+from covey.geometry import Regions
+from covey.index import Segment
+from covey.space import Events
+from covey.store import Changes, Store
+from covey.table import Table
+from covey.workload import Alerts, Classifieds, Skewed, UniformBoxes, Workload
+
+__all__ = ["KEYS", "run"]
+
+_WORKLOADS: dict[str, Workload] = {
+    "uniform": UniformBoxes(4, 0.1),
+    "pareto": Skewed(),
+    "alerts": Alerts(),
+    "classifieds": Classifieds(),
+}
+_STORED, _EVENTS, _MATCHED, _BATCH = 100_000, 40_000, 20_000, 1_000
+_ADDED = 0.01
+_REGIONAL = ("exact", "projection", "hybrid")
+
+
+def _keys(name: str) -> dict[str, str]:
+    return {
+        f"{name}_covered": f"share of 100,000 {name} that one other covers or equals",
+        f"{name}_subsumed": "share that several together subsume, beyond that",
+        f"{name}_perfect": "share that perfect merging removes then",
+        f"{name}_imperfect": "share that merging within 1% of events in vain removes then",
+        f"{name}_filters": "share that is left: filters for each subscription",
+        f"{name}_false_forwards": "of other events that filters forward, those nobody wants",
+        f"{name}_budget_ends": "share kept because 32 subtractions did not decide",
+        f"{name}_online_differs": "advertised regions by which the three regional tables differ",
+        f"{name}_cells_passive": "share passive with hilbert: cells, subsumption included",
+        f"{name}_cells_told": "ranges of cells that hilbert tells for each subscription",
+        f"{name}_cells_in_vain": "of events that these cells forward, those nobody wants",
+        f"{name}_matching": "events/s of the compacted store, of those of the full one",
+        f"{name}_matches": "matches per event",
+    }
+
+
+KEYS = {key: line for name in _WORKLOADS for key, line in _keys(name).items()}
+
+
+def run(only: frozenset[str]) -> dict[str, Value]:
+    """All that is asked for, workload by workload."""
+    found: dict[str, Value] = {}
+    asked = [name for name in _WORKLOADS if only & _keys(name).keys()]
+    for n, name in enumerate(asked):
+        progress(n, len(asked), "workloads compacted")
+        found |= {f"{name}_{key}": value for key, value in _workload(_WORKLOADS[name]).items()}
+    progress(len(asked), len(asked), "workloads compacted")
+    return found
+
+
+def _workload(workload: Workload) -> dict[str, Value]:
+    regions = workload.regions(0, _STORED)
+    events = Events.from_arrow(workload.events(0, _EVENTS), workload.space)
+    every = np.arange(_STORED)
+    compacted = compact(regions, every, events, Budget(added=_ADDED))
+    s = compacted.summary
+    return {
+        "covered": _share(s.equal + s.covered),
+        "subsumed": _share(s.subsumed),
+        "perfect": _share(s.perfectly_merged),
+        "imperfect": _share(s.imperfectly_merged),
+        "filters": _share(s.filters),
+        "false_forwards": round(s.false_share_of_forwarded, 4),
+        "budget_ends": _share(s.undecided),
+        "online_differs": _online_differs(workload, regions, s.equal + s.covered),
+        **_cells(workload, regions, events),
+        **_matching(workload, regions, compacted),
+    }
+
+
+def _share(count: int) -> float:
+    return round(count / _STORED, 4)
+
+
+def _online_differs(workload: Workload, regions: Regions, covered: int) -> int:
+    """How far tables are from each other, and from what was found offline."""
+    told = {_STORED - covered}
+    for strategy in _REGIONAL:
+        table = _table(workload, regions, strategy)
+        table.tidy()
+        told.add(len(table.advertised))
+    return max(told) - min(told)
+
+
+def _cells(workload: Workload, regions: Regions, events: Events) -> dict[str, Value]:
+    table = _table(workload, regions, "hilbert")
+    wanted = np.zeros(len(events), np.bool_)
+    wanted[Segment.build(regions).matching(events).asked] = True
+    admitted = table.admits(events)
+    if (wanted & ~admitted).any():
+        raise RuntimeError("cells lose events")
+    return {
+        "cells_passive": _share(len(table.passive())),
+        "cells_told": round(len(table.advertised) / _STORED, 4),
+        "cells_in_vain": round(float((admitted & ~wanted).sum() / max(1, admitted.sum())), 4),
+    }
+
+
+def _table(workload: Workload, regions: Regions, strategy: str) -> Table:
+    table = Table(workload.space, strategy)
+    for start in range(0, _STORED, _BATCH):
+        rows = np.arange(start, start + _BATCH)
+        table.add(rows.tolist(), regions.take(rows), np.arange(_BATCH))
+    return table
+
+
+def _matching(workload: Workload, regions: Regions, found: Compaction) -> dict[str, Value]:
+    events = Events.from_arrow(workload.events(_EVENTS, _EVENTS + _MATCHED), workload.space)
+    is_active = found.standing == Standing.ACTIVE
+    with (
+        tempfile.TemporaryDirectory(prefix="covey-") as folder,
+        Store.create(Path(folder, "store"), workload.space) as store,
+    ):
+        base = store.apply(_put(regions, np.arange(_STORED))).number
+        over = store.prepare(_put(regions, np.flatnonzero(is_active)))
+        under = store.prepare(_put(regions, np.flatnonzero(~is_active)))
+        if over is None or under is None:
+            return {"matching": 1.0, "matches": 0.0}
+        version = store.arrange(over, under, "compacted", base).number
+        full, compacted = store.snapshot(base), store.snapshot(version)
+        pairs = [len(one.matching(events)) for one in (full, compacted)]
+        if pairs[0] != pairs[1]:
+            raise RuntimeError(f"{pairs[0]} matches, but {pairs[1]} when compacted")
+        seconds = interleaved(
+            7, full=partial(full.matching, events), compacted=partial(compacted.matching, events)
+        )
+    ratio = seconds["full"] / seconds["compacted"]
+    return {"matching": round(ratio, 3), "matches": round(pairs[0] / _MATCHED, 1)}
+
+
+def _put(regions: Regions, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Changes:
+    return Changes(rows, regions.take(rows), np.arange(len(rows)))

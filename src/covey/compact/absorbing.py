@@ -1,0 +1,81 @@
+"""Boxes as those that may absorb others: in a fixed order, and indexed for points of codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.compact.axes import NULL
+from covey.compact.boxes import Boxes
+from covey.geometry import Regions
+from covey.geometry.regions import Constraints
+from covey.geometry.scalars import Scalars
+from covey.index import Pairs, Segment
+from covey.space import Events, Space
+from covey.space.events import ScalarColumn
+from covey.space.keys import domain
+from covey.space.types import INT
+
+__all__ = ["Absorbing"]
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbing:
+    """Boxes, the rank of each in the order, and an index over their codes as whole numbers.
+
+    Codes are values of their own, what is between two ends and null included, so that a point can
+    be asked for that no event of the space may have.
+    """
+
+    boxes: Boxes
+    ranks: Codes
+    index: Segment
+
+    @classmethod
+    def of(cls, boxes: Boxes) -> Absorbing:
+        """Cost: that of a segment of as many regions."""
+        return cls(boxes, _ranks(boxes), Segment.build(_coded(boxes)))
+
+    def holding(self, points: Codes) -> Pairs:
+        """The boxes that hold each point, whatever their rest."""
+        valid = np.ones(len(points), np.bool_)
+        columns = {
+            name: ScalarColumn(points[:, k].astype(np.int64), valid)
+            for k, name in enumerate(_names(self.boxes))
+        }
+        return self.index.matching(Events(self.index.space, len(points), columns))
+
+
+def _ranks(boxes: Boxes) -> Codes:
+    """The place of each box in the order: from the largest, in codes.
+
+    Of two of a size the one without a rest comes first, then the one whose row does. Only quotients
+    and products are taken, one after the other, so that the order is the same on every machine.
+    """
+    volume = np.ones(len(boxes))
+    for k, axis in enumerate(boxes.axes):
+        volume *= (boxes.upper[:, k] - boxes.lower[:, k] + 1) / (axis.top + 2)
+    ranks = np.empty(len(boxes), np.int32)
+    ranks[np.lexsort((boxes.rest != 0, -volume))] = np.arange(len(boxes))
+    return ranks
+
+
+def _coded(boxes: Boxes) -> Regions:
+    """Boxes as regions of a space whose values are codes."""
+    space = Space.of({name: pa.int32() for name in _names(boxes)})
+    constraints = {}
+    for k, (name, axis) in enumerate(zip(_names(boxes), boxes.axes, strict=True)):
+        free = (boxes.lower[:, k] == NULL) & (boxes.upper[:, k] == axis.top)
+        rows = np.flatnonzero(~free)
+        ends = (boxes.lower[rows, k].astype(np.int64), boxes.upper[rows, k].astype(np.int64))
+        constraints[name] = Constraints(rows, Scalars.of(domain(INT), *ends))
+    return Regions(space, len(boxes), constraints)
+
+
+def _names(boxes: Boxes) -> list[str]:
+    return [f"x{k}" for k in range(boxes.lower.shape[1])]

@@ -1,0 +1,1 @@
+"""Compiled loops of compaction: boxes that hold a point, subtraction, merging."""

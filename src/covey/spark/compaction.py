@@ -1,0 +1,71 @@
+"""The result of a compaction: what is active, what absorbs the rest, filters, and a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from covey.compact import Summary
+from covey.spark.model import MatcherModel
+from covey.spark.places import spark_path
+
+__all__ = ["Compaction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A set of subscriptions and how it was made small.
+
+    `model` notifies as one of all subscriptions would: passive ones are tried only on events that
+    some active one matches. `summary` counts what each step removed, `seconds` where time went;
+    `str` of it is one line.
+    """
+
+    model: MatcherModel
+    summary: Summary
+    seconds: Mapping[str, float]
+    folder: str
+
+    @property
+    def standing(self) -> DataFrame:
+        """Every subscription: its id, `standing` (active, equal, covered, subsumed or never), and
+        `absorbed_by`, the ids of active ones whose union contains it.
+        """
+        name = self.model.given(self.model.idCol)
+        return self._table("subscriptions").withColumnRenamed("id", name)
+
+    @property
+    def active(self) -> DataFrame:
+        """The ids of those that are active."""
+        name = self.model.given(self.model.idCol)
+        return self.standing.where("standing = 'active'").select(F.col(f"`{name}`"))
+
+    @property
+    def passive(self) -> DataFrame:
+        """The others, and what absorbs them."""
+        return self.standing.where("standing != 'active'")
+
+    @property
+    def filters(self) -> DataFrame:
+        """Filters that contain all that is active: a number, a predicate, and of how many regions
+        it is the hull.
+        """
+        return self._table("filters")
+
+    def __str__(self) -> str:
+        s = self.summary
+        line = f"{s.subscriptions:,} subscriptions → {s.subscriptions - s.passive:,} active"
+        if s.filters < s.active:
+            line += f", {s.filters:,} filters for {s.active:,} regions"
+        if s.sampled:
+            line += f", {s.false_share_of_forwarded:.1%} false forwards"
+        return line
+
+    def _table(self, name: str) -> DataFrame:
+        from pyspark.sql import SparkSession
+
+        path = spark_path(f"{self.model.fitted.place}/{self.folder}/{name}")
+        return SparkSession.active().read.parquet(path)

@@ -1,0 +1,96 @@
+"""Points that are at most others in every coordinate, one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.compiled import kernel
+
+__all__ = ["dominating", "dominating_others"]
+
+
+@kernel
+def dominating(
+    stored: NDArray[np.int64], count: int, exact: NDArray[np.bool_], alive: NDArray[np.bool_],
+    asked: NDArray[np.int64], asked_exact: NDArray[np.bool_], found: NDArray[np.int64],
+    doubts: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """For each asked point the first stored one that is at most it and says all, else -1.
+
+    Where there is none and others may cover, these are `doubts`, in pairs as far as there is room;
+    gives how many there are.
+    """
+    left, doubted = np.empty(count, np.int64), 0
+    for i in range(asked.shape[1]):
+        found[i] = -1
+        n = _at_most(stored, count, asked, i, left)
+        first = doubted
+        for j in range(n):
+            row = left[j]
+            if not alive[row]:
+                continue
+            if exact[row] and asked_exact[i]:
+                found[i] = row
+                doubted = first
+                break
+            if doubted < doubts.shape[1]:
+                doubts[0, doubted], doubts[1, doubted] = i, row
+            doubted += 1
+    return doubted
+
+
+@kernel
+def dominating_others(
+    points: NDArray[np.int64], exact: NDArray[np.bool_], found: NDArray[np.int64],
+    doubts: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """The same for points among themselves: of equal ones the first is at most the others."""
+    count = points.shape[1]
+    left, doubted = np.empty(count, np.int64), 0
+    for i in range(count):
+        found[i] = -1
+        n = _at_most(points, count, points, i, left)
+        first = doubted
+        for j in range(n):
+            row = left[j]
+            if row == i:
+                continue
+            if exact[row] and exact[i]:
+                if row > i and (points[:, i] == points[:, row]).all():
+                    continue
+                found[i] = row
+                doubted = first
+                break
+            if doubted < doubts.shape[1]:
+                doubts[0, doubted], doubts[1, doubted] = i, row
+            doubted += 1
+    return doubted
+
+
+@kernel
+def _at_most(stored: Any, count: Any, asked: Any, i: Any, left: Any) -> Any:
+    """Writes which of the stored points are at most an asked one; gives how many."""
+    n: Any = 0
+    c = 0
+    if len(stored):
+        column, most = stored[0], asked[0, i]
+        for j in range(count):
+            left[n] = j
+            n += np.int64(column[j] <= most)
+        c = 1
+    else:
+        for j in range(count):
+            left[j] = j
+        n = count
+    while c < len(stored) and n > 0:
+        column, most = stored[c], asked[c, i]
+        kept: Any = 0
+        for j in range(n):
+            left[kept] = left[j]
+            kept += np.int64(column[left[j]] <= most)
+        n = kept
+        c += 1
+    return n

@@ -1,0 +1,137 @@
+"""The paper's rules as they are printed, what they lose, and that the index does not.
+
+A ball is (centre, radius). "Withheld" is a subscription that is not sent on because a stored one
+is taken to cover it; if none does, its events are lost. (papers: projection)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey.geometry import Regions
+from covey.index.projected import Projected
+from covey.space import Events, Space
+from covey.workload.drawn import Nearby, regions
+
+Centre = tuple[float, ...]
+Disc = tuple[Centre, float]
+
+
+def _apart(a: Disc, b: Disc) -> float:
+    return float(np.linalg.norm(np.subtract(a[0], b[0])))
+
+
+def _point(ball: Disc, directions: Sequence[Centre]) -> list[float]:
+    """The point of a ball as printed: both ends, the upper one negated, on each direction."""
+    (s, r), points = ball, []
+    for u in directions:
+        points += [float(np.dot(u, s)) - r, -float(np.dot(u, s)) - r]
+    return points
+
+
+def _in_range(p: Sequence[float], q: Sequence[float]) -> bool:
+    """Whether p is in the range that begins at q: as printed, one of the "dominating" points."""
+    return all(a >= b for a, b in zip(p, q, strict=True))
+
+
+def _regions(balls: Sequence[Disc]) -> Regions:
+    centres = np.array([centre for centre, _ in balls], np.float32)
+    radii = np.array([radius for _, radius in balls], np.float32)
+    return regions(_space(centres.shape[1]), [[Nearby("position", centres, radii)]])
+
+
+def _space(d: int) -> Space:
+    return Space.of({"position": pa.list_(pa.float32())}, vectors={"position": d})
+
+
+def _is_withheld(stored: Sequence[Disc], new: Disc) -> bool:
+    """What the index says."""
+    return bool(len(Projected.build(_regions(stored)).covering(_regions([new]), 1)))
+
+
+AXIS = [(1.0,)]
+
+
+def test_who_inserts_and_then_searches_finds_the_new_one_itself() -> None:
+    def is_withheld_as_printed(stored: list[Disc], new: Disc) -> bool:
+        stored = [*stored, new]
+        mine = _point(new, AXIS)
+        found = [ball for ball in stored if _in_range(mine, _point(ball, AXIS))]
+        return any(_apart(ball, new) <= ball[1] - new[1] for ball in found)
+
+    far, new = ((9.0,), 1.0), ((0.0,), 1.0)
+    assert is_withheld_as_printed([far], new)
+    assert not _is_withheld([far], new)
+    assert _is_withheld([far, ((0.5,), 2.0)], new)
+
+
+def test_the_printed_range_and_check_take_what_is_covered_for_a_cover() -> None:
+    def is_withheld_as_printed(stored: list[Disc], new: Disc) -> bool:
+        mine = _point(new, AXIS)
+        found = [ball for ball in stored if _in_range(_point(ball, AXIS), mine)]
+        return any(_apart(ball, new) <= new[1] - ball[1] for ball in found)
+
+    small, large = ((0.0,), 0.1), ((0.0,), 1.0)
+    assert is_withheld_as_printed([small], large)
+    assert not is_withheld_as_printed([large], small)
+    assert not _is_withheld([small], large)
+    assert _is_withheld([large], small)
+
+
+def test_equal_ones_excuse_each_other_when_their_cover_is_cancelled() -> None:
+    """Both were withheld because of the cover; the event in both must reach a neighbour."""
+    cover, one, two = ((0.0, 0.0), 5.0), ((1.0, 0.0), 1.0), ((1.0, 0.0), 1.0)
+
+    def advertised_as_printed(left: list[Disc]) -> list[Disc]:
+        """Of what the cover dominated, all that no other stored one covers."""
+        return [
+            ball
+            for i, ball in enumerate(left)
+            if not any(_apart(o, ball) <= o[1] - ball[1] for j, o in enumerate(left) if j != i)
+        ]
+
+    def advertised_one_after_another(left: list[Disc]) -> list[Disc]:
+        advertised: list[Disc] = []
+        for ball in left:
+            if not advertised or not _is_withheld(advertised, ball):
+                advertised.append(ball)
+        return advertised
+
+    dependants = Projected.build(_regions([cover, one, two])).covered_by(_regions([cover]))
+    assert dependants.stored.tolist() == [0, 1, 2]
+    place = pa.array([[1.5, 0.0]], pa.list_(pa.float32()))
+    event = Events.from_arrow(pa.table({"position": place}), _space(2))
+    assert advertised_as_printed([one, two]) == []
+    again = advertised_one_after_another([one, two])
+    assert again == [one]
+    assert len(Projected.build(_regions(again)).matching(event)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "u"), [("signs", (1.0, 1.0)), ("sparse", (3**0.5, 0.0))], ids=["signs", "sparse"]
+)
+def test_intervals_of_the_radius_alone_miss_covers_on_longer_vectors(kind: str, u: Centre) -> None:
+    """Of u = (1, 1), the cover of radius 1 reaches to √2 and not to 1."""
+    cover = ((0.0, 0.0), 1.0)
+    inner = ((0.6, 0.6), 0.1) if kind == "signs" else ((0.8, 0.0), 0.1)
+    assert _apart(cover, inner) <= cover[1] - inner[1]
+    assert not _in_range(_point(inner, [u]), _point(cover, [u]))
+    for seed in range(20):
+        index = Projected.build(_regions([cover]), k=2, kind=kind, seed=seed)  # type: ignore[arg-type]
+        assert list(index.covering(_regions([inner]))) == [(0, 0)]
+
+
+def test_who_verifies_one_candidate_forwards_in_vain() -> None:
+    """No event is lost by it. Every direction of the line through the centres sees both cover."""
+    new, cover = ((0.0, 0.0), 0.1), ((0.0, 0.0), 1.0)
+    beside = [((x, y), 1.0) for x in (-0.95, 0.95) for y in (-0.95, 0.95)]
+    seen = [Projected.build(_regions([*beside, cover]), k=1, seed=seed) for seed in range(20)]
+    counted = [index.false_covers(_regions([new])) for index in seen]
+    assert {c.covers for c in counted} == {1}
+    assert sum(c.candidates for c in counted) > 20
+    assert sum(c.redundant for c in counted) > 0
+    assert all(list(index.covering(_regions([new]), 1)) == [(0, 4)] for index in seen)

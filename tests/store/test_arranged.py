@@ -1,0 +1,120 @@
+"""Versions in which some subscriptions are asked only for what others contain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey import Events, Space, parse
+from covey.errors import StoreError
+from covey.store import Changes, Store, copy_version
+
+SPACE = Space.of({"x": pa.int64()})
+EVENTS = Events.from_arrow(pa.table({"x": list(range(30))}), SPACE)
+OVER, UNDER = {1: "x < 10", 2: "x > 25"}, {3: "x = 3", 4: "x BETWEEN 2 AND 8", 5: "x = 29"}
+
+
+def put(texts: dict[int, str]) -> Changes:
+    return Changes.put(list(texts), parse(SPACE, list(texts.values())))
+
+
+def arranged(place: Path) -> Store:
+    store = Store.create(place, SPACE)
+    base = store.apply(put(OVER | UNDER)).number
+    over, under = store.prepare(put(OVER)), store.prepare(put(UNDER))
+    assert over is not None
+    assert under is not None
+    store.arrange(over, under, "compact", base)
+    return store
+
+
+def answers(store: Store, version: int | None = None) -> set[tuple[int, int]]:
+    rows, ids = store.snapshot(version).notifications(EVENTS)
+    return set(zip(rows.tolist(), ids.to_pylist(), strict=True))
+
+
+def expected(texts: dict[int, str]) -> set[tuple[int, int]]:
+    with_x = [(x, id_, text.replace("=", "==")) for x in range(30) for id_, text in texts.items()]
+    return {(x, id_) for x, id_, text in with_x if _holds(text, x)}
+
+
+def _holds(text: str, x: int) -> bool:
+    if "BETWEEN" in text:
+        low, high = text.split("BETWEEN")[1].split("AND")
+        return int(low) <= x <= int(high)
+    return bool(eval(text, {"x": x}))
+
+
+def test_answers_are_those_of_all(tmp_path: Path) -> None:
+    with arranged(tmp_path / "store") as store:
+        snapshot = store.snapshot()
+        assert [part.under is not None for part in snapshot.parts] == [False, True]
+        assert answers(store) == expected(OVER | UNDER) == answers(store, 1)
+        assert answers(Store.open(tmp_path / "store")) == expected(OVER | UNDER)
+
+
+def test_what_is_under_is_not_asked_for_other_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with arranged(tmp_path / "store") as store:
+        (_, under), asked = store.snapshot().parts, []
+        matching = type(under.subscriptions.index).matching
+
+        def counted(self, events, *more):  # type: ignore[no-untyped-def]
+            asked.append(len(events))
+            return matching(self, events, *more)
+
+        monkeypatch.setattr(type(under.subscriptions.index), "matching", counted)
+        store.snapshot().matching(EVENTS)
+        assert asked == [30, 14]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.dictionaries(st.integers(1, 7), st.integers(0, 29), min_size=1, max_size=3),
+            st.sets(st.integers(1, 7), min_size=1, max_size=3),
+            st.just("merge"),
+        ),
+        max_size=6,
+    )
+)
+def test_changes_and_merges_go_on(tmp_path_factory, steps) -> None:  # type: ignore[no-untyped-def]
+    texts = OVER | UNDER
+    with arranged(tmp_path_factory.mktemp("arranged") / "store") as store:
+        for step in steps:
+            if step == "merge":
+                while store.merge():
+                    pass
+            elif isinstance(step, set):
+                store.apply(Changes.remove(sorted(step)))
+                texts = {k: t for k, t in texts.items() if k not in step}
+            else:
+                new = {id_: f"x = {value}" for id_, value in step.items()}
+                store.apply(put(new))
+                texts = texts | new
+            assert answers(store) == expected(texts)
+
+
+def test_a_copy_is_arranged_as_well(tmp_path: Path) -> None:
+    with arranged(tmp_path / "store") as store:
+        copy_version(tmp_path / "store", tmp_path / "copy", store.versions[-1], "copied")
+    copy = Store.open(tmp_path / "copy")
+    assert copy.snapshot().parts[1].under == copy.snapshot().parts[0].file
+    assert answers(copy) == expected(OVER | UNDER)
+
+
+def test_a_part_of_all_is_refused(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "store", SPACE) as store:
+        base = store.apply(put(OVER | UNDER)).number
+        over, under = store.prepare(put(OVER)), store.prepare(put({3: "x = 3"}))
+        assert over is not None
+        assert under is not None
+        with pytest.raises(StoreError, match="not all"):
+            store.arrange(over, under, "compact", base)
+        assert np.array_equal(store.versions, [0, base])

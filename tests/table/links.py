@@ -1,0 +1,254 @@
+"""A link under random adds, cancels and crashes: a state machine that any strategy is put in.
+
+`COVEY_RUNS` says how many runs each strategy gets, of 250 steps; without, there are a few short
+ones.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from covey import Events, Space, parse
+from covey.geometry import Regions
+from covey.geometry.ranges import Ranges
+from covey.index import Scan
+from covey.index.grid import Grid
+from covey.store import Changes, Snapshot, Store
+from covey.table import CellSteps, Steps, Table, restored
+from covey.table.strategies import Choice
+
+Texts = tuple[str, ...]
+"""A predicate, as the texts of which it is the disjunction."""
+
+SPACE = Space.of({"x": pa.int32(), "y": pa.int32()})
+SIDE = 6
+POINTS = Events.from_arrow(
+    pa.table(
+        {
+            "x": pa.array([*np.repeat(range(SIDE), SIDE).tolist(), None], pa.int32()),
+            "y": pa.array([*np.tile(range(SIDE), SIDE).tolist(), None], pa.int32()),
+        }
+    ),
+    SPACE,
+)
+RUNS = int(os.environ.get("COVEY_RUNS", "0"))
+SETTINGS = settings(
+    max_examples=RUNS or 15,
+    stateful_step_count=250 if RUNS else 40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],  # to shrink 40 steps takes minutes
+)
+
+
+def points(regions: Regions) -> list[set[int]]:
+    """The points in each region."""
+    found: list[set[int]] = [set() for _ in range(len(regions))]
+    for point, region in Scan(regions).matching(POINTS):
+        found[region].add(point)
+    return found
+
+
+@cache
+def parsed(text: str) -> Regions:
+    """Parsing each time would take longest."""
+    return parse(SPACE, [text]).regions
+
+
+@cache
+def meant(texts: Texts) -> frozenset[int]:
+    """The points that a predicate matches."""
+    return frozenset().union(*(some for text in texts for some in points(parsed(text))))
+
+
+def regions_of(batch: Iterable[Texts]) -> tuple[Regions, np.ndarray[Any, np.dtype[np.int64]]]:
+    """The regions of some predicates, and which is whose."""
+    parts = [(i, parsed(text)) for i, texts in enumerate(batch) for text in texts]
+    of = np.array([i for i, part in parts for _ in range(len(part))], np.int64)
+    return Regions.concat([Regions(SPACE, 0, {}), *(part for _, part in parts)]), of
+
+
+def wanted(batch: Iterable[Texts]) -> set[int]:
+    """The points that any of some predicates matches."""
+    return set().union(*map(meant, batch))
+
+
+def box(x: tuple[int, int], y: tuple[int, int]) -> str:
+    return f"x BETWEEN {min(x)} AND {max(x)} AND y BETWEEN {min(y)} AND {max(y)}"
+
+
+SIDES = st.tuples(st.integers(0, SIDE - 1), st.integers(0, SIDE - 1))
+BOXES = st.builds(box, SIDES, SIDES)
+TEXTS = st.one_of(
+    st.tuples(BOXES),
+    st.tuples(BOXES, BOXES),
+    st.sampled_from([("true",), ("false",), ("x IS NULL",), ("x >= 3",), ("x IN (0, 2, 5)",)]),
+)
+IDS = st.integers(0, 15)
+PUT = st.dictionaries(IDS, TEXTS, min_size=1, max_size=6)
+CANCELLED = st.sets(IDS, min_size=1, max_size=4)
+
+
+class Regional:
+    """What a neighbour knows that is told regions: the points in each, by number."""
+
+    def __init__(self) -> None:
+        self.regions: dict[int, set[int]] = {}
+
+    @property
+    def known(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.array(sorted(self.regions), np.int64)
+
+    @property
+    def points(self) -> set[int]:
+        return set().union(*self.regions.values())
+
+    def advertise(self, steps: Steps) -> None:
+        for number, some in zip(steps.advertised.tolist(), points(steps.regions), strict=True):
+            assert number not in self.regions
+            self.regions[number] = some
+
+    def withdraw(self, steps: Steps) -> Iterable[None]:
+        for number in steps.withdrawn.tolist():
+            del self.regions[number]
+            yield
+
+    def knows(self, advertised: Any) -> bool:
+        return sorted(self.regions) == advertised.tolist()
+
+
+GRID = Grid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 7), "y": (0, 7)})
+
+
+class Cellular:
+    """What a neighbour knows that is told cells."""
+
+    def __init__(self) -> None:
+        self.known = Ranges.empty()
+
+    @property
+    def points(self) -> set[int]:
+        return set(np.flatnonzero(self.known.contains(GRID.positions(POINTS))).tolist())
+
+    def advertise(self, steps: CellSteps) -> None:
+        self.known = self.known | steps.advertised
+
+    def withdraw(self, steps: CellSteps) -> Iterable[None]:
+        for first, last in steps.withdrawn:
+            self.known = self.known - Ranges.of([first], [last])
+            yield
+
+    def knows(self, advertised: Any) -> bool:
+        return bool(self.known == advertised)
+
+
+def cells(texts: Iterable[Texts], most: int) -> Ranges:
+    """The cells of some predicates, in at most so many ranges a region."""
+    rows = GRID.ranges(regions_of(texts)[0], most)
+    return Ranges.of(rows.first, rows.last)
+
+
+class Link(RuleBasedStateMachine):
+    """A table, and the neighbour that does what it is told."""
+
+    strategy: Choice = "exact"
+    neighbour: Any = Regional
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = Table(SPACE, self.strategy)
+        self.texts: dict[int, Texts] = {}
+        self.other = self.neighbour()
+
+    @rule(batch=PUT)
+    def add(self, batch: dict[int, Texts]) -> None:
+        self.texts |= batch
+        self.follow(self.table.add(list(batch), *regions_of(batch.values())))
+
+    @rule(ids=CANCELLED)
+    def cancel(self, ids: set[int]) -> None:
+        self.texts = {k: t for k, t in self.texts.items() if k not in ids}
+        self.follow(self.table.cancel(ids))
+
+    @precondition(lambda self: not self.table.is_settled)
+    @rule(most=st.integers(0, 3))
+    def settle(self, most: int) -> None:
+        self.follow(self.table.settle(most))
+
+    @rule()
+    def tidy(self) -> None:
+        self.follow(self.table.tidy())
+
+    @rule(batch=PUT, ids=CANCELLED, told=st.booleans(), dies=st.integers(0, 7))
+    def crash(self, batch: dict[int, Texts], ids: set[int], told: bool, dies: int) -> None:
+        """Dies when changes are in the store and the neighbour knows of some, or of none."""
+        if dies:  # a store takes longer than all else
+            return
+        before = dict(self.texts)
+        batch = {k: t for k, t in batch.items() if k not in ids}
+        self.texts = {k: t for k, t in (self.texts | batch).items() if k not in ids}
+        if told:
+            self.other.advertise(self.table.add(list(batch), *regions_of(batch.values())))
+        self.table, steps = restored(stored(before, batch, ids), self.other.known, self.strategy)
+        self.follow(steps)
+
+    def follow(self, steps: Any) -> None:
+        """Does one thing after another; when all is advertised, nothing that lives is missed."""
+        self.other.advertise(steps)
+        living = wanted(self.texts.values())
+        assert living <= self.other.points
+        for _ in self.other.withdraw(steps):
+            assert living <= self.other.points
+
+    @invariant()
+    def the_neighbour_knows_what_is_advertised(self) -> None:
+        assert self.other.knows(self.table.advertised)
+
+    @invariant()
+    def what_lives_is_admitted(self) -> None:
+        admitted = set(np.flatnonzero(self.table.admits(POINTS)).tolist())
+        assert wanted(self.texts.values()) <= admitted
+        assert admitted == self.other.points
+
+    @invariant()
+    def who_absorbs_contains(self) -> None:
+        if not self.table.is_settled:
+            return
+        passive = set(self.table.passive())
+        for id_, text in self.texts.items():
+            over = self.table.absorbed_by(id_)
+            assert not over or id_ in passive
+            assert not set(over) & passive
+            if over:
+                self.contain(text, [self.texts[one] for one in over])
+
+    def contain(self, text: Texts, others: list[Texts]) -> None:
+        assert meant(text) <= wanted(others)
+
+
+class CellLink(Link):
+    """The same where cells are advertised: they decide what contains what."""
+
+    neighbour = Cellular
+
+    def contain(self, text: Texts, others: list[Texts]) -> None:
+        most = self.table.strategy.most  # type: ignore[attr-defined]
+        assert not len(cells([text], most) - cells(others, most))
+
+
+def stored(before: dict[int, Texts], put: dict[int, Texts], removed: set[int]) -> Snapshot:
+    """A store's newest version, after two changes."""
+    with tempfile.TemporaryDirectory() as folder, Store.create(f"{folder}/store", SPACE) as store:
+        store.apply(Changes(list(before), *regions_of(before.values())))
+        store.apply(Changes(list(put), *regions_of(put.values()), sorted(removed)))
+        return store.snapshot()

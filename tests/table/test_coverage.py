@@ -1,0 +1,110 @@
+"""Coverage against a plain count for every position."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.errors import ValueRefused
+from covey.geometry.ranges import Ranges
+from covey.table.coverage import Coverage
+
+TOP = 60
+RANGE = st.tuples(st.integers(0, TOP), st.integers(0, 12)).map(lambda r: (r[0], r[0] + r[1]))
+BATCHES = st.lists(st.tuples(st.booleans(), st.lists(RANGE, max_size=4)), max_size=12)
+
+
+def integers(some: Ranges) -> set[int]:
+    return {i for first, last in some for i in range(first, last + 1)}
+
+
+def closed(inside: set[int], gap: int) -> set[int]:
+    """A set with the gaps of at most so many integers filled."""
+    near = pairwise(sorted(inside))
+    return inside | {i for a, b in near if b - a <= gap + 1 for i in range(a, b)}
+
+
+@given(BATCHES, st.integers(0, 4))
+def test_changes_are_exactly_the_difference(
+    batches: list[tuple[bool, list[tuple[int, int]]]], gap: int
+) -> None:
+    coverage, living = Coverage(gap), Counter[tuple[int, int]]()
+    known: set[int] = set()
+    for adding, batch in batches:
+        if adding:
+            living.update(batch)
+            told = coverage.add([a for a, _ in batch], [b for _, b in batch])
+            assert not integers(told.ranges) & known
+            known |= integers(told.ranges)
+            assert told.covered + told.partly + told.new == len(batch)
+        else:
+            gone = list((living & Counter(list(living.elements())[::2])).elements())
+            living.subtract(gone)
+            back = integers(coverage.remove([a for a, _ in gone], [b for _, b in gone]).ranges)
+            assert back <= known
+            known -= back
+        counts = Counter(i for a, b in living.elements() for i in range(a, b + 1))
+        points = np.arange(TOP + 20)
+        assert coverage.counts(points).tolist() == [counts[p] for p in points.tolist()]
+        assert integers(coverage.union) == set(counts)
+        assert known == closed(set(counts), gap) == integers(coverage.advertised)
+        assert set(points[coverage.contains(points)].tolist()) == known
+        assert coverage.stored == len(coverage.advertised)
+        asked = [(a, b) for a in range(0, TOP, 7) for b in range(a, a + 20, 3)]
+        assert coverage.covers([a for a, _ in asked], [b for _, b in asked]).tolist() == [
+            set(range(a, b + 1)) <= known for a, b in asked
+        ]
+
+
+@pytest.mark.parametrize("gap", [0, 3])
+def test_many_ranges_split_blocks_and_put_them_together(gap: int) -> None:
+    """Some thousands at once, then fewer and fewer, then none."""
+    random = np.random.default_rng(3)
+    first = random.integers(0, 200_000, 6000)
+    last = first + random.integers(0, 60, 6000)
+    coverage = Coverage(gap)
+    known = np.zeros(200_100, np.bool_)
+    left = np.ones(len(first), np.bool_)
+    for batch in np.array_split(np.arange(6000), 3):
+        known[list(integers(coverage.add(first[batch], last[batch]).ranges))] = True
+    for batch in np.array_split(random.permutation(6000), 4):
+        gone = coverage.remove(first[batch], last[batch]).ranges
+        known[list(integers(gone))] = False
+        left[batch] = False
+        right = Ranges.of(first[left], last[left])
+        assert coverage.union == right
+        assert set(np.flatnonzero(known).tolist()) == integers(right.closed(gap))
+    assert coverage.stored == 0
+
+
+def test_blocks_are_given_back() -> None:
+    """Ten times all that was ever stored at once: the tree is not larger for it."""
+    coverage, first = Coverage(), np.arange(0, 400_000, 10)
+    coverage.add(first, first + 3)
+    size = len(coverage._tree.blocks)
+    for _ in range(10):
+        coverage.remove(first, first + 3)
+        first = first + 1
+        coverage.add(first, first + 3)
+    assert len(coverage._tree.blocks) == size
+    assert coverage.stored == len(first)
+
+
+def test_what_is_told_of_each_range() -> None:
+    coverage = Coverage()
+    one = coverage.add([0, 20, 40], [9, 29, 49])
+    assert (one.covered, one.partly, one.new, one.merged) == (0, 0, 3, 0)
+    two = coverage.add([2, 25, 30, 60, 0], [5, 32, 39, 60, 70])
+    # covered; partly, grows [20, 29]; partly, joins it with [40, 49]; new; over everything
+    assert (two.covered, two.partly, two.new, two.merged) == (1, 3, 1, 2)
+    assert list(coverage.advertised) == [(0, 70)]
+
+
+def test_a_negative_gap_is_refused() -> None:
+    with pytest.raises(ValueRefused, match="gap"):
+        Coverage(-1)
