@@ -28,7 +28,7 @@ from covey.workload import by_name
 __all__ = ["KEYS", "run"]
 
 _CHECKED, _BATCH = 200_000, 1_000
-_PARTS = ("fit", "boxes", "covering", "subsumption", "merging", "arrange", "write")
+_PARTS = ("fit", "equality", "covering", "subsumption", "merging", "arrange", "write")
 
 KEYS = {
     "compact_10m_s": "seconds to compact 10M boxes on local[2]",

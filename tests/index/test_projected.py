@@ -111,7 +111,7 @@ def test_the_segment_proposes_what_the_range_tree_does(
     tree = RangeTree.build(_points(index.boxes.regions(np.arange(len(stored)))))
     proposed = index.proposed(asked)
     assert len(proposed) > len(index.covering(asked))
-    for row, point in enumerate(_points(index._inner(asked)[0])):
+    for row, point in enumerate(_points(index.shadows.inner(asked)[0])):
         mine = np.sort(proposed.stored[proposed.asked == row])
         assert mine.tolist() == tree.dominating(point).tolist()
 

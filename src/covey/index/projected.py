@@ -19,18 +19,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import ValueRefused
 from covey.geometry import Regions
-from covey.geometry.projections import Directions, Ends, expected_false
-from covey.geometry.regions import Constraints
+from covey.geometry.projections import expected_false
 from covey.geometry.relations import check_same_types, contains, covers, overlaps
-from covey.geometry.scalars import Scalars
 from covey.index.contract import Pairs
 from covey.index.segment import Segment
-from covey.index.shadows import Numbers, Vectors, is_number
-from covey.space import Attribute, Events, Space
-from covey.space.keys import domain, float_key
-from covey.space.types import DOUBLE
+from covey.index.shadows import Shadows
+from covey.space import Events
 
 __all__ = ["FalseCovers", "Projected"]
 
@@ -38,12 +33,6 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Holds = Callable[[Ints, Ints], Bools]
 
-_KINDS = {
-    "orthonormal": Directions.orthonormal,
-    "signs": Directions.signs,
-    "sparse": Directions.sparse,
-}
-_USUAL = 4  # directions: so many codes the segment compares at once
 _FEW = 8  # candidates for each cover that is asked for, at first
 _FIRST, _AT_ONCE = 256, 1 << 15  # regions that are asked about together
 _PAIRS_AT_ONCE = 1 << 20
@@ -97,8 +86,7 @@ class Projected:
 
     regions: Regions
     boxes: Segment
-    _numbers: Numbers | None
-    _vectors: tuple[Vectors, ...]
+    shadows: Shadows
     _crossed: Ints  # rows of several balls, any one of which may be covered
     _crossed_boxes: Segment
 
@@ -109,23 +97,17 @@ class Projected:
         k: int | None = None,
         kind: Literal["orthonormal", "signs", "sparse"] = "orthonormal",
         seed: int = 0,
+        shadows: Shadows | None = None,
     ) -> Projected:
-        """An index of these regions on k directions, four or as many as there are dimensions."""
-        if kind not in _KINDS:
-            raise ValueRefused(f"no directions of kind {kind!r}: there are {', '.join(_KINDS)}")
+        """An index of these regions on k directions, four or as many as there are dimensions.
 
-        def draw(d: int, part: int) -> Directions:
-            return _KINDS[kind](min(d, _USUAL) if k is None else k, d, [seed, part])
-
-        constrained = [regions.space[name] for name in regions.constraints]
-        scalars = [a for a in constrained if is_number(a.type)]
-        numbers = Numbers.of(regions, scalars, draw(len(scalars), 0)) if scalars else None
-        vectors = [a for a in constrained if a.type.is_vector]
-        parts = tuple(Vectors(a.name, draw(a.type.length, 1 + i)) for i, a in enumerate(vectors))
-        boxes = _outer(regions, numbers, parts, 1)
-        crossed = _crossed(regions, parts)
+        Or as `shadows` of other regions say: indexes that share them project a question once.
+        """
+        shadows = Shadows.draw(regions, k, kind, seed) if shadows is None else shadows
+        boxes = shadows.outer(regions, 1)
+        crossed = shadows.crossed(regions)
         crossed_boxes = Segment.build(boxes.take(crossed))
-        return cls(regions, Segment.build(boxes), numbers, parts, crossed, crossed_boxes)
+        return cls(regions, Segment.build(boxes), shadows, crossed, crossed_boxes)
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -133,16 +115,12 @@ class Projected:
     @property
     def directions(self) -> int:
         """On how many directions numbers, or the vectors of an attribute, are projected."""
-        drawn = [part.directions for part in self._vectors]
-        drawn += [self._numbers.directions] if self._numbers else []
-        return min(map(len, drawn), default=0)
+        return self.shadows.directions
 
     def matching(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
         check_same_types(self.regions, events.space, self.regions.constraints)
-        ends = [self._numbers.of_events(events)] if self._numbers else []
-        ends += [part.of_events(events) for part in self._vectors]
-        asked, owner = _boxes(len(events), ends), np.arange(len(events))
+        asked, owner = self.shadows.of_events(events), np.arange(len(events))
 
         def holds(e: Ints, r: Ints) -> Bools:
             return contains(self.regions, r, events, e)
@@ -154,7 +132,8 @@ class Projected:
 
         With a limit few candidates are verified first, and all only where those were not enough.
         """
-        asked, owner = self._inner(regions)
+        self._check(regions)
+        asked, owner = self.shadows.inner(regions)
 
         def holds(i: Ints, r: Ints) -> Bools:
             return covers(self.regions, r, regions, i)
@@ -191,13 +170,13 @@ class Projected:
         def holds(i: Ints, r: Ints) -> Bools:
             return covers(regions, i, self.regions.take(r), np.arange(len(r)))
 
-        outer = _outer(regions, self._numbers, self._vectors, 2)
+        outer = self.shadows.outer(regions, 2)
         return self._verified(outer, np.arange(len(regions)), propose, holds)
 
     def overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         self._check(regions)
-        outer = _outer(regions, self._numbers, self._vectors, 1)
+        outer = self.shadows.outer(regions, 1)
 
         def holds(i: Ints, r: Ints) -> Bools:
             return overlaps(regions, i, self.regions, r)
@@ -206,7 +185,7 @@ class Projected:
 
     def proposed(self, regions: Regions) -> Pairs:
         """Stored regions whose projections cover those of each given one: not verified."""
-        found = list(self._candidates(*self._inner(regions), self.boxes.covering))
+        found = list(self._candidates(*self.shadows.inner(regions), self.boxes.covering))
         return _joined(found)
 
     def false_covers(self, regions: Regions) -> FalseCovers:
@@ -216,7 +195,7 @@ class Projected:
         """
         candidates = true = 0
         is_covered, is_found = np.zeros((2, len(regions)), np.bool_)
-        for i, r in self._candidates(*self._inner(regions), self.boxes.covering):
+        for i, r in self._candidates(*self.shadows.inner(regions), self.boxes.covering):
             holds = covers(self.regions, r, regions, i)
             is_first = np.r_[True, np.diff(i) > 0][: len(i)]
             is_covered[i[holds]], is_found[i[holds & is_first]] = True, True
@@ -226,24 +205,6 @@ class Projected:
 
     def _check(self, regions: Regions) -> None:
         check_same_types(self.regions, regions.space, self.regions.constraints)
-
-    def _inner(self, regions: Regions) -> tuple[Regions, Ints]:
-        """Boxes that those of all covers contain, and the region of each.
-
-        A region of several balls has a box for each: a cover may contain any one of them.
-        """
-        self._check(regions)
-        owner, chosen = np.arange(len(regions)), list[Ints]()
-        for part in self._vectors:
-            balls = part.choices(regions)
-            places, again = balls.places(owner)
-            owner, chosen = owner[again], [*(c[again] for c in chosen), balls.values[places]]
-        ends = []
-        if self._numbers:
-            ends = [(low[owner], high[owner]) for low, high in [self._numbers.of_regions(regions)]]
-        for part, balls_of in zip(self._vectors, chosen, strict=True):
-            ends.append(part.of_balls(regions, balls_of, 0))
-        return _boxes(len(owner), ends), owner
 
     def _verified(
         self, asked: Regions, owner: Ints, propose: Callable[[Regions], Pairs], holds: Holds
@@ -289,35 +250,3 @@ def _once(asked: Any, stored: Any) -> Pairs:
     pairs = Pairs.of(asked, stored)
     new = np.r_[True, (np.diff(pairs.asked) > 0) | (np.diff(pairs.stored) > 0)][: len(pairs)]
     return Pairs(pairs.asked[new], pairs.stored[new])
-
-
-def _outer(
-    regions: Regions, numbers: Numbers | None, vectors: tuple[Vectors, ...], times: int
-) -> Regions:
-    """Boxes that contain the boxes of all that these regions cover."""
-    ends = [numbers.of_regions(regions)] if numbers else []
-    ends += [part.of_balls(regions, part.single(regions), times) for part in vectors]
-    return _boxes(len(regions), ends)
-
-
-def _crossed(regions: Regions, vectors: tuple[Vectors, ...]) -> Ints:
-    """Regions that have several balls somewhere, and so are unbounded, but may be covered."""
-    crossed = np.zeros(len(regions), np.bool_)
-    for part in vectors:
-        balls = part.choices(regions)
-        crossed |= (part.single(regions) < 0) & (balls.values[balls.offsets[:-1]] >= 0)
-    return np.flatnonzero(crossed)
-
-
-def _boxes(count: int, ends: Sequence[Ends]) -> Regions:
-    """Intervals of all parts as regions of doubles; one that is unbounded is no constraint."""
-    constraints = {}
-    lows, highs = ([column for e in ends for column in e[side].T] for side in (0, 1))
-    space = Space(tuple(Attribute(str(j), DOUBLE) for j in range(len(lows))))
-    for j, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        rows = np.flatnonzero((low > -np.inf) | (high < np.inf))
-        if len(rows):
-            lower, upper = float_key(low[rows]), float_key(high[rows])
-            upper[high[rows] == np.inf] = domain(DOUBLE).high  # no end, which would need a code
-            constraints[str(j)] = Constraints(rows, Scalars.of(domain(DOUBLE), lower, upper))
-    return Regions(space, count, constraints)

@@ -1,31 +1,128 @@
-"""How regions and events project: all numbers as one box, the balls of a vector as one ball."""
+"""How regions and events project: all numbers as one box, the balls of a vector as one ball.
+
+Either is projected on directions of its own; the intervals are the attributes of a small box.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.geometry.balls import Balls
 from covey.geometry.distances import Metric, relative_error
 from covey.geometry.projections import Directions, Ends, Floats
+from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
-from covey.space import Attribute, Events, Type
+from covey.space import Attribute, Events, Space, Type
 from covey.space.events import ScalarColumn, State, VectorColumn
-from covey.space.keys import domain, key_float
+from covey.space.keys import domain, float_key, key_float
 from covey.space.ragged import Ragged
-from covey.space.types import FLOAT
+from covey.space.types import DOUBLE, FLOAT
 
-__all__ = ["Numbers", "Vectors", "is_number"]
+__all__ = ["Shadows"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+_KINDS = {
+    "orthonormal": Directions.orthonormal,
+    "signs": Directions.signs,
+    "sparse": Directions.sparse,
+}
+_USUAL = 4  # directions: so many codes a segment compares at once
 _SAMPLE = 10_000
 _TINY = 1e-20  # how far apart vectors may be whose float32 distance is 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shadows:
+    """What regions are projected by. The last question is kept: many indexes may be asked it."""
+
+    numbers: Numbers | None
+    vectors: tuple[Vectors, ...]
+    _last: list[tuple[Regions, tuple[Regions, Ints]]] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def draw(cls, regions: Regions, k: int | None, kind: str, seed: int) -> Shadows:
+        """Directions for all that these regions constrain, k of them or four."""
+        if kind not in _KINDS:
+            raise ValueRefused(f"no directions of kind {kind!r}: there are {', '.join(_KINDS)}")
+
+        def draw(d: int, part: int) -> Directions:
+            return _KINDS[kind](min(d, _USUAL) if k is None else k, d, [seed, part])
+
+        constrained = [regions.space[name] for name in regions.constraints]
+        scalars = [a for a in constrained if _is_number(a.type)]
+        numbers = Numbers.of(regions, scalars, draw(len(scalars), 0)) if scalars else None
+        vectors = [a for a in constrained if a.type.is_vector]
+        parts = (Vectors(a.name, draw(a.type.length, 1 + i)) for i, a in enumerate(vectors))
+        return cls(numbers, tuple(parts))
+
+    @property
+    def directions(self) -> int:
+        """On how many directions numbers, or the vectors of an attribute, are projected."""
+        drawn = [part.directions for part in self.vectors]
+        drawn += [self.numbers.directions] if self.numbers else []
+        return min(map(len, drawn), default=0)
+
+    def fit(self, regions: Regions) -> bool:
+        """Whether all is projected here that these regions constrain and that can be."""
+        known = {part.name for part in self.vectors}
+        known |= {a.name for a in self.numbers.attributes} if self.numbers else set()
+        types = {name: regions.space[name].type for name in regions.constraints}
+        return all(
+            name in known for name, type_ in types.items() if type_.is_vector or _is_number(type_)
+        )
+
+    def of_events(self, events: Events) -> Regions:
+        """The boxes of events, which are regions of size zero."""
+        ends = [self.numbers.of_events(events)] if self.numbers else []
+        ends += [part.of_events(events) for part in self.vectors]
+        return _boxes(len(events), ends)
+
+    def outer(self, regions: Regions, times: int) -> Regions:
+        """Boxes that contain the boxes of all that these regions cover."""
+        ends = [self.numbers.of_regions(regions)] if self.numbers else []
+        ends += [part.of_balls(regions, part.single(regions), times) for part in self.vectors]
+        return _boxes(len(regions), ends)
+
+    def inner(self, regions: Regions) -> tuple[Regions, Ints]:
+        """Boxes that those of all covers contain, and the region of each.
+
+        A region of several balls has a box for each: a cover may contain any one of them.
+        """
+        for known, found in self._last:
+            if known is regions:
+                return found
+        found = self._inner(regions)
+        self._last[:] = [(regions, found)]
+        return found
+
+    def crossed(self, regions: Regions) -> Ints:
+        """Regions that have several balls somewhere, and so are unbounded, but may be covered."""
+        crossed = np.zeros(len(regions), np.bool_)
+        for part in self.vectors:
+            balls = part.choices(regions)
+            crossed |= (part.single(regions) < 0) & (balls.values[balls.offsets[:-1]] >= 0)
+        return np.flatnonzero(crossed)
+
+    def _inner(self, regions: Regions) -> tuple[Regions, Ints]:
+        owner, chosen = np.arange(len(regions)), list[Ints]()
+        for part in self.vectors:
+            balls = part.choices(regions)
+            places, again = balls.places(owner)
+            owner, chosen = owner[again], [*(c[again] for c in chosen), balls.values[places]]
+        ends = []
+        if self.numbers:
+            ends = [(low[owner], high[owner]) for low, high in [self.numbers.of_regions(regions)]]
+        for part, balls_of in zip(self.vectors, chosen, strict=True):
+            ends.append(part.of_balls(regions, balls_of, 0))
+        return _boxes(len(owner), ends), owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +244,20 @@ class Vectors:
         return np.full(shape, -np.inf).T, np.full(shape, np.inf).T
 
 
+def _boxes(count: int, ends: Sequence[Ends]) -> Regions:
+    """Intervals of all parts as regions of doubles; one that is unbounded is no constraint."""
+    constraints = {}
+    lows, highs = ([column for e in ends for column in e[side].T] for side in (0, 1))
+    space = Space(tuple(Attribute(str(j), DOUBLE) for j in range(len(lows))))
+    for j, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        rows = np.flatnonzero((low > -np.inf) | (high < np.inf))
+        if len(rows):
+            lower, upper = float_key(low[rows]), float_key(high[rows])
+            upper[high[rows] == np.inf] = domain(DOUBLE).high  # no end, which would need a code
+            constraints[str(j)] = Constraints(rows, Scalars.of(domain(DOUBLE), lower, upper))
+    return Regions(space, count, constraints)
+
+
 def _is_ball(batch: Balls) -> Bools:
     """Which balls lie within a radius of a place; a shell does too."""
     is_near = np.isfinite(key_float(batch.upper, FLOAT)) & np.isfinite(batch.centres).all(axis=1)
@@ -154,7 +265,7 @@ def _is_ball(batch: Balls) -> Bools:
     return ball
 
 
-def is_number(type_: Type) -> bool:
+def _is_number(type_: Type) -> bool:
     """Whether values of a type are numbers to project; texts and long decimals are not."""
     return type_.is_scalar and domain(type_).dtype == np.int64
 

@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from covey.compact import Budget, Standing
 from covey.compact import compact as compact_regions
 from covey.errors import ValueRefused
+from covey.geometry import Regions
 from covey.space import Events
 from covey.spark.compaction import Compaction
 from covey.spark.ids import IdType
@@ -82,7 +85,19 @@ def compact(
     seconds["total"] = time.perf_counter() - started
     summary = replace(found.summary, subscriptions=len(owned.ids), passive=int((~is_active).sum()))
     rounded = {part: round(taken, 2) for part, taken in seconds.items()}
-    return Compaction(model, summary, rounded, folder)
+    return Compaction(model, summary, rounded, folder, _by_attribute(owned.regions, found.standing))
+
+
+def _by_attribute(regions: Regions, standing: NDArray[np.int8]) -> dict[str, dict[str, int]]:
+    """For each attribute how many regions of each standing constrain it."""
+    names = [one.name.lower() for one in Standing]
+    counts = {
+        name: np.bincount(standing[given.rows], minlength=len(names))
+        for name, given in regions.constraints.items()
+    }
+    return {
+        name: dict(zip(names, some.tolist(), strict=True)) for name, some in sorted(counts.items())
+    }
 
 
 def _events(model: MatcherModel, sample: DataFrame) -> Events:

@@ -21,6 +21,7 @@ class Compaction:
 
     `model` notifies as one of all subscriptions would: passive ones are tried only on events that
     some active one matches. `summary` counts what each step removed, `seconds` where time went;
+    `by_attribute` counts, for each attribute, the regions of each standing that constrain it;
     `str` of it is one line.
     """
 
@@ -28,6 +29,7 @@ class Compaction:
     summary: Summary
     seconds: Mapping[str, float]
     folder: str
+    by_attribute: Mapping[str, Mapping[str, int]]
 
     @property
     def standing(self) -> DataFrame:

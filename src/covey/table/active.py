@@ -35,6 +35,7 @@ Under = tuple[Numbers, Numbers]
 """Numbers of regions, and for each that of one which covers it."""
 NONE: Under = (np.empty(0, np.int64), np.empty(0, np.int64))
 _FACTOR = 8
+_MOST = 0.75
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +112,11 @@ class Active:
             left = np.flatnonzero(found < 0)
             if not len(left):
                 break
-            asked = regions if len(left) == len(regions) else regions.take(left)
-            found[left] = self._covering(part, asked)
+            if len(left) > _MOST * len(regions):  # to take them apart would cost more
+                more = self._covering(part, regions)
+                found = np.where(found < 0, more, found)
+                continue
+            found[left] = self._covering(part, regions.take(left))
         return found
 
     def _covering(self, part: _Part, regions: Regions) -> Numbers:
@@ -136,10 +140,15 @@ class Active:
         """Makes an index of the newest."""
         numbers = self._recent.numbers.copy()
         self._recent.clear()
-        numbers = np.unique(numbers[self._alive[numbers]])
+        numbers = self._living(numbers)
         if not len(numbers):
             return NONE
         return self._append(_Part(numbers, self._build(self.kept.take(numbers))))
+
+    def _living(self, numbers: Numbers) -> Numbers:
+        """Those that are advertised, ascending and each once: some may be in two parts."""
+        numbers = np.sort(numbers[self._alive[numbers]], kind="stable")  # runs that ascend
+        return numbers[np.diff(numbers, prepend=-1) > 0]
 
     def _append(self, part: _Part) -> Under:
         """Adds a part, and makes one of several of its size."""
@@ -162,9 +171,7 @@ class Active:
     def _merged(self, all_numbers: Sequence[Numbers], count: int) -> Under:
         """Puts one part in the place of the last ones; gives those that others of it cover."""
         del self._parts[len(self._parts) - count :]
-        # One that was withdrawn and is back is in two parts.
-        numbers = np.unique(np.concatenate([np.empty(0, np.int64), *all_numbers]))
-        numbers = numbers[self._alive[numbers]]
+        numbers = self._living(np.concatenate([np.empty(0, np.int64), *all_numbers]))
         if not len(numbers):
             return NONE
         regions = self.kept.take(numbers)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import ALL, Scalars
-from covey.space import Attribute
+from covey.space import Attribute, Type
 from covey.space.keys import domain
 from covey.space.text import Below
+from covey.table.kernels.corners import write_ends
 
 __all__ = ["Corners"]
 
@@ -47,7 +49,7 @@ class Corners:
         points, exact = np.zeros((3 * len(attributes), count), np.int64), np.ones(count, np.bool_)
         names = [attribute.name for attribute in attributes]
         for k, attribute in enumerate(attributes):
-            low, high = _free(attribute)
+            low, high = _free(attribute.type)
             points[2 * k], points[2 * k + 1] = low, high
             if attribute.name in regions.constraints:
                 nulls = points[2 * len(attributes) + k]
@@ -65,9 +67,10 @@ class Corners:
         return Corners(self.points[:, rows], self.exact[rows])
 
 
-def _free(attribute: Attribute) -> tuple[int, int]:
+@cache
+def _free(type_: Type) -> tuple[int, int]:
     """The two coordinates of an attribute that is not constrained."""
-    whole = domain(attribute.type)
+    whole = domain(type_)
     ends = np.array([whole.low], whole.dtype), np.array([whole.high], whole.dtype)
     (low,), (high,), _ = _integers(*ends)
     return int(low), ~int(high)
@@ -77,14 +80,16 @@ def _write(given: Constraints, ends: Ints, nulls: Ints, exact: Bools) -> None:
     """Writes the coordinates of an attribute for those that constrain it."""
     batch, rows = given.batch, given.rows
     assert isinstance(batch, Scalars)
-    lower, upper, said = _integers(batch.lower, batch.upper)
-    no_value = np.asarray(batch.lower > batch.upper, np.bool_)
-    ends[0, rows] = np.where(no_value, _TOP, lower)
-    ends[1, rows] = np.where(no_value, _TOP, ~upper)
-    nulls[rows] = ~batch.nulls
-    unsaid = (batch.listed != ALL) | ~said
-    if unsaid.any():
-        exact[rows[unsaid]] = False
+    lower, upper, said = batch.lower, batch.upper, None
+    if lower.dtype == object:
+        is_valued = np.asarray(lower <= upper, np.bool_)
+        lower, upper, said = _integers(lower, upper)
+        lower, upper = np.where(is_valued, lower, _TOP), np.where(is_valued, upper, -_TOP)
+    write_ends(rows, lower, upper, batch.nulls, ends, nulls)
+    if len(batch.lists.values):
+        exact[rows[batch.listed != ALL]] = False
+    if said is not None:
+        exact[rows[~said]] = False
 
 
 def _integers(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[Ints, Ints, Bools]:

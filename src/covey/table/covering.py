@@ -25,7 +25,7 @@ from covey.table.steps import Steps
 __all__ = ["FEW", "Covering"]
 
 Numbers = NDArray[np.int64]
-FEW = 2048
+FEW = 4096
 """How many regions are compared one by one rather than indexed."""
 _UNSAID = 32  # regions of one batch that must be compared by more than their points
 _MOVED = 1024  # regions that `remove` finds another place for at once

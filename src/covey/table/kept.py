@@ -17,12 +17,12 @@ from covey.space import Space
 __all__ = ["Kept"]
 
 Numbers = NDArray[np.int64]
-_FACTOR = 8
+_FACTOR = 16
 
 
 @dataclass(slots=True)
 class Kept:
-    """Regions by number. Cost: a region is copied about log8(n) times while others arrive."""
+    """Regions by number. Cost: a region is copied about log16(n) times while others arrive."""
 
     space: Space
     first: int = 0

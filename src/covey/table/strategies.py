@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from covey.errors import ValueRefused
+from covey.geometry import Regions
 from covey.index import Hybrid, Projected, Segment
 from covey.table.covering import Covering
 from covey.table.hilbert import Cells
@@ -21,9 +22,22 @@ def _cells(kept: Kept) -> Strategy:
     return Cells()
 
 
+def _projections(kept: Kept) -> Strategy:
+    """All indexes share their directions, so that what is asked is projected once."""
+    shared: list[Projected] = []  # the first one
+
+    def build(regions: Regions) -> Projected:
+        if not shared or not shared[0].shadows.fit(regions):
+            shared[:] = [Projected.build(regions)]
+            return shared[0]
+        return Projected.build(regions, shadows=shared[0].shadows)
+
+    return Covering(kept, build)
+
+
 STRATEGIES: dict[str, Callable[[Kept], Strategy]] = {
     "exact": partial(Covering, build=Segment.build),
-    "projection": partial(Covering, build=Projected.build),
+    "projection": _projections,
     "hybrid": partial(Covering, build=Hybrid.build),
     "hilbert": _cells,
 }

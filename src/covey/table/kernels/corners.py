@@ -9,7 +9,22 @@ from numpy.typing import NDArray
 
 from covey.compiled import kernel
 
-__all__ = ["dominating", "dominating_others"]
+__all__ = ["dominating", "dominating_others", "write_ends"]
+
+_TOP = np.iinfo(np.int64).max
+
+
+@kernel
+def write_ends(
+    rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
+    nulls: NDArray[np.bool_], ends: NDArray[np.int64], leaves_null_out: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Writes two coordinates and whether null is left out; what has no value is beyond all."""
+    for i in range(len(rows)):
+        row, is_empty = rows[i], lower[i] > upper[i]
+        ends[0, row] = _TOP if is_empty else lower[i]
+        ends[1, row] = _TOP if is_empty else ~upper[i]
+        leaves_null_out[row] = not nulls[i]
 
 
 @kernel
