@@ -5,8 +5,9 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 NAME ?=
 ARGS ?=
+RUNS ?= 1000
 
-.PHONY: setup check test docs jars integration bench fuzz lock clean
+.PHONY: setup check test docs jars integration soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
@@ -48,6 +49,10 @@ integration: export SPARK_LOCAL_IP ?= 127.0.0.1
 integration: jars
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark
+
+# Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour.
+soak:
+	COVEY_RUNS=$(RUNS) $(BIN)/python -m pytest -q tests/table/test_table.py -k test_a_link
 
 # make bench              lists the benchmarks
 # make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on

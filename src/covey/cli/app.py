@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import covey
+from covey.cli.compact import compact
 from covey.cli.doctor import doctor
 from covey.cli.match import match
 from covey.cli.preview import preview
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(match)
 app.command()(preview)
 app.command()(doctor)
+app.command()(compact)
 
 
 def _version(asked: bool) -> None:

@@ -64,8 +64,14 @@ def compact(
     seconds = {"fit": time.perf_counter() - started}
     portions = Portions(subscriptions.sparkSession, model.fitted.place)
     snapshot = Store.open(model.fitted.place).snapshot(model.version)
+    if not snapshot.parts:
+        raise ValueRefused(
+            "no subscription can be read: `rejected` of a fitted model, or `covey doctor`, says "
+            "what is wrong with each"
+        )
     owned = Owned.concat([part.live() for part in snapshot.parts])
-    events = None if sample is None else _events(model, sample)
+    is_sampled = len(model.fitted.constrained) > 0  # else filters let in all, or nothing
+    events = _events(model, sample) if sample is not None and is_sampled else None
     found = compact_regions(
         owned.regions, owned.of, events, Budget(subtractions, added), SparkWorkers(portions)
     )

@@ -19,17 +19,18 @@ from covey.language import render
 from covey.space.ragged import Ragged
 from covey.spark.ids import IdType
 from covey.spark.portions import Named, Portions
+from covey.spark.worker import snapshot
 from covey.store import Changes, Prepared, Store, Version
 from covey.store.arrays import Arrays
 from covey.store.places import directory_at
 from covey.store.subscriptions import Owned
 
-__all__ = ["NEVER", "Standings", "arrange", "write_tables"]
+__all__ = ["NEVER", "Filters", "Standings", "arrange", "write_tables"]
 
 Rows = NDArray[np.int64]
 NEVER = max(Standing) + 1
 """Of a subscription that can match nothing: it has no region."""
-_AT_ONCE = 500_000  # rows of a table
+_AT_ONCE, _ROWS = 500_000, 50_000  # rows of a file, and of what one task reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +68,40 @@ def arrange(portions: Portions, base: int, is_active: NDArray[np.bool_], label: 
 def write_tables(
     place: str, ids: IdType, owned: Owned, standings: Standings, found: Compaction
 ) -> str:
-    """Writes the tables of subscriptions and of filters; gives the folder that they are in."""
+    """Writes the tables of subscriptions and of filters; gives the folder that they are in.
+
+    Filters are a store of their own, from which `Filters` writes predicates.
+    """
     folder, directory = f"compacted/{uuid4().hex}", directory_at(place)
-    tables = {"subscriptions": _subscriptions(ids, owned, standings), "filters": _filters(found)}
+    numbers = np.arange(len(found.filters))
+    with Store.create(f"{place}/{folder}/store", found.filters.space.without_derived) as store:
+        store.apply(Changes(numbers, found.filters, numbers))
+    counts = pa.table({"filter": numbers, "regions": found.members.lengths})
+    tables = {"subscriptions": _subscriptions(ids, owned, standings), "filters": iter([counts])}
     for name, parts in tables.items():
         for n, part in enumerate(parts):
             content = io.BytesIO()
-            pq.write_table(part, content)
+            pq.write_table(part, content, row_group_size=_ROWS)
             directory.put({f"{folder}/{name}/{n:05d}.parquet": (content.getbuffer(),)})
     return folder
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The function of a `mapInArrow` that writes the predicates of filters by number."""
+
+    place: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            store = snapshot(self.place, 1, None)
+            regions, of = store.regions(store.find(batch.column("filter")))
+            some = regions.take(np.argsort(of))
+            texts = pa.array([render(some, i) for i in range(len(some))], pa.string())
+            columns = [batch.column("filter"), texts, batch.column("regions")]
+            yield pa.RecordBatch.from_arrays(columns, ["filter", "predicate", "regions"])
 
 
 def _subscriptions(ids: IdType, owned: Owned, standings: Standings) -> Iterator[pa.Table]:
@@ -93,28 +119,15 @@ def _subscriptions(ids: IdType, owned: Owned, standings: Standings) -> Iterator[
         )
 
 
-def _filters(found: Compaction) -> Iterator[pa.Table]:
-    for start in range(0, max(1, len(found.filters)), _AT_ONCE):
-        rows = np.arange(start, min(start + _AT_ONCE, len(found.filters)))
-        some = found.filters.take(rows)
-        yield pa.table(
-            {
-                "filter": rows,
-                "predicate": pa.array([render(some, i) for i in range(len(some))], pa.string()),
-                "regions": found.members.lengths[rows],
-            }
-        )
-
-
 def _prepare(place: str, base: int, shared: Arrays, start: int, stop: int) -> Named:
     """The segment of the active subscriptions, or that of the others."""
     assert stop == start + 1
     is_active = shared.arrays["is_active"]
     rows = np.flatnonzero(is_active if start == 0 else ~is_active)
     store = Store.open(place)
-    snapshot = store.snapshot(base)
-    regions, of = snapshot.regions(snapshot.rows[rows])
-    changes = Changes(snapshot.ids(snapshot.rows[rows]), regions, of.astype(np.int64))
+    version = store.snapshot(base)
+    regions, of = version.regions(version.rows[rows])
+    changes = Changes(version.ids(version.rows[rows]), regions, of.astype(np.int64))
     prepared = store.prepare(changes, base)
     assert prepared is not None
     return {

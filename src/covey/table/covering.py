@@ -28,13 +28,13 @@ Numbers = NDArray[np.int64]
 FEW = 4096
 """How many regions are compared one by one rather than indexed."""
 _UNSAID = 32  # regions of one batch that must be compared by more than their points
-_MOVED = 1024  # regions that `remove` finds another place for at once
 
 
 class Covering:
     """A `Strategy` that asks an index for covers; any exact index will do.
 
-    The newest regions, at most `few`, are not indexed.
+    The newest regions, at most `few`, are not indexed; `remove` finds another place for a quarter
+    of as many at once.
 
     Cost: of an add, asking the indexes of what is advertised, and indexing it a few times while
     others arrive; of a remove, a pass over all regions, and an add for each that was under it.
@@ -43,7 +43,7 @@ class Covering:
     def __init__(self, kept: Kept, build: Build, few: int = FEW) -> None:
         self._kept = kept
         self._active = Active(kept, build, few)
-        self._at_once = max(1, few // 2)
+        self._at_once, self._moved = max(1, few // 2), max(1, few // 4)
         self._lives = Grown(False)
         self._absorbers = Grown(-1)
         self._leaving = np.empty(0, np.int64)
@@ -81,7 +81,7 @@ class Covering:
         leaving = numbers[self._active.holds(numbers)]
         self._active.remove(leaving)
         self._leaving = np.union1d(self._leaving, leaving)
-        return self.settle(_MOVED)
+        return self.settle(self._moved)
 
     def settle(self, most: int | None = None) -> Steps:
         if self.is_settled:
