@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from covey import Space, parse
 from covey.compact.absorbing import Absorbing
 from covey.compact.boxes import Boxes
-from covey.compact.subsumption import Subsumption, resolved, subsumed
+from covey.compact.subsumption import Subsumption, subsumed
 from covey.geometry import Regions
 from covey.index import Scan
-from covey.space.ragged import Ragged
 from covey.testing.strategies import events, regions, spaces
 from tests.compact.grid import many, parsed, portions, union, within
 
@@ -85,21 +84,21 @@ def test_no_more_are_taken_out_than_the_budget_allows(some: Regions, budget: int
 
 
 @given(many(40))
-def test_resolved_absorbers_are_kept_and_still_hold_what_they_absorb(some: Regions) -> None:
+def test_absorbers_come_before_what_they_absorb_and_hold_it(some: Regions) -> None:
     absorbing, found = asked(some)
-    by = resolved(found.absorbers, absorbing.boxes)
-    assert (by.lengths > 0).tolist() == found.is_absorbed.tolist()
-    assert not found.is_absorbed[by.values].any()
     inside = within(some)
     for row in np.flatnonzero(found.is_absorbed).tolist():
-        assert inside[row] <= set().union(*(inside[other] for other in by.row(row).tolist()))
+        by = found.absorbers.row(row)
+        assert (absorbing.ranks[by] < absorbing.ranks[row]).all()
+        assert inside[row] <= set().union(*(inside[other] for other in by.tolist()))
 
 
-def test_chains_of_absorbers_are_followed_to_their_ends() -> None:
-    some = parsed("x <= 5", "x >= 3", "x BETWEEN 1 AND 4", "x BETWEEN 2 AND 3", "x = 2")
-    chain = Ragged.of([[], [], [0, 1], [2], [3]], np.int64)
-    by = resolved(chain, Boxes.of(some))
-    assert [row.tolist() for row in map(by.row, range(5))] == [[], [], [0, 1], [0, 1], [0]]
+def test_where_many_hold_a_point_one_that_counts_is_found() -> None:
+    small = [f"x BETWEEN {-n} AND {n}" for n in range(1, 60)]
+    absorbing, found = asked(parsed(*small, "x <= 70", "x >= -80"))
+    every = found.absorbers.lengths
+    assert (every[:59] == 1).all()
+    assert (absorbing.ranks[found.absorbers.values] < absorbing.ranks[:59]).all()
 
 
 def test_whole_numbers_that_touch_leave_nothing_between() -> None:

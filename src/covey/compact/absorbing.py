@@ -22,33 +22,49 @@ from covey.space.types import INT
 __all__ = ["Absorbing"]
 
 Codes = NDArray[np.int32]
+Rows = NDArray[np.int64]
+_EIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Absorbing:
-    """Boxes, the rank of each in the order, and an index over their codes as whole numbers.
+    """Boxes, the rank of each in the order, and indexes over their codes as whole numbers.
 
     Codes are values of their own, what is between two ends and null included, so that a point can
-    be asked for that no event of the space may have.
+    be asked for that no event of the space may have. The first eighth in the order, the `leaders`,
+    have an index to themselves: who takes most of a piece is mostly among them.
     """
 
     boxes: Boxes
     ranks: Codes
     index: Segment
+    leaders: Rows
+    leading: Segment
 
     @classmethod
     def of(cls, boxes: Boxes) -> Absorbing:
-        """Cost: that of a segment of as many regions."""
-        return cls(boxes, _ranks(boxes), Segment.build(_coded(boxes)))
+        """Cost: that of a segment of as many regions, and of one of an eighth."""
+        ranks = _ranks(boxes)
+        leaders = np.flatnonzero(ranks < len(boxes) // _EIGHT)
+        indexes = Segment.build(_coded(boxes)), Segment.build(_coded(boxes.take(leaders)))
+        return cls(boxes, ranks, indexes[0], leaders, indexes[1])
+
+    def leaders_holding(self, points: Codes) -> Pairs:
+        """The leaders that hold each point, whatever their rest."""
+        pairs = self.leading.matching(self._events(points))
+        return Pairs(pairs.asked, self.leaders[pairs.stored])
 
     def holding(self, points: Codes) -> Pairs:
-        """The boxes that hold each point, whatever their rest."""
+        """All boxes that do."""
+        return self.index.matching(self._events(points))
+
+    def _events(self, points: Codes) -> Events:
         valid = np.ones(len(points), np.bool_)
         columns = {
             name: ScalarColumn(points[:, k].astype(np.int64), valid)
             for k, name in enumerate(_names(self.boxes))
         }
-        return self.index.matching(Events(self.index.space, len(points), columns))
+        return Events(self.index.space, len(points), columns)
 
 
 def _ranks(boxes: Boxes) -> Codes:

@@ -21,7 +21,6 @@ from covey.compact.absorbing import Absorbing
 from covey.compact.boxes import Boxes
 from covey.compact.covering import equal_rows, tops
 from covey.compact.filtering import filters_of
-from covey.compact.subsumption import resolved
 from covey.compact.summary import Summary
 from covey.compact.workers import Here, Workers
 from covey.geometry import Regions
@@ -58,7 +57,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """For each region its standing and the active ones that absorb it; filters and their members.
+    """For each region its standing and those that absorb it; filters and their members.
+
+    An absorber is active or absorbed by larger ones in turn, never in a circle.
 
     All are numbers of regions; `filters` are regions too, and cover their members.
     """
@@ -99,7 +100,7 @@ def compact(
     maximal = np.flatnonzero(covered_by == np.arange(len(regions)))
     clock.took("covering")
     found = workers.subsumed(Absorbing.of(boxes.take(maximal)), budget.subtractions)
-    absorbers = resolved(_absorbers(covered_by, maximal, found.absorbers), boxes)
+    absorbers = _absorbers(covered_by, maximal, found.absorbers)
     standing = np.full(len(regions), Standing.COVERED, np.int8)
     standing[equal != np.arange(len(regions))] = Standing.EQUAL
     standing[maximal] = np.where(found.is_absorbed, Standing.SUBSUMED, Standing.ACTIVE)

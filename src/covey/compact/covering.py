@@ -39,10 +39,11 @@ def covers_of(index: Segment, rows: Rows) -> Rows:
 
     No two stored regions may be equal.
     """
-    found = np.full(len(rows), -1, np.int64)
+    found, regions = np.full(len(rows), -1, np.int64), index.regions(rows)
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        pairs = index.covering(index.regions(some), limit=2)  # one of the two may be itself
+        asked_regions = regions.take(np.arange(start, start + len(some)))
+        pairs = index.covering(asked_regions, limit=2)  # one of the two may be itself
         asked, stored = pairs.asked.astype(np.int64), pairs.stored.astype(np.int64)
         other = stored != some[asked]
         found[start + asked[other][::-1]] = stored[other][::-1]  # the first that was found

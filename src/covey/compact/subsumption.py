@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.compact.absorbing import Absorbing
-from covey.compact.boxes import Boxes
 from covey.compact.kernels.subtraction import remaining, takers
 from covey.index import Pairs
 from covey.space.ragged import Ragged
 
-__all__ = ["Subsumption", "resolved", "subsumed"]
+__all__ = ["Subsumption", "subsumed"]
 
 Rows = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-_AT_ONCE = 1 << 15
+Codes = NDArray[np.int32]
+_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +68,9 @@ def subsumed(absorbing: Absorbing, rows: Rows, budget: int) -> Subsumption:
     )
 
 
-def resolved(absorbers: Ragged, boxes: Boxes) -> Ragged:
-    """Absorbers that are absorbed themselves replaced by theirs, until all are kept ones.
-
-    `absorbers` and `boxes` are of all rows. Of what replaces an absorber, only that counts which
-    meets the row: the rest of it holds nothing of it.
-    """
-    while True:
-        is_absorbed = absorbers.lengths > 0
-        owner = np.repeat(np.arange(len(absorbers)), absorbers.lengths)
-        passed = is_absorbed[absorbers.values]
-        if not passed.any():
-            return absorbers
-        places, of = absorbers.places(absorbers.values[passed])
-        instead, whose = absorbers.values[places], owner[passed][of]
-        meets = (boxes.lower[instead] <= boxes.upper[whose]).all(axis=1)
-        meets &= (boxes.lower[whose] <= boxes.upper[instead]).all(axis=1)
-        absorbers = _each_once(
-            len(absorbers),
-            np.concatenate([owner[~passed], whose[meets]]),
-            np.concatenate([absorbers.values[~passed], instead[meets]]),
-        )
-
-
 def _some(absorbing: Absorbing, rows: Rows, budget: int) -> Subsumption:
     """The same for as many as are looked at together."""
-    boxes, ranks = absorbing.boxes, absorbing.ranks
+    boxes = absorbing.boxes
     owner, low, high = np.arange(len(rows)), boxes.lower[rows], boxes.upper[rows]
     is_witnessed, is_open = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
     spent = np.zeros(len(rows), np.int64)
@@ -106,11 +83,7 @@ def _some(absorbing: Absorbing, rows: Rows, budget: int) -> Subsumption:
             break
         owner, low, high = owner[kept], low[kept], high[kept]
         middle = low + (high - low) // 2  # corners take half again as long, and absorb no more
-        pairs = absorbing.holding(middle)
-        best = takers(
-            pairs.asked, pairs.stored, rows[owner], low, high, boxes.lower, boxes.upper, ranks,
-            boxes.rest,
-        )  # fmt: skip
+        best = _best(absorbing, rows[owner], low, high, middle)
         is_witnessed[owner[best < 0]] = True
         is_open &= ~is_witnessed
         kept = np.flatnonzero(is_open[owner])
@@ -124,11 +97,28 @@ def _some(absorbing: Absorbing, rows: Rows, budget: int) -> Subsumption:
     return Subsumption(rows, _each_once(len(rows), of[absorbed], by[absorbed]), is_witnessed)
 
 
+def _best(absorbing: Absorbing, of: Rows, low: Codes, high: Codes, points: Codes) -> Rows:
+    """For each piece the box that takes most of it, of those that hold its point; -1 if none does.
+
+    All are looked at only where no leader counts.
+    """
+    best = _taker(absorbing, absorbing.leaders_holding(points), of, low, high)
+    left = np.flatnonzero(best < 0)
+    pairs = absorbing.holding(points[left])
+    best[left] = _taker(absorbing, pairs, of[left], low[left], high[left])
+    return best
+
+
+def _taker(absorbing: Absorbing, pairs: Pairs, of: Rows, low: Codes, high: Codes) -> Rows:
+    boxes = absorbing.boxes
+    found: Rows = takers(
+        pairs.asked, pairs.stored, of, low, high, boxes.lower, boxes.upper, absorbing.ranks,
+        boxes.rest,
+    )  # fmt: skip
+    return found
+
+
 def _each_once(count: int, owner: Rows, values: Rows) -> Ragged:
     """Rows of values, ascending and each once."""
-    pairs = Pairs.of(owner, values)
-    first = np.ones(len(pairs), np.bool_)
-    first[1:] = (np.diff(pairs.asked) != 0) | (np.diff(pairs.stored) != 0)
-    return Ragged.from_lengths(
-        np.bincount(pairs.asked[first], minlength=count), pairs.stored[first]
-    )
+    pairs = Pairs.of(owner, values).once()
+    return Ragged.from_lengths(np.bincount(pairs.asked, minlength=count), pairs.stored)

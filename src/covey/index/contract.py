@@ -47,6 +47,12 @@ class Pairs:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.asked.tolist(), self.stored.tolist(), strict=True)
 
+    def once(self) -> Pairs:
+        """Each pair once, of pairs in the order of `of`."""
+        new = np.ones(len(self), np.bool_)
+        new[1:] = (np.diff(self.asked) != 0) | (np.diff(self.stored) != 0)
+        return Pairs(self.asked[new], self.stored[new])
+
     def first(self, limit: int) -> Pairs:
         """At most `limit` pairs of each asked row."""
         starts = np.searchsorted(self.asked, self.asked)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,7 @@ class Projected:
                 return inside
             rows = np.concatenate([inside.asked, crossed.asked])
             places = np.concatenate([inside.stored, self._crossed[crossed.stored]])
-            return _once(rows, places)
+            return Pairs.of(rows, places).once()
 
         def holds(i: Ints, r: Ints) -> Bools:
             return covers(regions, i, self.regions.take(r), np.arange(len(r)))
@@ -230,7 +230,7 @@ class Projected:
             pairs = propose(asked.take(np.arange(start, stop)))
             i, r = owner[start + pairs.asked], pairs.stored.astype(np.int64)
             if last - owner[start] < stop - 1 - start:
-                once = _once(i, r)
+                once = Pairs.of(i, r).once()
                 i, r = once.asked.astype(np.int64), once.stored.astype(np.int64)
             yield i, r
             fitting = (stop - start) * _PAIRS_AT_ONCE // max(1, len(i))
@@ -243,10 +243,3 @@ def _joined(portions: Sequence[tuple[Ints, Ints]]) -> Pairs:
         np.concatenate([none, *(i for i, _ in portions)]),
         np.concatenate([none, *(r for _, r in portions)]),
     )
-
-
-def _once(asked: Any, stored: Any) -> Pairs:
-    """Pairs in their order, none twice."""
-    pairs = Pairs.of(asked, stored)
-    new = np.r_[True, (np.diff(pairs.asked) > 0) | (np.diff(pairs.stored) > 0)][: len(pairs)]
-    return Pairs(pairs.asked[new], pairs.stored[new])

@@ -35,7 +35,8 @@ class Compaction:
     @property
     def standing(self) -> DataFrame:
         """Every subscription: its id, `standing` (active, equal, covered, subsumed or never), and
-        `absorbed_by`, the ids of active ones whose union contains it.
+        `absorbed_by`, the ids of those whose union contains it, which
+        are active or absorbed by larger ones in turn.
         """
         name = self.model.given(self.model.idCol)
         return self._table("subscriptions").withColumnRenamed("id", name)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from covey.compact import Compaction, Standing
+from covey.index import Pairs
 from covey.language import render
 from covey.space.ragged import Ragged
 from covey.spark.ids import IdType
@@ -50,10 +51,12 @@ class Standings:
         np.minimum.at(standing, owned.of, found.standing)
         whose = owned.of[np.repeat(np.arange(len(owned.of)), found.absorbers.lengths)]
         by = owned.of[found.absorbers.values]
-        passive = (standing[whose] != Standing.ACTIVE) & (whose != by)
-        pairs = np.unique(whose[passive] * len(owned.ids) + by[passive])
-        lengths = np.bincount(pairs // len(owned.ids), minlength=len(owned.ids))
-        return cls(standing, Ragged.from_lengths(lengths, pairs % len(owned.ids)))
+        passive = np.flatnonzero((standing[whose] != Standing.ACTIVE) & (whose != by))
+        pairs = Pairs(whose[passive], by[passive])
+        if len(owned.of) > len(owned.ids) or (np.diff(owned.of) < 0).any():
+            pairs = Pairs.of(pairs.asked, pairs.stored).once()
+        lengths = np.bincount(pairs.asked, minlength=len(owned.ids))
+        return cls(standing, Ragged.from_lengths(lengths, pairs.stored.astype(np.int64)))
 
 
 def arrange(portions: Portions, base: int, is_active: NDArray[np.bool_], label: str) -> Version:

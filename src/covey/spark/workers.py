@@ -36,18 +36,19 @@ class SparkWorkers:
 
     def covers(self, index: Segment) -> Rows:
         """For each indexed region another that covers it, -1 if there is none."""
-        with self._shared({}, index) as file:
+        with self._shared({}, index=index) as file:
             answers = self.portions.run(_covers, file, len(index), _ROWS)
         return together(answers, "found").astype(np.int64)
 
     def subsumed(self, absorbing: Absorbing, budget: int) -> Subsumption:
         """What becomes of all boxes if at most so many are taken out of each."""
         boxes = absorbing.boxes
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "lower": boxes.lower, "upper": boxes.upper, "rest": boxes.rest,
-            "ranks": absorbing.ranks,
+            "ranks": absorbing.ranks, "leaders": absorbing.leaders,
         }  # fmt: skip
-        with self._shared(arrays, absorbing.index) as file:
+        indexes = {"index": absorbing.index, "leading": absorbing.leading}
+        with self._shared(arrays, **indexes) as file:
             work = partial(_subsumed, budget)
             answers = self.portions.run(work, file, len(boxes), _ROWS // 4)
         lengths = together(answers, "lengths").astype(np.int64)
@@ -75,18 +76,25 @@ class SparkWorkers:
         parts = [np.split(together(answers, name), starts) for name in Merges._fields]
         return [Merges(*fields) for fields in zip(*parts, strict=True)]
 
-    def _shared(self, arrays: Named, index: Segment) -> Any:
-        indexed = {f"index.{name}": array for name, array in index.arrays().items()}
-        return self.portions.shared({**arrays, **indexed}, {"space": space_to_json(index.space)})
+    def _shared(self, arrays: Named, **indexes: Segment) -> Any:
+        """Shares arrays and indexes."""
+        indexed = {
+            f"{which}.{name}": array
+            for which, index in indexes.items()
+            for name, array in index.arrays().items()
+        }
+        spaces = {which: space_to_json(index.space) for which, index in indexes.items()}
+        return self.portions.shared({**arrays, **indexed}, spaces)
 
 
-def _index(shared: Arrays) -> Segment:
+def _index(shared: Arrays, which: str = "index") -> Segment:
+    """A shared index."""
     arrays = {
-        name.removeprefix("index."): array
+        name.removeprefix(f"{which}."): array
         for name, array in shared.arrays.items()
-        if name.startswith("index.")
+        if name.startswith(f"{which}.")
     }
-    return Segment.from_arrays(space_from_json(shared.meta["space"]), arrays)
+    return Segment.from_arrays(space_from_json(shared.meta[which]), arrays)
 
 
 def _covers(shared: Arrays, start: int, stop: int) -> Named:
@@ -96,7 +104,8 @@ def _covers(shared: Arrays, start: int, stop: int) -> Named:
 def _subsumed(budget: int, shared: Arrays, start: int, stop: int) -> Named:
     arrays = shared.arrays
     boxes = Boxes((), arrays["lower"], arrays["upper"], arrays["rest"])
-    absorbing = Absorbing(boxes, arrays["ranks"], _index(shared))
+    indexes = _index(shared), _index(shared, "leading")
+    absorbing = Absorbing(boxes, arrays["ranks"], indexes[0], arrays["leaders"], indexes[1])
     found = subsumed(absorbing, np.arange(start, stop), budget)
     return {
         "lengths": found.absorbers.lengths.astype(np.int32),
