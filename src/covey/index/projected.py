@@ -76,7 +76,7 @@ class Projected:
     Guarantee: every answer is that of `Scan`.
 
     >>> import pyarrow as pa
-    >>> from covey import parse
+    >>> from covey import Space, parse
     >>> space = Space.of({"x": pa.float64(), "y": pa.float64()})
     >>> texts = ["x BETWEEN 0 AND 9 AND y BETWEEN 0 AND 9", "x BETWEEN 3 AND 4 AND y = 5"]
     >>> regions = parse(space, texts).regions
