@@ -108,3 +108,36 @@ def test_what_is_told_of_each_range() -> None:
 def test_a_negative_gap_is_refused() -> None:
     with pytest.raises(ValueRefused, match="gap"):
         Coverage(-1)
+
+
+def test_a_block_that_is_emptied_between_full_ones_is_given_back() -> None:
+    some, points = Coverage(), 4 * np.arange(64)
+    some.add(points, points)
+    some.add([6], [6])
+    last = points[points >= 128][::-1]
+    some.remove(last, last)
+    assert list(some.add([128], [128]).ranges) == [(128, 128)]
+    assert some.counts(np.array([128, 129, 200, 6])).tolist() == [1, 0, 0, 1]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_stretches_of_many_ranges_come_and_go(seed: int) -> None:
+    """Enough of them to fill blocks, and to empty some."""
+    random, some = np.random.default_rng(seed), Coverage()
+    counts = np.zeros(3_000, np.int64)
+    living: list[tuple[int, int]] = []
+    for _ in range(12):
+        new = [
+            (int(a), int(a) + int(random.integers(0, 2))) for a in random.integers(0, 2_998, 250)
+        ]
+        start = int(random.integers(0, 3_000))
+        gone = [one for one in living if start <= one[0] < start + 900]
+        for batch, by in ((new, 1), (gone, -1)):
+            first, last = (np.array(ends, np.int64) for ends in zip(*batch, strict=True)) if (
+                batch
+            ) else (np.empty(0, np.int64), np.empty(0, np.int64))  # fmt: skip
+            (some.add if by > 0 else some.remove)(first, last)
+            for a, b in batch:
+                counts[a : b + 1] += by
+        living = [one for one in living if one not in set(gone)] + new
+        assert some.counts(np.arange(3_000)).tolist() == counts.tolist()

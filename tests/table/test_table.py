@@ -5,18 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from covey import parse
-from covey.errors import ValueRefused
+from covey import Space, parse
+from covey.errors import SpaceError, ValueRefused
 from covey.index import Hybrid, Projected, Scan, Segment
-from covey.table import Steps, Table
+from covey.table import Steps, Table, choose
 from covey.table.active import Build
 from covey.table.covering import Covering
 from covey.table.hilbert import Cells
 from covey.table.strategies import Choice
-from tests.table.links import GRID, SETTINGS, SPACE, CellLink, Link
+from tests.table.links import GRID, POINTS, SETTINGS, SPACE, CellLink, Link
 
 
 def add(table: Table, **texts: str) -> Any:
@@ -103,3 +104,28 @@ def test_an_id_twice_is_refused() -> None:
     parsed = parse(SPACE, ["x = 1", "x = 2"])
     with pytest.raises(ValueRefused, match="twice"):
         Table(SPACE).add([1, 1], parsed.regions, parsed.of)
+
+
+def test_until_it_is_settled_the_cancelled_one_is_named() -> None:
+    table = Table(SPACE, partial(Covering, build=Segment.build, few=4))
+    add(table, wide="x >= 0", **{f"n{n}": f"x = {n}" for n in range(20)}, last="y = 3")
+    table.cancel(["wide"])
+    assert not table.is_settled
+    assert table.absorbed_by("n19") == ("wide",)
+    table.settle()
+    assert table.absorbed_by("n19") == ()
+
+
+def test_regions_of_another_space_are_refused() -> None:
+    other = parse(Space.of({"x": pa.string()}), ["x = 'a'"])
+    table = Table(SPACE)
+    with pytest.raises(SpaceError, match="'x' is"):
+        table.add([1], other.regions, other.of)
+    assert len(table) == 0
+
+
+@pytest.mark.parametrize("texts", [[], ["false"], ["x > 1"], ["x > 1", "x > 2", "y = 3"]])
+def test_a_strategy_is_chosen_for_few_regions_too(texts: list[str]) -> None:
+    found = choose(parse(SPACE, texts).regions, POINTS)
+    assert found.strategy in found.tried
+    assert found.why

@@ -19,7 +19,7 @@ __all__ = ["Chosen", "Tried", "choose"]
 
 Rows = NDArray[np.int64]
 _SAMPLE, _BATCH = 8192, 1024
-_WARM = 2  # batches that are not timed: loops are compiled in the first
+_WARMING = 64  # regions that are added before any time is taken
 _MUCH_SMALLER = 0.5
 _FEW_IN_VAIN = 0.05
 _SECONDS = 20.0  # of one strategy, which is given up then
@@ -61,6 +61,8 @@ def choose(regions: Regions, sample: Events | None = None, seed: int = 0) -> Cho
     random = np.random.default_rng(seed)
     count = min(len(regions), _SAMPLE)
     some = regions.take(np.sort(random.choice(len(regions), count, replace=False)))
+    for name in STRATEGIES:  # loops are compiled, or what was is loaded
+        _try(name, some.take(np.arange(min(count, _WARMING))), None)
     tried = {name: _try(name, some, sample) for name in STRATEGIES}
     exact = {name: found for name, found in tried.items() if name != "hilbert"}
     name = min(exact, key=lambda one: exact[one].add_us)
@@ -73,7 +75,7 @@ def choose(regions: Regions, sample: Events | None = None, seed: int = 0) -> Cho
     elif cells.in_vain > _FEW_IN_VAIN:
         why += f"; hilbert would let in {cells.in_vain:.1%} of the events in vain"
     else:
-        less = f"{cells.told / best.told:.2f} of what regions would"
+        less = f"{cells.told / max(best.told, 1e-9):.2f} of what regions would"
         why = f"cells tell {less}, and let in {cells.in_vain:.1%} of the events in vain"
         name = "hilbert"
     return Chosen(name, why, tried)
@@ -95,5 +97,6 @@ def _try(name: str, regions: Regions, sample: Events | None) -> Tried:
         is_wanted = np.zeros(len(sample), np.bool_)
         is_wanted[Segment.build(regions.take(np.arange(done))).matching(sample).asked] = True
         in_vain = float((table.admits(sample) & ~is_wanted).mean()) if name == "hilbert" else 0.0
-    timed = seconds[_WARM:] or seconds[-1:] or [0.0]
-    return Tried(float(np.median(timed)) * 1e6, len(table.advertised) / max(1, done), in_vain)
+    return Tried(
+        float(np.median(seconds or [0.0])) * 1e6, len(table.advertised) / max(1, done), in_vain
+    )

@@ -106,6 +106,7 @@ class Covering:
         return Steps.concat([settled, self._withdrawing(self._put_under(self._active.tidy()))])
 
     def catch_up(self, known: Numbers) -> Steps:
+        known = np.asarray(known, np.int64)
         numbers = np.setdiff1d(self.advertised, known)
         return Steps(self._kept.take(numbers), numbers, np.setdiff1d(known, self.advertised))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from covey.errors import ValueRefused
 from covey.geometry import Regions
+from covey.geometry.relations import check_same_types
 from covey.space import Events, Space
 from covey.table.grown import Grown
 from covey.table.kept import Kept
@@ -81,6 +82,7 @@ class Table:
         """Adds subscriptions: region r belongs to `ids[of[r]]`. An id that is there is replaced."""
         if len(ids) > 1 and len(set(ids)) < len(ids):
             raise ValueRefused("an id is in one batch twice: give its last change only")
+        check_same_types(Regions(self.space, 0, {}), regions.space, regions.constraints)
         of = np.asarray(of, np.int64)
         if len(of) > 1 and (np.diff(of) < 0).any():
             order = np.argsort(of, kind="stable")
@@ -127,7 +129,8 @@ class Table:
     def absorbed_by(self, id_: Hashable) -> tuple[Hashable, ...]:
         """The subscriptions whose advertised regions contain all of this one.
 
-        None if it has an advertised region itself; a `KeyError` if it is not there.
+        None if it has an advertised region itself; a `KeyError` if it is not there. Until the table
+        is settled, a cancelled one may be among them.
         """
         numbers = np.arange(*self._spans[id_])
         over = self.strategy.absorbers(numbers)
@@ -151,5 +154,4 @@ class Table:
 
     def _remove(self, spans: Sequence[tuple[int, int]]) -> Any:
         numbers = np.concatenate([np.empty(0, np.int64), *(np.arange(*span) for span in spans)])
-        self._owners.set(numbers, -1)
         return self.strategy.remove(numbers)

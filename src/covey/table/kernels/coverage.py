@@ -224,7 +224,7 @@ def _put_together(blocks: Ints, directory: Ints, state: Ints, entry: int) -> Non
     """Makes one of a block and the next if they fill no more than half of it."""
     block, other = directory[BLOCK_OF, entry], directory[BLOCK_OF, entry + 1]
     have = directory[SIZE, block]
-    if have + directory[SIZE, other] > BLOCK // 2:
+    if have and directory[SIZE, other] and have + directory[SIZE, other] > BLOCK // 2:
         return
     for i in range(directory[SIZE, other]):
         blocks[block, _START, have + i], blocks[block, _COUNT, have + i] = (
