@@ -101,6 +101,22 @@ def test_where_many_hold_a_point_one_that_counts_is_found() -> None:
     assert (absorbing.ranks[found.absorbers.values] < absorbing.ranks[:59]).all()
 
 
+def test_where_very_many_hold_a_point_some_are_looked_at() -> None:
+    wide = [f"x BETWEEN {n} AND {n + 400}" for n in range(0, 600, 2)]
+    some = parsed(*wide, *[f"x BETWEEN {n} AND {n + 450}" for n in range(0, 600, 100)])
+    absorbing, found = asked(some, 8)
+    assert absorbing.is_crowded
+    assert found.is_absorbed.any()
+    ends = [(n, n + 400) for n in range(0, 600, 2)] + [(n, n + 450) for n in range(0, 600, 100)]
+    for row in np.flatnonzero(found.is_absorbed).tolist():
+        mine = set(range(ends[row][0], ends[row][1] + 1))
+        by = [set(range(ends[n][0], ends[n][1] + 1)) for n in found.absorbers.row(row).tolist()]
+        assert mine <= set().union(*by)
+    halves = [subsumed(absorbing, rows, 8) for rows in np.array_split(np.arange(len(some)), 3)]
+    again = np.concatenate([half.is_absorbed for half in halves])
+    assert again.tolist() == found.is_absorbed.tolist()
+
+
 def test_whole_numbers_that_touch_leave_nothing_between() -> None:
     _, found = asked(parsed("x <= 3", "x BETWEEN 4 AND 99", "x BETWEEN 2 AND 5"))
     assert found.absorbers.row(2).tolist() == [0, 1]

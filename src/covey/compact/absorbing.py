@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from covey.compact.axes import NULL
 from covey.compact.boxes import Boxes
+from covey.errors import TooManyPairs
 from covey.geometry import Regions
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
@@ -19,11 +20,14 @@ from covey.space.events import ScalarColumn
 from covey.space.keys import domain
 from covey.space.types import INT
 
-__all__ = ["Absorbing"]
+__all__ = ["MANY", "Absorbing"]
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
 _EIGHT = 8
+_PAIRS, _SAMPLE = 1 << 24, 256
+MANY = 64
+"""How many boxes that hold a point are looked at where points are crowded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,8 @@ class Absorbing:
 
     Codes are values of their own, what is between two ends and null included, so that a point can
     be asked for that no event of the space may have. The first eighth in the order, the `leaders`,
-    have an index to themselves: who takes most of a piece is mostly among them.
+    have an index to themselves: who takes most of a piece is mostly among them. Where very many
+    boxes hold a point, `MANY` of them are looked at.
     """
 
     boxes: Boxes
@@ -40,6 +45,7 @@ class Absorbing:
     index: Segment
     leaders: Rows
     leading: Segment
+    is_crowded: bool
 
     @classmethod
     def of(cls, boxes: Boxes) -> Absorbing:
@@ -47,16 +53,22 @@ class Absorbing:
         ranks = _ranks(boxes)
         leaders = np.flatnonzero(ranks < len(boxes) // _EIGHT)
         indexes = Segment.build(_coded(boxes)), Segment.build(_coded(boxes.take(leaders)))
-        return cls(boxes, ranks, indexes[0], leaders, indexes[1])
+        made = cls(boxes, ranks, indexes[0], leaders, indexes[1], False)
+        return replace(made, is_crowded=_crowded(made))
 
     def leaders_holding(self, points: Codes) -> Pairs:
-        """The leaders that hold each point, whatever their rest."""
-        pairs = self.leading.matching(self._events(points))
+        """The leaders that hold each point, whatever their rest; if crowded, at most `MANY`."""
+        pairs = self._asked(self.leading, points)
         return Pairs(pairs.asked, self.leaders[pairs.stored])
 
     def holding(self, points: Codes) -> Pairs:
-        """All boxes that do."""
-        return self.index.matching(self._events(points))
+        """The same of all boxes. `TooManyPairs` if they are too many together."""
+        return self._asked(self.index, points)
+
+    def _asked(self, index: Segment, points: Codes) -> Pairs:
+        if self.is_crowded:
+            return index.covering(Regions.points(self._events(points)), limit=MANY)
+        return index.matching(self._events(points), _PAIRS)
 
     def _events(self, points: Codes) -> Events:
         valid = np.ones(len(points), np.bool_)
@@ -65,6 +77,17 @@ class Absorbing:
             for k, name in enumerate(_names(self.boxes))
         }
         return Events(self.index.space, len(points), columns)
+
+
+def _crowded(absorbing: Absorbing) -> bool:
+    """Whether points are held by more than `MANY` boxes, on the average of some."""
+    boxes = absorbing.boxes
+    rows = np.arange(0, len(boxes), -(-len(boxes) // _SAMPLE) or 1)
+    middle = boxes.lower[rows] + (boxes.upper[rows] - boxes.lower[rows]) // 2
+    try:
+        return len(absorbing.index.matching(absorbing._events(middle), _PAIRS)) > MANY * len(rows)
+    except TooManyPairs:
+        return True
 
 
 def _ranks(boxes: Boxes) -> Codes:

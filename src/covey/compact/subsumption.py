@@ -4,7 +4,8 @@ A region is a piece to begin with. In each round every piece of the regions that
 gives a point, and the stored boxes that hold it are found. None: the point is a witness that the
 union does not have all of the region, which is kept. Otherwise the box that takes most of the piece
 is taken out of it, and what is left are pieces of the next round. No piece left: the region is
-absorbed by the boxes that were taken out. More than a budget of them: it is kept.
+absorbed by the boxes that were taken out. More than a budget of them, or a point that very many
+hold of whom those that were looked at do not count: it is kept.
 
 Only boxes that come before a region in a fixed order, larger ones first, may absorb it, whether or
 not they are absorbed themselves. So the first of all is kept; and if what is kept of the first n
@@ -22,8 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.compact.absorbing import Absorbing
+from covey.compact.absorbing import MANY, Absorbing
 from covey.compact.kernels.subtraction import remaining, takers
+from covey.errors import TooManyPairs
 from covey.index import Pairs
 from covey.space.ragged import Ragged
 
@@ -84,8 +86,8 @@ def _some(absorbing: Absorbing, rows: Rows, budget: int) -> Subsumption:
         owner, low, high = owner[kept], low[kept], high[kept]
         middle = low + (high - low) // 2  # corners take half again as long, and absorb no more
         best = _best(absorbing, rows[owner], low, high, middle)
-        is_witnessed[owner[best < 0]] = True
-        is_open &= ~is_witnessed
+        is_witnessed[owner[best == -1]] = True
+        is_open[owner[best < 0]] = False
         kept = np.flatnonzero(is_open[owner])
         owner, best = owner[kept], best[kept]
         taken_of.append(owner)
@@ -98,14 +100,23 @@ def _some(absorbing: Absorbing, rows: Rows, budget: int) -> Subsumption:
 
 
 def _best(absorbing: Absorbing, of: Rows, low: Codes, high: Codes, points: Codes) -> Rows:
-    """For each piece the box that takes most of it, of those that hold its point; -1 if none does.
+    """For each piece the box that takes most of it, of those that hold its point.
 
-    All are looked at only where no leader counts.
+    -1 if none does, -2 if that is not known, because more hold it than were looked at. Leaders are
+    looked at first, and all only where none of those counts.
     """
-    best = _taker(absorbing, absorbing.leaders_holding(points), of, low, high)
-    left = np.flatnonzero(best < 0)
-    pairs = absorbing.holding(points[left])
+    try:
+        best = _taker(absorbing, absorbing.leaders_holding(points), of, low, high)
+        left = np.flatnonzero(best < 0)
+        pairs = absorbing.holding(points[left])
+    except TooManyPairs:
+        halves = np.array_split(np.arange(len(of)), 2)
+        found = [_best(absorbing, of[h], low[h], high[h], points[h]) for h in halves]
+        return np.concatenate(found)
     best[left] = _taker(absorbing, pairs, of[left], low[left], high[left])
+    if absorbing.is_crowded:
+        is_full = np.bincount(pairs.asked, minlength=len(left)) >= MANY
+        best[left[is_full & (best[left] < 0)]] = -2
     return best
 
 

@@ -48,6 +48,7 @@ class SparkWorkers:
             "ranks": absorbing.ranks, "leaders": absorbing.leaders,
         }  # fmt: skip
         indexes = {"index": absorbing.index, "leading": absorbing.leading}
+        arrays["is_crowded"] = np.array([absorbing.is_crowded])
         with self._shared(arrays, **indexes) as file:
             work = partial(_subsumed, budget)
             answers = self.portions.run(work, file, len(boxes), _ROWS // 4)
@@ -105,7 +106,10 @@ def _subsumed(budget: int, shared: Arrays, start: int, stop: int) -> Named:
     arrays = shared.arrays
     boxes = Boxes((), arrays["lower"], arrays["upper"], arrays["rest"])
     indexes = _index(shared), _index(shared, "leading")
-    absorbing = Absorbing(boxes, arrays["ranks"], indexes[0], arrays["leaders"], indexes[1])
+    absorbing = Absorbing(
+        boxes, arrays["ranks"], indexes[0], arrays["leaders"], indexes[1],
+        bool(arrays["is_crowded"][0]),
+    )  # fmt: skip
     found = subsumed(absorbing, np.arange(start, stop), budget)
     return {
         "lengths": found.absorbers.lengths.astype(np.int32),
