@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,8 @@ def _forwarded(d: int) -> dict[str, Value]:
     cells.add(np.arange(_TABLE), regions)
     absorbers = cells.absorbers(np.arange(_TABLE))
     first = absorbers.values[absorbers.offsets[:-1]]
-    by_covering = np.count_nonzero(~_covered_by_earlier(*cells.grid.boxes(regions)))
+    lower, upper = cells.grid.boxes(regions)
+    by_covering = np.count_nonzero(~_any_over(lower, upper, lower, upper, True))
     return {
         f"forwarded_covering_{d}d": round(by_covering / _TABLE, 4),
         f"forwarded_subsumption_{d}d": round(float(np.mean(first == np.arange(_TABLE))), 4),
@@ -172,8 +174,8 @@ def _against_linear(law: str) -> dict[str, Value]:
     events = Events.from_arrow(workload.events(0, _BATCH), workload.space)
     points = _narrow(cells.grid.cells(events))
     covering, matching = (
-        partial(_any_over, lower, upper, low, high),
-        partial(_any_over, lower, upper, points, points),
+        partial(_any_over, lower, upper, low, high, False),
+        partial(_any_over, lower, upper, points, points, False),
     )
     cells.covers(more), cells.admits(events), covering(), matching()
     seconds = interleaved(
@@ -252,36 +254,14 @@ def _narrow(cells: Ints) -> NDArray[np.int16]:
 
 
 @kernel
-def _any_over(
-    lower: NDArray[np.int16],
-    upper: NDArray[np.int16],
-    low: NDArray[np.int16],
-    high: NDArray[np.int16],
-) -> NDArray[np.bool_]:
-    """Whether some box contains each asked one."""
+def _any_over(lower: Any, upper: Any, low: Any, high: Any, earlier: bool) -> NDArray[np.bool_]:
+    """Whether some box contains each asked one; only one of a smaller number, if `earlier`."""
     found = np.zeros(len(low), np.bool_)
     for j in range(len(low)):
-        for i in range(len(lower)):
+        for i in range(j if earlier else len(lower)):
             inside = True
             for m in range(lower.shape[1]):
                 if lower[i, m] > low[j, m] or upper[i, m] < high[j, m]:
-                    inside = False
-                    break
-            if inside:
-                found[j] = True
-                break
-    return found
-
-
-@kernel
-def _covered_by_earlier(lower: Ints, upper: Ints) -> NDArray[np.bool_]:
-    """Whether a box of a smaller number contains each."""
-    found = np.zeros(len(lower), np.bool_)
-    for j in range(len(lower)):
-        for i in range(j):
-            inside = True
-            for m in range(lower.shape[1]):
-                if lower[i, m] > lower[j, m] or upper[i, m] < upper[j, m]:
                     inside = False
                     break
             if inside:

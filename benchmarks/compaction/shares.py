@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.harness import Value, interleaved, progress
 from covey.compact import Budget, Compaction, Standing, compact
+from covey.compact.filtering import wanted
 from covey.geometry import Regions
 from covey.index import Segment
 from covey.space import Events
@@ -104,15 +105,13 @@ def _online_differs(workload: Workload, regions: Regions, covered: int) -> int:
 
 def _cells(workload: Workload, regions: Regions, events: Events) -> dict[str, Value]:
     table = _table(workload, regions, "hilbert")
-    wanted = np.zeros(len(events), np.bool_)
-    wanted[Segment.build(regions).matching(events).asked] = True
-    admitted = table.admits(events)
-    if (wanted & ~admitted).any():
+    is_wanted, admitted = wanted(Segment.build(regions), events), table.admits(events)
+    if (is_wanted & ~admitted).any():
         raise RuntimeError("cells lose events")
     return {
         "cells_passive": _share(len(table.passive())),
         "cells_told": round(len(table.advertised) / _STORED, 4),
-        "cells_in_vain": round(float((admitted & ~wanted).sum() / max(1, admitted.sum())), 4),
+        "cells_in_vain": round(float((admitted & ~is_wanted).sum() / max(1, admitted.sum())), 4),
     }
 
 

@@ -13,7 +13,7 @@ from covey.index import Scan
 from covey.space.text import TOP, Below
 from covey.table.corners import Corners, _integer
 from covey.table.kept import Kept
-from covey.table.recent import Recent, tops
+from covey.table.recent import Recent, maximal
 from covey.testing.strategies import regions, spaces
 
 some_regions = spaces().flatmap(lambda space: regions(space, max_size=12))
@@ -55,7 +55,7 @@ def test_recent_regions_are_asked_as_an_index_is(some: Regions, data: st.DataObj
 
 @given(some_regions)
 def test_what_is_at_the_top_is_covered_by_no_other(some: Regions) -> None:
-    under = tops(some, Corners.of(some, scalars_of(some))).tolist()
+    under = maximal(some, Corners.of(some, scalars_of(some))).tolist()
     true = set(Scan(some).covering(some))
     for row, top in enumerate(under):
         assert (row, top) in true

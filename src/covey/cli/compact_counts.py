@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from covey.compact import Standing, Summary
+from covey.cli.rejections import Rejections
+from covey.compact import Summary
 from covey.language.nodes import quoted
 from covey.spark import Compaction
+from covey.spark.standing import NAMES
 
-__all__ = ["NEVER", "Counts", "counted"]
+__all__ = ["Counts", "counted"]
 
 Standings = dict[str, int]
-NEVER = "never"
-_NAMES = [*(one.name.lower() for one in Standing), NEVER]
 _DRAWN = 12
 _SHOWN = 5
 
@@ -35,8 +35,7 @@ class Counts:
     by_attribute: dict[str, Standings]
     largest: dict[str, Standings]
     most_passive: dict[str, Standings]
-    rejected: int
-    messages: list[Row]
+    rejected: Rejections
 
 
 def counted(made: Compaction, subscriptions: DataFrame, owner: str | None) -> Counts:
@@ -44,10 +43,9 @@ def counted(made: Compaction, subscriptions: DataFrame, owner: str | None) -> Co
     largest, most_passive = {}, {}
     if owner is not None:
         owners = _by_owner(made, subscriptions, owner).persist()
-        largest = _first(owners, _sum(_NAMES), _DRAWN)
-        most_passive = _first(owners, _sum(_NAMES[1:]), _SHOWN)
+        largest = _first(owners, _sum(NAMES), _DRAWN)
+        most_passive = _first(owners, _sum(NAMES[1:]), _SHOWN)
         owners.unpersist()
-    rejected = made.model.rejected
     return Counts(
         str(made),
         made.summary,
@@ -55,8 +53,7 @@ def counted(made: Compaction, subscriptions: DataFrame, owner: str | None) -> Co
         {name: dict(counts) for name, counts in made.by_attribute.items()},
         largest,
         most_passive,
-        rejected.count(),
-        rejected.orderBy(quoted(rejected.columns[0])).limit(_SHOWN).collect(),
+        Rejections.of(made.model),
     )
 
 
@@ -66,16 +63,16 @@ def _by_owner(made: Compaction, subscriptions: DataFrame, owner: str) -> DataFra
     name = F.coalesce(F.col(quoted(owner)).cast("string"), F.lit("null"))
     owned = subscriptions.select(id_.alias("id"), name.alias("owner"))
     standing = made.standing.select(id_.alias("id"), "standing")
-    counts = [F.count_if(F.col("standing") == one).alias(one) for one in _NAMES]
+    counts = [F.count_if(F.col("standing") == one).alias(one) for one in NAMES]
     return owned.join(standing, "id").groupBy("owner").agg(*counts)
 
 
 def _first(owners: DataFrame, by: Column, count: int) -> dict[str, Standings]:
     rows = owners.where(by > 0).orderBy(by.desc(), "owner").limit(count).collect()
-    return {row["owner"]: {name: row[name] for name in _NAMES} for row in rows}
+    return {row["owner"]: {name: row[name] for name in NAMES} for row in rows}
 
 
-def _sum(names: list[str]) -> Column:
+def _sum(names: Sequence[str]) -> Column:
     total = F.lit(0)
     for name in names:
         total = total + F.col(name)

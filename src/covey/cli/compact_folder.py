@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from covey.cli.formats import is_local, spelled
 from covey.cli.reading import Source
+from covey.cli.writing import check_apart, exists_already
 from covey.errors import ValueRefused
 
 __all__ = ["PICTURE", "SUMMARY", "Folder", "Unfinished"]
@@ -40,9 +41,7 @@ class Folder:
         cls, path: str, picture: str | None, overwrite: bool, sources: Sequence[Source]
     ) -> Folder:
         """A folder that may be written, as far as can be told without Spark."""
-        for source in sources:
-            if is_local(path) and Path(source.path).absolute() == Path(path).absolute():
-                raise ValueRefused(f"{path} holds the {source.what}: write to another place")
+        check_apart(path, sources)
         if is_local(path):
             _check_folder(Path(path), overwrite)
         if picture is not None:
@@ -105,7 +104,7 @@ def _elsewhere(folder: Folder, spark: SparkSession) -> Iterator[Unfinished]:
     files, place = _hadoop(spark, folder.path)
     is_new = not files.exists(place)
     if not is_new and not folder.overwrite:
-        raise ValueRefused(_exists(folder.path))
+        raise exists_already(folder.path)
     try:
         yield Unfinished(folder.path, spark, "overwrite")
     except Exception:
@@ -121,7 +120,7 @@ def _check_folder(place: Path, overwrite: bool) -> None:
     if not place.exists():
         return
     if not overwrite:
-        raise ValueRefused(_exists(str(place)))
+        raise exists_already(str(place))
     found = {one.name for one in place.iterdir()} if place.is_dir() else {""}
     if not found <= _CONTENT:
         raise ValueRefused(
@@ -137,11 +136,7 @@ def _check_picture(picture: str, overwrite: bool) -> None:
             f"no folder for the picture {picture}: name a file in a folder of this machine"
         )
     if place.is_dir() or (place.exists() and not overwrite):
-        raise ValueRefused(_exists(picture))
-
-
-def _exists(path: str) -> str:
-    return f"{path} exists already: write to another place, or replace it with --overwrite"
+        raise exists_already(picture)
 
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:

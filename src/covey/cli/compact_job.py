@@ -93,7 +93,7 @@ class CompactJob:
             "filters": s.filters,
             "false_share": s.false_share,
             "false_share_of_forwarded": s.false_share_of_forwarded,
-            "rejected": counts.rejected,
+            "rejected": counts.rejected.count,
             "by_attribute": counts.by_attribute,
             "seconds": counts.seconds,
         }

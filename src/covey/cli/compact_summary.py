@@ -9,7 +9,7 @@ from rich.table import Table
 
 from covey.cli.compact_counts import Counts
 from covey.cli.compact_folder import Folder
-from covey.cli.mistakes import mistake
+from covey.cli.grid import grid
 from covey.cli.numbers import share
 from covey.compact import Summary
 
@@ -26,10 +26,7 @@ def show(
     if rest.row_count:
         console.print()
         console.print(rest)
-    for row in found.messages:
-        said = mistake(row[0], row["predicate"], row["error"], row["line"], row["column"])
-        text = "\n".join(f"  {line}" for line in said.splitlines())
-        console.print(text, soft_wrap=True, highlight=False, markup=False)
+    found.rejected.show(console)
     console.print()
     console.print(_times(seconds, found.seconds))
     written = f"\nwritten to {folder.path}"
@@ -40,7 +37,7 @@ def show(
 
 def _steps(s: Summary) -> Table:
     """What each step removed of all regions, and what was left."""
-    table = _grid(4)
+    table = grid(numbers=2)
     table.add_row("regions", f"{s.regions:,}", "", "")
     for name, count, said in (
         ("equal", s.equal, "to another"),
@@ -60,7 +57,7 @@ def _steps(s: Summary) -> Table:
 
 
 def _rest(found: Counts) -> Table:
-    s, table = found.summary, _grid(3)
+    s, table = found.summary, grid()
     if s.sampled:
         of_all = share(s.false_forwards, s.sampled)
         let_in = share(s.false_forwards, s.wanted + s.false_forwards)
@@ -71,14 +68,13 @@ def _rest(found: Counts) -> Table:
         passive = total - counts["active"]
         said = f"of {total:,} of {owner} ({share(passive, total)})"
         table.add_row("" if n else "most passive", f"{passive:,}", said)
-    if found.rejected:
-        first = "" if found.rejected == len(found.messages) else "; the first of them"
-        table.add_row("rejected", f"{found.rejected:,}", f"left out{first}:")
+    for row in found.rejected.rows():
+        table.add_row(*row)
     return table
 
 
 def _times(seconds: Mapping[str, float], parts: Mapping[str, float]) -> Table:
-    table = _grid(3)
+    table = grid()
     table.add_row("seconds", f"{sum(seconds.values()):.1f}", "")
     for name, spent in seconds.items():
         table.add_row(f"  {name}", f"{spent:.1f}", "")
@@ -90,13 +86,3 @@ def _times(seconds: Mapping[str, float], parts: Mapping[str, float]) -> Table:
 
 def _less(count: int) -> str:
     return f"−{count:,}" if count else "0"
-
-
-def _grid(columns: int) -> Table:
-    """Names, then numbers to the right, then words."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    for _ in range(columns - 2):
-        table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    return table

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame, Observation, Row
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from covey.language.nodes import quoted
+from covey.cli.rejections import Rejections
 
 if TYPE_CHECKING:
     from covey.spark import MatcherModel
@@ -33,8 +33,7 @@ class Figures:
     subscriptions: int
     matched: int
     busiest: list[tuple[Any, int]]
-    rejected: int
-    messages: list[Row]
+    rejected: Rejections
     fit_seconds: Mapping[str, float]
 
 
@@ -55,7 +54,6 @@ def counted(observed: Mapping[str, Any], matched: DataFrame, model: MatcherModel
     known = Observation()
     per_id = matched.groupBy("id").count().observe(known, F.count(F.lit(1)).alias("ids"))
     busiest = per_id.orderBy(F.desc("count"), "id").limit(_SHOWN).collect()
-    rejected = model.rejected
     median, p99 = observed["ranks"] or (0, 0)
     return Figures(
         observed["events"],
@@ -67,7 +65,6 @@ def counted(observed: Mapping[str, Any], matched: DataFrame, model: MatcherModel
         model.subscriptions,
         known.get["ids"],
         [(row["id"], row["count"]) for row in busiest],
-        rejected.count(),
-        rejected.orderBy(quoted(rejected.columns[0])).limit(_SHOWN).collect(),
+        Rejections.of(model),
         model.fitSeconds,
     )

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from covey.cli.figures import Figures
-from covey.cli.mistakes import mistake, plain
+from covey.cli.grid import grid
+from covey.cli.mistakes import plain
 from covey.cli.numbers import share
 
 __all__ = ["show"]
@@ -17,17 +18,14 @@ __all__ = ["show"]
 def show(console: Console, found: Figures, seconds: Mapping[str, float], out: str) -> None:
     """Prints what matched, what did not, where the time went, and where the matches are."""
     console.print(_counts(found))
-    for row in found.messages:
-        said = mistake(row[0], row["predicate"], row["error"], row["line"], row["column"])
-        text = "\n".join(f"  {line}" for line in said.splitlines())
-        console.print(text, soft_wrap=True, highlight=False, markup=False)
+    found.rejected.show(console)
     console.print()
     console.print(_times(seconds, found.fit_seconds))
     console.print(f"\nwritten to {out}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _counts(found: Figures) -> Table:
-    table = _grid()
+    table = grid()
     nothing = share(found.unmatched, found.events)
     table.add_row("events", f"{found.events:,}", f"{found.unmatched:,} match nothing ({nothing})")
     mean = found.matches / max(1, found.events)
@@ -41,24 +39,15 @@ def _counts(found: Figures) -> Table:
     for n, (id_, count) in enumerate(found.busiest):
         of_events = f"{plain(id_)} ({share(count, found.events)} of events)"
         table.add_row("" if n else "the busiest", f"{count:,}", of_events)
-    if found.rejected:
-        first = "" if found.rejected == len(found.messages) else "; the first of them"
-        table.add_row("rejected", f"{found.rejected:,}", f"left out{first}:")
+    for row in found.rejected.rows():
+        table.add_row(*row)
     return table
 
 
 def _times(seconds: Mapping[str, float], fit: Mapping[str, float]) -> Table:
-    table = _grid()
+    table = grid()
     table.add_row("seconds", f"{sum(seconds.values()):.1f}", "")
     parts = ", ".join(f"{part} {spent:.1f}" for part, spent in fit.items() if part != "total")
     for name, spent in seconds.items():
         table.add_row(f"  {name}", f"{spent:.1f}", parts if name == "fit" else "")
-    return table
-
-
-def _grid() -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
     return table

@@ -14,7 +14,7 @@ from covey.cli.formats import Format, format_of, is_local, spelled
 from covey.cli.reading import Source
 from covey.errors import ValueRefused
 
-__all__ = ["Target"]
+__all__ = ["Target", "check_apart", "exists_already"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,9 @@ class Target:
         sources: Sequence[Source] = (),
     ) -> Target:
         """A place that may be written to, as far as can be told without Spark."""
-        for source in sources:
-            if is_local(path) and Path(source.path).absolute() == Path(path).absolute():
-                raise ValueRefused(f"{path} holds the {source.what}: write to another place")
+        check_apart(path, sources)
         if is_local(path) and Path(path).exists() and not overwrite:
-            raise ValueRefused(
-                f"{path} exists already: write to another place, or replace it with --overwrite"
-            )
+            raise exists_already(path)
         return cls(path, format_of(path, given, what), overwrite)
 
     def write(self, frame: DataFrame) -> None:
@@ -66,3 +62,17 @@ class Target:
         if self.format in (Format.CSV, Format.JSON):
             reader = reader.schema(schema)
         return reader.load(spelled(self.path))
+
+
+def check_apart(path: str, sources: Sequence[Source]) -> None:
+    """Refuses a place that is read from."""
+    for source in sources:
+        if is_local(path) and Path(source.path).absolute() == Path(path).absolute():
+            raise ValueRefused(f"{path} holds the {source.what}: write to another place")
+
+
+def exists_already(path: str) -> ValueRefused:
+    """The error for a place that has something, which is not to be replaced."""
+    return ValueRefused(
+        f"{path} exists already: write to another place, or replace it with --overwrite"
+    )

@@ -9,7 +9,6 @@ Cost: about 50 µs per region, most of it for the active ones, and what merging 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from covey.compact.absorbing import Absorbing
 from covey.compact.boxes import Boxes
+from covey.compact.clock import Clock
 from covey.compact.covering import equal_rows, tops
 from covey.compact.filtering import filters_of
 from covey.compact.summary import Summary
@@ -88,7 +88,7 @@ def compact(
     """
     budget = Budget() if budget is None else budget
     workers = Here() if workers is None else workers
-    clock = _Clock()
+    clock = Clock()
     boxes = Boxes.of(regions)
     equal = equal_rows(boxes)
     distinct = np.flatnonzero(equal == np.arange(len(regions)))
@@ -124,20 +124,6 @@ def compact(
         false_forwards=filters.false_forwards,
     )
     return Compaction(standing, absorbers, filters.regions, filters.members, summary, clock.seconds)
-
-
-class _Clock:
-    """How long steps take that follow each other."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def took(self, step: str) -> None:
-        """Says which step has just ended."""
-        now = time.perf_counter()
-        self.seconds[step] = now - self._last
-        self._last = now
 
 
 def _absorbers(covered_by: Rows, maximal: Rows, found: Ragged) -> Ragged:

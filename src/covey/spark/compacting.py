@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from covey.compact import Budget, Standing
 from covey.compact import compact as compact_regions
+from covey.compact.clock import Clock
 from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.space import Events
@@ -23,7 +24,7 @@ from covey.spark.ids import IdType
 from covey.spark.matcher import Matcher
 from covey.spark.model import MatcherModel
 from covey.spark.portions import Portions
-from covey.spark.standing import Standings, arrange, write_tables
+from covey.spark.standing import NAMES, NEVER, Standings, arrange, write_tables
 from covey.spark.workers import SparkWorkers
 from covey.store import Store
 from covey.store.subscriptions import Owned
@@ -59,9 +60,9 @@ def compact(
         raise ValueRefused(f"added is a share of events from 0 to less than 1, not {added}")
     if subtractions < 0:
         raise ValueRefused(f"subtractions is 0 or more, not {subtractions}")
-    started = time.perf_counter()
+    clock = Clock()
     model = Matcher(**params).fit(subscriptions)
-    seconds = {"fit": time.perf_counter() - started}
+    clock.took("fit")
     portions = Portions(subscriptions.sparkSession, model.fitted.place)
     snapshot = Store.open(model.fitted.place).snapshot(model.version)
     if not snapshot.parts:
@@ -75,28 +76,31 @@ def compact(
     found = compact_regions(
         owned.regions, owned.of, events, Budget(subtractions, added), SparkWorkers(portions)
     )
-    seconds |= found.seconds
-    begun = time.perf_counter()
+    clock.took("compact")
     standings = Standings.of(owned, found)
     is_active = standings.standing == Standing.ACTIVE
     if not is_active.all() and is_active.any():
         version = arrange(portions, model.version, is_active, uuid4().hex)
         fitted = replace(model.fitted, version=version.number, label=version.label)
         model = model._copyValues(MatcherModel(fitted))
-    seconds["arrange"] = time.perf_counter() - begun
-    begun = time.perf_counter()
+    clock.took("arrange")
     ids = IdType.of(model.given(model.idCol), model.fitted.id_type)
     folder = write_tables(model.fitted.place, ids, owned, standings, found)
-    seconds["write"] = time.perf_counter() - begun
-    seconds["total"] = time.perf_counter() - started
+    clock.took("write")
     summary = replace(found.summary, subscriptions=len(owned.ids), passive=int((~is_active).sum()))
-    rounded = {part: round(taken, 2) for part, taken in seconds.items()}
-    return Compaction(model, summary, rounded, folder, _by_attribute(owned.regions, found.standing))
+    seconds = _seconds(clock.seconds, found.seconds)
+    return Compaction(model, summary, seconds, folder, _by_attribute(owned.regions, found.standing))
+
+
+def _seconds(steps: dict[str, float], parts: Mapping[str, float]) -> dict[str, float]:
+    """The steps in their order, the parts of one of them in its place, and the total."""
+    taken = {"fit": steps["fit"], **parts, "arrange": steps["arrange"], "write": steps["write"]}
+    return {step: round(s, 2) for step, s in (taken | {"total": sum(steps.values())}).items()}
 
 
 def _by_attribute(regions: Regions, standing: NDArray[np.int8]) -> dict[str, dict[str, int]]:
     """For each attribute how many regions of each standing constrain it."""
-    names = [one.name.lower() for one in Standing]
+    names = NAMES[:NEVER]
     counts = {
         name: np.bincount(standing[given.rows], minlength=len(names))
         for name, given in regions.constraints.items()

@@ -26,11 +26,13 @@ from covey.store.arrays import Arrays
 from covey.store.places import directory_at
 from covey.store.subscriptions import Owned
 
-__all__ = ["NEVER", "Filters", "Standings", "arrange", "write_tables"]
+__all__ = ["NAMES", "NEVER", "Filters", "Standings", "arrange", "write_tables"]
 
 Rows = NDArray[np.int64]
 NEVER = max(Standing) + 1
 """Of a subscription that can match nothing: it has no region."""
+NAMES = (*(one.name.lower() for one in Standing), "never")
+"""Standings as tables have them."""
 _AT_ONCE, _ROWS = 500_000, 50_000  # rows of a file, and of what one task reads
 
 
@@ -108,7 +110,7 @@ class Filters:
 
 
 def _subscriptions(ids: IdType, owned: Owned, standings: Standings) -> Iterator[pa.Table]:
-    names = pa.array([*(one.name.lower() for one in Standing), "never"])
+    names = pa.array(NAMES)
     for start in range(0, max(1, len(owned.ids)), _AT_ONCE):
         rows = np.arange(start, min(start + _AT_ONCE, len(owned.ids)))
         absorbers = standings.absorbers.take(rows)

@@ -59,19 +59,21 @@ class Snapshot:
         With more than about `most` pairs it is `TooManyPairs`, before memory is taken for them: ask
         for fewer events at once.
         """
-        if not any(part.under for part in self.parts):
-            return self._by_any_region(lambda part: part.subscriptions.index.matching(events, most))
-        raw: dict[str, Pairs] = {}
+        within = {part.under: np.empty(0, np.int64) for part in self.parts if part.under}
+        asked = set[str]()
 
         def ask(part: Part) -> Pairs:
-            """Parts that others are under come before these."""
+            """A part that others are under comes before them, or they are asked for all events."""
             index = part.subscriptions.index
-            if part.under in raw:
-                rows = np.unique(raw[part.under].asked).astype(np.int64)
+            if part.under in asked:
+                rows = within[part.under]
                 found = index.matching(events.take(rows), most)
                 return Pairs(rows[found.asked], found.stored)
-            raw[part.file] = index.matching(events, most)
-            return raw[part.file]
+            found = index.matching(events, most)
+            asked.add(part.file)
+            if part.file in within:
+                within[part.file] = np.unique(found.asked).astype(np.int64)
+            return found
 
         return self._by_any_region(ask)
 
@@ -157,7 +159,7 @@ class Snapshot:
         parts = zip(self.parts, self._starts.tolist(), strict=False)
         found = together([p.answer(ask(p), start) for p, start in parts])
         is_one_each = all(part.subscriptions.of is None for part in self.parts)
-        return found if is_one_each else _once(Pairs.of(found.asked, found.stored))[0]
+        return found if is_one_each else Pairs.of(found.asked, found.stored).once()
 
 
 def _once(pairs: Pairs) -> tuple[Pairs, Rows]:

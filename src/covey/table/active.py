@@ -49,7 +49,7 @@ class _Part:
 class Active:
     """Advertised regions by number, out of those that are kept.
 
-    Cost: each is indexed about log8(n / 2,048) times while others come, and a question is put to a
+    Cost: each is indexed about log8(n / 4,096) times while others come, and a question is put to a
     few times as many indexes; to one after `tidy`.
     """
 
@@ -101,9 +101,8 @@ class Active:
 
     def tidy(self) -> Under:
         """Merges all there is, so that no region is under another; gives those that were."""
-        recent = self._recent.numbers.copy()
-        self._recent.clear()
-        return self._merged([*(part.numbers for part in self._parts), recent], len(self._parts))
+        numbers = [*(part.numbers for part in self._parts), self._recent.clear()]
+        return self._merged(numbers, len(self._parts))
 
     def covering(self, regions: Regions, corners: Corners) -> Numbers:
         """For each region the number of one that covers it, -1 where there is none."""
@@ -138,9 +137,7 @@ class Active:
 
     def _index_recent(self) -> Under:
         """Makes an index of the newest."""
-        numbers = self._recent.numbers.copy()
-        self._recent.clear()
-        numbers = self._living(numbers)
+        numbers = self._living(self._recent.clear())
         if not len(numbers):
             return NONE
         return self._append(_Part(numbers, self._build(self.kept.take(numbers))))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.compact.filtering import wanted
 from covey.geometry import Regions
 from covey.index import Segment
 from covey.space import Events
@@ -94,9 +95,10 @@ def _try(name: str, regions: Regions, sample: Events | None) -> Tried:
             break
     in_vain = None
     if sample is not None and len(sample):
-        is_wanted = np.zeros(len(sample), np.bool_)
-        is_wanted[Segment.build(regions.take(np.arange(done))).matching(sample).asked] = True
-        in_vain = float((table.admits(sample) & ~is_wanted).mean()) if name == "hilbert" else 0.0
+        in_vain = 0.0
+        if name == "hilbert":
+            is_wanted = wanted(Segment.build(regions.take(np.arange(done))), sample)
+            in_vain = float((table.admits(sample) & ~is_wanted).mean())
     return Tried(
         float(np.median(seconds or [0.0])) * 1e6, len(table.advertised) / max(1, done), in_vain
     )

@@ -12,14 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from covey.compact.covering import tops
 from covey.geometry import Regions
-from covey.geometry.relations import contains
+from covey.index import Scan
 from covey.space import Events
 from covey.space.ragged import Ragged
 from covey.table.active import Active, Build, Under, covered
 from covey.table.grown import Grown
 from covey.table.kept import Kept
-from covey.table.recent import tops
+from covey.table.recent import maximal
 from covey.table.steps import Steps
 
 __all__ = ["FEW", "Covering"]
@@ -59,11 +60,8 @@ class Covering:
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
         """Cost: events × advertised regions; for tests and small tables."""
-        regions = self._kept.take(self.advertised)
         answer = np.zeros(len(events), np.bool_)
-        every = np.arange(len(events))
-        for row in range(len(regions)):
-            answer |= contains(regions, np.full(len(every), row), events, every)
+        answer[Scan(self._kept.take(self.advertised)).matching(events).asked] = True
         return answer
 
     def add(self, numbers: Numbers, regions: Regions) -> Steps:
@@ -126,7 +124,7 @@ class Covering:
             return Steps(regions, numbers, self._put_under(self._active.add(numbers, corners)))
         if np.count_nonzero(~corners.exact) > _UNSAID:
             return self._place_indexed(numbers, regions)
-        under = tops(regions, corners)
+        under = maximal(regions, corners)
         self._absorbers.set(numbers, numbers[under])
         top = np.flatnonzero(under == np.arange(len(under)))
         numbers, regions, corners = numbers[top], regions.take(top), corners.take(top)
@@ -150,10 +148,7 @@ class Covering:
 
     def _roots(self) -> Numbers:
         """For each region the one at the top of those it is under."""
-        roots = self._absorbers.values[: self._kept.next]
-        while not np.array_equal(above := roots[roots], roots):
-            roots = above
-        return roots
+        return tops(self._absorbers.values[: self._kept.next])
 
     def _withdrawing(self, numbers: ArrayLike) -> Steps:
         nothing = Regions(self._kept.space, 0, {})

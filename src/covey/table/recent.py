@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.compact.covering import tops
 from covey.geometry import Regions
 from covey.geometry.relations import covers
 from covey.space import Attribute
 from covey.table.corners import Corners
 from covey.table.kept import Kept
-from covey.table.kernels.corners import dominating, dominating_others
+from covey.table.kernels.corners import dominating
 
-__all__ = ["Recent", "tops"]
+__all__ = ["Recent", "maximal"]
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -65,29 +66,20 @@ class Recent:
         self._write(corners, self._count)
         self._count = stop
 
-    def clear(self) -> None:
-        """Forgets all of them."""
-        self._count = 0
+    def clear(self) -> Numbers:
+        """Forgets all of them; gives their numbers."""
+        numbers, self._count = self.numbers.copy(), 0
+        return numbers
 
     def covering(self, regions: Regions, corners: Corners, alive: Bools) -> Numbers:
         """For each region the number of one that covers it and is alive, -1 where there is none."""
-        found = np.empty(len(corners), np.int64)
         if not self._count:
-            found[:] = -1
-            return found
-        mine, living = self._corners, alive[self.numbers]
-        size = _DOUBTS
-        while True:
-            doubts = np.empty((2, size), np.int64)
-            size = dominating(
-                mine.points, self._count, mine.exact, living, corners.points, corners.exact, found,
-                doubts,
-            )  # fmt: skip
-            if size <= doubts.shape[1]:
-                break
-        if size:
-            asked, stored = doubts[:, :size]
-            true = covers(self.kept.take(self.numbers[stored]), np.arange(size), regions, asked)
+            return np.full(len(corners), -1, np.int64)
+        living = alive[self.numbers]
+        found, asked, stored = _dominating(self._corners, self._count, living, corners, among=False)
+        if len(asked):
+            mine = self.kept.take(self.numbers[stored])
+            true = covers(mine, np.arange(len(stored)), regions, asked)
             found[asked[true]] = stored[true]
         found[found >= 0] = self.numbers[found[found >= 0]]
         return found
@@ -102,27 +94,34 @@ class Recent:
         self._corners.exact[start:stop] = corners.exact
 
 
-def tops(regions: Regions, corners: Corners) -> Numbers:
+def maximal(regions: Regions, corners: Corners) -> Numbers:
     """For each region the row of one that covers it and that no other does; its own if it is that.
 
     Equal regions cover each other: the first of them counts. Cost: a nanosecond or two a pair, so
     batches should be small.
     """
     count = len(corners)
-    under, size = np.empty(count, np.int64), _DOUBTS
-    while True:
-        doubts = np.empty((2, size), np.int64)
-        size = dominating_others(corners.points, corners.exact, under, doubts)
-        if size <= doubts.shape[1]:
-            break
-    if size:
-        inner, outer = doubts[:, :size]
+    every = np.ones(count, np.bool_)
+    under, inner, outer = _dominating(corners, count, every, corners, among=True)
+    if len(inner):
         over = covers(regions, outer, regions, inner)
         inner, outer = inner[over], outer[over]
         later = outer > inner
         later[later] = covers(regions, inner[later], regions, outer[later])
         under[inner[~later]] = outer[~later]
-    under = np.where(under < 0, np.arange(count), under)
-    while not np.array_equal(above := under[under], under):
-        under = above
-    return under
+    return tops(under)
+
+
+def _dominating(
+    stored: Corners, count: int, alive: Bools, asked: Corners, *, among: bool
+) -> tuple[Numbers, Numbers, Numbers]:
+    """For each point one that covers it, or -1; and pairs that may, where points say too little."""
+    found, size = np.empty(len(asked), np.int64), _DOUBTS
+    while True:
+        doubts = np.empty((2, size), np.int64)
+        size = dominating(
+            stored.points, count, stored.exact, alive, asked.points, asked.exact, among, found,
+            doubts,
+        )  # fmt: skip
+        if size <= doubts.shape[1]:
+            return found, doubts[0, :size], doubts[1, :size]

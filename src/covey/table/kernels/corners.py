@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from covey.compiled import kernel
 
-__all__ = ["dominating", "dominating_others", "write_ends"]
+__all__ = ["dominating", "write_ends"]
 
 _TOP = np.iinfo(np.int64).max
 
@@ -30,13 +30,14 @@ def write_ends(
 @kernel
 def dominating(
     stored: NDArray[np.int64], count: int, exact: NDArray[np.bool_], alive: NDArray[np.bool_],
-    asked: NDArray[np.int64], asked_exact: NDArray[np.bool_], found: NDArray[np.int64],
-    doubts: NDArray[np.int64],
+    asked: NDArray[np.int64], asked_exact: NDArray[np.bool_], among: bool,
+    found: NDArray[np.int64], doubts: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """For each asked point the first stored one that is at most it and says all, else -1.
 
-    Where there is none and others may cover, these are `doubts`, in pairs as far as there is room;
-    gives how many there are.
+    Points that are asked `among` themselves are no answer to themselves: of equal ones the first is
+    at most the others. Where there is none and others may cover, these are `doubts`, in pairs as
+    far as there is room; gives how many there are.
     """
     left, doubted = np.empty(count, np.int64), 0
     for i in range(asked.shape[1]):
@@ -45,36 +46,10 @@ def dominating(
         first = doubted
         for j in range(n):
             row = left[j]
-            if not alive[row]:
+            if not alive[row] or (among and row == i):
                 continue
             if exact[row] and asked_exact[i]:
-                found[i] = row
-                doubted = first
-                break
-            if doubted < doubts.shape[1]:
-                doubts[0, doubted], doubts[1, doubted] = i, row
-            doubted += 1
-    return doubted
-
-
-@kernel
-def dominating_others(
-    points: NDArray[np.int64], exact: NDArray[np.bool_], found: NDArray[np.int64],
-    doubts: NDArray[np.int64],
-) -> int:  # fmt: skip
-    """The same for points among themselves: of equal ones the first is at most the others."""
-    count = points.shape[1]
-    left, doubted = np.empty(count, np.int64), 0
-    for i in range(count):
-        found[i] = -1
-        n = _at_most(points, count, points, i, left)
-        first = doubted
-        for j in range(n):
-            row = left[j]
-            if row == i:
-                continue
-            if exact[row] and exact[i]:
-                if row > i and (points[:, i] == points[:, row]).all():
+                if among and row > i and (stored[:, i] == stored[:, row]).all():
                     continue
                 found[i] = row
                 doubted = first
