@@ -11,12 +11,10 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from covey import Space, parse
 from covey.errors import SpaceError, ValueRefused
-from covey.index import Hybrid, Projected, Scan, Segment
+from covey.index import Scan
 from covey.table import Steps, Table, choose
-from covey.table.active import Build
-from covey.table.covering import Covering
 from covey.table.hilbert import Cells
-from covey.table.strategies import Choice
+from covey.table.strategies import Choice, exact, hybrid, projection
 from tests.table.links import GRID, POINTS, SETTINGS, SPACE, CellLink, Link
 
 
@@ -25,16 +23,11 @@ def add(table: Table, **texts: str) -> Any:
     return table.add(list(texts), parsed.regions, parsed.of)
 
 
-def few(build: Build) -> Choice:
-    """Covering that indexes whatever it can."""
-    return partial(Covering, build=build, few=4)
-
-
 MACHINES: dict[str, tuple[type[Link], Choice]] = {
     "exact": (Link, "exact"),
-    "exact-indexed": (Link, few(Segment.build)),
-    "projection": (Link, few(Projected.build)),
-    "hybrid": (Link, few(Hybrid.build)),
+    "exact-indexed": (Link, partial(exact, few=4)),
+    "projection": (Link, partial(projection, few=4)),
+    "hybrid": (Link, partial(hybrid, few=4)),
     "hilbert": (CellLink, lambda kept: Cells(GRID)),
     "hilbert-merging": (CellLink, lambda kept: Cells(GRID, gap=3, most=4)),
 }
@@ -107,7 +100,7 @@ def test_an_id_twice_is_refused() -> None:
 
 
 def test_until_it_is_settled_the_cancelled_one_is_named() -> None:
-    table = Table(SPACE, partial(Covering, build=Segment.build, few=4))
+    table = Table(SPACE, partial(exact, few=4))
     add(table, wide="x >= 0", **{f"n{n}": f"x = {n}" for n in range(20)}, last="y = 3")
     table.cancel(["wide"])
     assert not table.is_settled

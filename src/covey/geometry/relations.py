@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from covey.errors import SpaceError
 from covey.geometry.balls import Balls
+from covey.geometry.intervals import COVERS, UNSAID, interval_covers
 from covey.geometry.regions import Constraints, Regions
 from covey.geometry.scalars import ALL, ONLY, Scalars
 from covey.geometry.tags import Tags
@@ -53,9 +54,33 @@ def covers(outer: Regions, i: Rows, inner: Regions, j: Rows) -> Bools:
     for name, given in outer.constraints.items():
         places, there = given.find(i)
         asked = np.flatnonzero(there & answer)
-        batch: Any = given.batch.take(places[asked])
-        answer[asked] = batch.covers(inner.batch(outer.space[name], j[asked]))
+        if isinstance(given.batch, Scalars) and name in inner.constraints:
+            asked = _covered_by_intervals(
+                given.batch, places, inner.constraints[name], j, asked, answer
+            )
+        if len(asked):
+            batch: Any = given.batch.take(places[asked])
+            answer[asked] = batch.covers(inner.batch(outer.space[name], j[asked]))
     return answer
+
+
+def _covered_by_intervals(
+    outer: Scalars, places: Rows, inner: Constraints, j: Rows, asked: Rows, answer: Bools
+) -> Rows:
+    """Answers for those of the asked pairs that intervals decide; gives the others."""
+    if outer.domain.dtype == object or not len(asked):
+        return asked
+    at, there = inner.find(j[asked])
+    if not there.all():
+        return asked
+    other: Any = inner.batch
+    found = interval_covers(
+        outer.lower, outer.upper, outer.nulls, outer.listed, places[asked],
+        other.lower, other.upper, other.nulls, other.listed, at,
+    )  # fmt: skip
+    answer[asked] = found == COVERS
+    left: Rows = asked[found == UNSAID]
+    return left
 
 
 def overlaps(a: Regions, i: Rows, b: Regions, j: Rows) -> Bools:
@@ -72,6 +97,8 @@ def overlaps(a: Regions, i: Rows, b: Regions, j: Rows) -> Bools:
 
 def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> None:
     """Raises where attributes that are constrained have another type in another space."""
+    if space is regions.space:
+        return
     for name in names:
         if name in space and name in regions.space and space[name].type != regions.space[name].type:
             mine, other = regions.space[name].type, space[name].type

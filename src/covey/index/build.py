@@ -13,6 +13,7 @@ from covey.geometry.balls import Balls
 from covey.geometry.regions import Batch, Constraints
 from covey.geometry.scalars import Scalars
 from covey.geometry.tags import Tags
+from covey.index.alike import Alike
 from covey.index.asked import Asked, padded
 from covey.index.boxes import Boxes, bits
 from covey.index.codes import LAST
@@ -36,10 +37,11 @@ Integers = tuple[Ints, Scalars]
 _MOSTLY_FREE = 0.5
 
 
-def parts_of(regions: Regions, sample: Events | None) -> Parts:
+def parts_of(regions: Regions, sample: Events | None, alike: Alike) -> Parts:
     """What a segment of these regions is made of."""
     scalars, tags = _of_kind(regions, Scalars), _of_kind(regions, Tags)
-    columns = tuple(Column.of(name, given.batch) for name, given in scalars.items())
+    batches = {name: given.batch for name, given in scalars.items()}
+    columns = alike.drawn(len(regions), batches)
     vocabularies = {name: Vocabulary.of(given.batch) for name, given in tags.items()}
     integers = [
         (given.rows, column.integers(given.batch))

@@ -33,7 +33,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Holds = Callable[[Ints, Ints], Bools]
 
-_FEW = 8  # candidates for each cover that is asked for, at first
+_FEW = 32  # candidates for each cover that is asked for, at first
 _FIRST, _AT_ONCE = 256, 1 << 15  # regions that are asked about together
 _PAIRS_AT_ONCE = 1 << 20
 
@@ -107,7 +107,8 @@ class Projected:
         boxes = shadows.outer(regions, 1)
         crossed = shadows.crossed(regions)
         crossed_boxes = Segment.build(boxes.take(crossed))
-        return cls(regions, Segment.build(boxes), shadows, crossed, crossed_boxes)
+        indexed = Segment.build(boxes, alike=shadows.alike)
+        return cls(regions, indexed, shadows, crossed, crossed_boxes)
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -145,9 +146,8 @@ class Projected:
         some = self.boxes.covering(asked, _FEW * limit)
         true = holds(some.asked.astype(np.int64), some.stored.astype(np.int64))
         found = Pairs(some.asked[true], some.stored[true])
-        is_short = np.bincount(found.asked, minlength=len(regions)) < limit
-        has_more = np.bincount(some.asked, minlength=len(regions)) >= _FEW * limit
-        short = np.flatnonzero(is_short & has_more)
+        short = np.flatnonzero(np.bincount(some.asked) >= _FEW * limit)  # and so has more
+        short = short[np.bincount(found.asked, minlength=len(regions))[short] < limit]
         if not limit or not len(short):
             return found.first(limit)
         again = self._verified(asked.take(short), short, self.boxes.covering, holds)

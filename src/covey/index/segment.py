@@ -8,7 +8,7 @@ propose.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.relations import check_same_types, covers, overlaps
+from covey.index.alike import Alike
 from covey.index.asked import Asked
 from covey.index.build import parts_of
 from covey.index.contract import Pairs
@@ -46,14 +47,19 @@ class Segment:
 
     space: Space
     parts: Parts
+    _alike: Alike | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def build(cls, regions: Regions, sample: Events | None = None) -> Segment:
+    def build(
+        cls, regions: Regions, sample: Events | None = None, alike: Alike | None = None
+    ) -> Segment:
         """An index of all these regions, by their row numbers.
 
-        A sample of events, some thousands, makes it faster for events like them.
+        A sample of events, some thousands, makes it faster for events like them. Segments that are
+        built `alike` find covers faster where all of them are asked for those of the same regions.
         """
-        return cls(regions.space, parts_of(regions, sample))
+        parts = parts_of(regions, sample, Alike() if alike is None else alike)
+        return cls(regions.space, parts, None if parts.vocabularies else alike)
 
     @classmethod
     def from_arrays(cls, space: Space, arrays: Mapping[str, NDArray[Any]]) -> Segment:
@@ -106,7 +112,10 @@ class Segment:
     def covering(self, regions: Regions, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         self._check(regions.space)
-        asked = Asked.regions(regions, self.parts.columns, self.parts.vocabularies)
+        if self._alike is None:
+            asked = Asked.regions(regions, self.parts.columns, self.parts.vocabularies)
+        else:
+            asked = self._alike.asked(regions, self.parts.columns)
         owners, places = self._containing(asked, limit)
         for near in self.parts.near:
             owners, places = self._with(asked, owners, places, *near.covering(regions))

@@ -19,6 +19,7 @@ from covey.geometry.distances import Metric, relative_error
 from covey.geometry.projections import Directions, Ends, Floats
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
+from covey.index.alike import Alike
 from covey.space import Attribute, Events, Space, Type
 from covey.space.events import ScalarColumn, State, VectorColumn
 from covey.space.keys import domain, float_key, key_float
@@ -45,6 +46,7 @@ class Shadows:
 
     numbers: Numbers | None
     vectors: tuple[Vectors, ...]
+    alike: Alike = field(default_factory=Alike, repr=False)
     _last: list[tuple[Regions, tuple[Regions, Ints]]] = field(default_factory=list, repr=False)
 
     @classmethod

@@ -107,15 +107,14 @@ class Active:
     def covering(self, regions: Regions, corners: Corners) -> Numbers:
         """For each region the number of one that covers it, -1 where there is none."""
         found = self._recent.covering(regions, corners, self._alive)
+        rows = np.arange(len(regions))
         for part in self._parts:
-            left = np.flatnonzero(found < 0)
+            left = np.flatnonzero(found[rows] < 0)
             if not len(left):
                 break
-            if len(left) > _MOST * len(regions):  # to take them apart would cost more
-                more = self._covering(part, regions)
-                found = np.where(found < 0, more, found)
-                continue
-            found[left] = self._covering(part, regions.take(left))
+            if len(left) <= _MOST * len(rows):  # to take more of them apart would cost more
+                rows, regions, left = rows[left], regions.take(left), np.arange(len(left))
+            found[rows[left]] = self._covering(part, regions)[left]
         return found
 
     def _covering(self, part: _Part, regions: Regions) -> Numbers:

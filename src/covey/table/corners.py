@@ -64,7 +64,7 @@ class Corners:
 
     def take(self, rows: Ints) -> Corners:
         """The given regions in the given order."""
-        return Corners(self.points[:, rows], self.exact[rows])
+        return Corners(self.points.take(rows, axis=1), self.exact[rows])
 
 
 @cache

@@ -8,38 +8,48 @@ from functools import partial
 from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.index import Hybrid, Projected, Segment
-from covey.table.covering import Covering
+from covey.index.alike import Alike
+from covey.index.shadows import Shadows
+from covey.table.covering import FEW, Covering
 from covey.table.hilbert import Cells
 from covey.table.kept import Kept
 from covey.table.strategy import Strategy
 
-__all__ = ["STRATEGIES", "Choice", "chosen"]
+__all__ = ["STRATEGIES", "Choice", "chosen", "exact", "hilbert", "hybrid", "projection"]
 
 Choice = str | Callable[[Kept], Strategy]
 
 
-def _cells(kept: Kept) -> Strategy:
+def exact(kept: Kept, few: int = FEW) -> Strategy:
+    """The index of the core. All indexes of the table share their codes."""
+    return Covering(kept, partial(Segment.build, alike=Alike()), few)
+
+
+def projection(kept: Kept, few: int = FEW) -> Strategy:
+    """Random projections. All indexes share their directions: what is asked is projected once."""
+    drawn: list[Shadows] = []
+
+    def build(regions: Regions) -> Projected:
+        known = drawn[0] if drawn and drawn[0].fit(regions) else None
+        made = Projected.build(regions, shadows=known)
+        drawn[:] = [made.shadows]
+        return made
+
+    return Covering(kept, build, few)
+
+
+def hybrid(kept: Kept, few: int = FEW) -> Strategy:
+    """The most selective attributes indexed, the rest verified."""
+    return Covering(kept, Hybrid.build, few)
+
+
+def hilbert(kept: Kept) -> Strategy:
+    """Ranges of cells."""
     return Cells()
 
 
-def _projections(kept: Kept) -> Strategy:
-    """All indexes share their directions, so that what is asked is projected once."""
-    shared: list[Projected] = []  # the first one
-
-    def build(regions: Regions) -> Projected:
-        if not shared or not shared[0].shadows.fit(regions):
-            shared[:] = [Projected.build(regions)]
-            return shared[0]
-        return Projected.build(regions, shadows=shared[0].shadows)
-
-    return Covering(kept, build)
-
-
 STRATEGIES: dict[str, Callable[[Kept], Strategy]] = {
-    "exact": partial(Covering, build=Segment.build),
-    "projection": _projections,
-    "hybrid": partial(Covering, build=Hybrid.build),
-    "hilbert": _cells,
+    one.__name__: one for one in (exact, projection, hybrid, hilbert)
 }
 """How each is made, over the regions that a table keeps."""
 

@@ -39,10 +39,11 @@ def dominating(
     at most the others. Where there is none and others may cover, these are `doubts`, in pairs as
     far as there is room; gives how many there are.
     """
-    left, doubted = np.empty(count, np.int64), 0
+    left, doubted = np.empty(count + 8, np.int64), 0
+    may = np.zeros((count + 7) // 8 * 8, np.bool_)
     for i in range(asked.shape[1]):
         found[i] = -1
-        n = _at_most(stored, count, asked, i, left)
+        n = _at_most(stored, count, asked, i, may, left)
         first = doubted
         for j in range(n):
             row = left[j]
@@ -61,26 +62,35 @@ def dominating(
 
 
 @kernel
-def _at_most(stored: Any, count: Any, asked: Any, i: Any, left: Any) -> Any:
-    """Writes which of the stored points are at most an asked one; gives how many."""
-    n: Any = 0
-    c = 0
-    if len(stored):
-        column, most = stored[0], asked[0, i]
+def _at_most(stored: Any, count: Any, asked: Any, i: Any, may: Any, left: Any) -> Any:
+    """Writes which of the stored points are at most an asked one; gives how many.
+
+    The first coordinates of all are compared at once, the others of those that are left. `may` is
+    room for a flag each, and for seven more that are never set.
+    """
+    if len(stored) >= 4:
+        a, b, c, d = asked[0, i], asked[1, i], asked[2, i], asked[3, i]
         for j in range(count):
-            left[n] = j
-            n += np.int64(column[j] <= most)
-        c = 1
+            may[j] = (
+                (stored[0, j] <= a)
+                & (stored[1, j] <= b)
+                & (stored[2, j] <= c)
+                & (stored[3, j] <= d)
+            )
     else:
         for j in range(count):
-            left[j] = j
-        n = count
-    while c < len(stored) and n > 0:
-        column, most = stored[c], asked[c, i]
+            may[j] = True
+    n: Any = 0
+    words = may.view(np.uint64)
+    for w in range((count + 7) >> 3):
+        if words[w]:
+            for j in range(8 * w, 8 * w + 8):
+                left[n] = j
+                n += np.int64(may[j])
+    for k in range(4 if len(stored) >= 4 else 0, len(stored)):
         kept: Any = 0
         for j in range(n):
             left[kept] = left[j]
-            kept += np.int64(column[left[j]] <= most)
+            kept += np.int64(stored[k, left[j]] <= asked[k, i])
         n = kept
-        c += 1
     return n
