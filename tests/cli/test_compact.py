@@ -232,7 +232,9 @@ EARLY = [
     ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is no folder that you may change"),
     ([*WORDS, "--picture", "a.png", "--no-picture"], "exclude each other"),
     ([*WORDS, "--picture", "nowhere/a.png"], "no folder for the picture nowhere/a.png"),
-    ([*WORDS, "--picture", "boxes.csv"], "boxes.csv exists already"),
+    ([*WORDS, "--picture", "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
+    ([*WORDS, "--picture", "a.csv"], "the picture a.csv would be a PNG"),
+    ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken would be a PNG"),
     ([*WORDS, "--vectors", "x1"], "write COLUMN=LENGTH"),
     (WORDS, "pip install 'covey[report]', or leave the picture out with --no-picture"),
 ]
@@ -314,5 +316,5 @@ def test_when_nothing_can_be_read_it_says_so(boxes: Any) -> None:
     Path("s.json").write_text(json.dumps({"id": 1, "predicate": "x1 >"}) + "\n")
     done = run("compact", "s.json", "points.parquet", "-o", "out")
     assert done.exit_code != 0
-    assert "no subscription can be read" in done.output
+    assert "no subscription can be read; of 1, the first by id is 1: " in done.output
     assert not Path("out").exists()

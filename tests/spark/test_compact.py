@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from covey import compact as core
-from covey.errors import ValueRefused
+from covey.errors import SpaceError, ValueRefused
 from covey.geometry.relations import covers
 from covey.spark import Compaction, Matcher, MatcherModel, compact, match
 from covey.table import Table
@@ -131,9 +131,21 @@ def test_ids_and_names_are_the_users(spark: SparkSession) -> None:
     assert "active" in str(made)
 
 
-@pytest.mark.parametrize("wrong", [{"added": 1.0}, {"added": -0.1}, {"subtractions": -1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"added": 1.0}, {"added": -0.1}, {"added": "1"}, {"subtractions": -1}, {"subtractions": 1.5}],
+)
 def test_wrong_budgets_are_refused(spark: SparkSession, wrong: dict[str, Any]) -> None:
     some = spark.createDataFrame([(1.0,)], "price double")
     given = spark.createDataFrame([(1, "price > 1")], "id int, predicate string")
     with pytest.raises(ValueRefused, match=next(iter(wrong))):
         compact(given, eventSchema=some.schema, **wrong)
+
+
+def test_what_cannot_be_compacted_is_said(spark: SparkSession) -> None:
+    events = spark.createDataFrame([(1.0, "a")], "price double, symbol string")
+    given = spark.createDataFrame([(1, "price > 1")], "id int, predicate string")
+    with pytest.raises(ValueRefused, match="no subscriptions to compact"):
+        compact(given.limit(0), eventSchema=events.schema)
+    with pytest.raises(SpaceError, match="of the sample: the events have no column 'price'"):
+        compact(given, eventSchema=events.schema, sample=events.select("symbol"))

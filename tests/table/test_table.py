@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
@@ -110,14 +111,33 @@ def test_until_it_is_settled_the_cancelled_one_is_named() -> None:
 
 
 def test_regions_of_another_space_are_refused() -> None:
-    other = parse(Space.of({"x": pa.string()}), ["x = 'a'"])
     table = Table(SPACE)
-    with pytest.raises(SpaceError, match="'x' is"):
-        table.add([1], other.regions, other.of)
+    for other in (
+        parse(Space.of({"x": pa.string()}), ["x = 'a'"]),
+        parse(Space.of({"unknown": pa.int64()}), ["unknown = 1"]),
+    ):
+        with pytest.raises(SpaceError, match=r"another space than the table.*`table\.space`"):
+            table.add([1], other.regions, other.of)
     assert len(table) == 0
 
 
-@pytest.mark.parametrize("texts", [[], ["false"], ["x > 1"], ["x > 1", "x > 2", "y = 3"]])
+@pytest.mark.parametrize("of", [[0], [0, 2], [-1, 0], [0, 1, 1]])
+def test_regions_of_no_id_are_refused(of: list[int]) -> None:
+    table, two = Table(SPACE), parse(SPACE, ["x > 1", "x > 3"])
+    with pytest.raises(ValueRefused, match="one of 2 ids for each of 2 regions"):
+        table.add(["a", "b"], two.regions, np.array(of))
+    assert len(table) == 0
+    assert table.add(["a", "b"], two.regions, two.of).advertised.tolist() == [0]
+
+
+@pytest.mark.parametrize("texts", [[], ["false"]])
+def test_of_nothing_the_exact_strategy_is_chosen(texts: list[str]) -> None:
+    chosen = choose(parse(SPACE, texts).regions, POINTS)
+    assert (chosen.strategy, chosen.tried) == ("exact", {})
+    assert "no regions" in chosen.why
+
+
+@pytest.mark.parametrize("texts", [["x > 1"], ["x > 1", "x > 2", "y = 3"]])
 def test_a_strategy_is_chosen_for_few_regions_too(texts: list[str]) -> None:
     found = choose(parse(SPACE, texts).regions, POINTS)
     assert found.strategy in found.tried

@@ -61,7 +61,7 @@ def compact(
         str | None,
         typer.Option(
             metavar="PATH",
-            help="The picture; else compacted.png in the folder.",
+            help="The picture, a PNG; else compacted.png in the folder.",
             rich_help_panel=_WRITTEN,
         ),
     ] = None,
@@ -69,7 +69,12 @@ def compact(
         bool, typer.Option("--no-picture", help="Draw none.", rich_help_panel=_WRITTEN)
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=_WRITTEN)
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace an earlier compaction, and its picture.",
+            rich_help_panel=_WRITTEN,
+        ),
     ] = False,
     id_column: IdColumn = "id",
     predicate_column: PredicateColumn = "predicate",
@@ -83,7 +88,7 @@ def compact(
     jars: Jars = None,
     store: Store = None,
 ) -> None:
-    """Say which subscriptions are redundant, and write them, the others, and filters for all.
+    """Say which subscriptions are redundant; write those that are not, the others, and filters.
 
     Example: covey compact alerts.csv ticks.parquet -o compacted
     """

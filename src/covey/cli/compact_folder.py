@@ -45,7 +45,7 @@ class Folder:
         if is_local(path):
             _check_folder(Path(path), overwrite)
         if picture is not None:
-            _check_picture(picture, overwrite)
+            _check_picture(picture, overwrite, sources)
         return cls(path, picture, overwrite)
 
     @contextmanager
@@ -129,13 +129,16 @@ def _check_folder(place: Path, overwrite: bool) -> None:
         )
 
 
-def _check_picture(picture: str, overwrite: bool) -> None:
+def _check_picture(picture: str, overwrite: bool, sources: Sequence[Source]) -> None:
+    check_apart(picture, sources)
     place = Path(picture)
     if not is_local(picture) or not place.absolute().parent.is_dir():
         raise ValueRefused(
             f"no folder for the picture {picture}: name a file in a folder of this machine"
         )
-    if place.is_dir() or (place.exists() and not overwrite):
+    if place.suffix.lower() != ".png" or place.is_dir():
+        raise ValueRefused(f"the picture {picture} would be a PNG: name a file that ends in .png")
+    if place.exists() and not overwrite:
         raise exists_already(picture)
 
 

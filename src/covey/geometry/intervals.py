@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from covey.compiled import kernel
 
-__all__ = ["COVERS", "UNSAID", "interval_covers"]
+__all__ = ["UNSAID", "interval_covers"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-COVERS, UNSAID = 1, 2
-"""Answers: that one covers the other, and that lists decide; 0 is that it does not."""
+UNSAID = 2
+"""The answer where lists decide; others are 0 and 1."""
 
 
 @kernel

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from covey.errors import SpaceError
 from covey.geometry.balls import Balls
-from covey.geometry.intervals import COVERS, UNSAID, interval_covers
+from covey.geometry.intervals import UNSAID, interval_covers
 from covey.geometry.regions import Constraints, Regions
 from covey.geometry.scalars import ALL, ONLY, Scalars
 from covey.geometry.tags import Tags
-from covey.space import Events, Space
+from covey.space import Attribute, Events, Space
 from covey.space.events import ScalarColumn, TagColumn, VectorColumn
 from covey.space.keys import key_float
 from covey.space.types import Type
@@ -50,37 +50,38 @@ def contains(regions: Regions, r: Rows, events: Events, e: Rows) -> Bools:
 def covers(outer: Regions, i: Rows, inner: Regions, j: Rows) -> Bools:
     """Whether every event in region `j[k]` of `inner` is in region `i[k]` of `outer`."""
     check_same_types(outer, inner.space, inner.constraints)
-    answer = np.ones(len(i), np.bool_)
+    left = np.arange(len(i))  # pairs of which no attribute said no
     for name, given in outer.constraints.items():
-        places, there = given.find(i)
-        asked = np.flatnonzero(there & answer)
-        if isinstance(given.batch, Scalars) and name in inner.constraints:
-            asked = _covered_by_intervals(
-                given.batch, places, inner.constraints[name], j, asked, answer
-            )
-        if len(asked):
-            batch: Any = given.batch.take(places[asked])
-            answer[asked] = batch.covers(inner.batch(outer.space[name], j[asked]))
+        places, there = given.find(i[left])
+        if there.any():
+            asked = np.flatnonzero(there)
+            covered = _covers(given.batch, places[asked], inner, outer.space[name], j[left[asked]])
+            there[asked] = ~covered
+            left = left[~there]
+    answer = np.zeros(len(i), np.bool_)
+    answer[left] = True
     return answer
 
 
-def _covered_by_intervals(
-    outer: Scalars, places: Rows, inner: Constraints, j: Rows, asked: Rows, answer: Bools
-) -> Rows:
-    """Answers for those of the asked pairs that intervals decide; gives the others."""
-    if outer.domain.dtype == object or not len(asked):
-        return asked
-    at, there = inner.find(j[asked])
-    if not there.all():
-        return asked
-    other: Any = inner.batch
+def _covers(batch: Any, rows: Rows, inner: Regions, attribute: Attribute, j: Rows) -> Bools:
+    """Whether constraints admit all that regions do: intervals decide where they can."""
+    other = inner.constraints.get(attribute.name)
+    if other is None or not isinstance(batch, Scalars) or batch.domain.dtype == object:
+        return _covers_all(batch, rows, inner.batch(attribute, j))
+    at, there = other.find(j)
+    kind: Any = other.batch
     found = interval_covers(
-        outer.lower, outer.upper, outer.nulls, outer.listed, places[asked],
-        other.lower, other.upper, other.nulls, other.listed, at,
+        batch.lower, batch.upper, batch.nulls, batch.listed, rows,
+        kind.lower, kind.upper, kind.nulls, kind.listed, at,
     )  # fmt: skip
-    answer[asked] = found == COVERS
-    left: Rows = asked[found == UNSAID]
-    return left
+    unsaid = np.flatnonzero((found == UNSAID) | ~there)
+    if len(unsaid):
+        found[unsaid] = _covers_all(batch, rows[unsaid], inner.batch(attribute, j[unsaid]))
+    return np.asarray(found, np.bool_)
+
+
+def _covers_all(batch: Any, rows: Rows, others: Any) -> Bools:
+    return np.asarray(batch.take(rows).covers(others), np.bool_)
 
 
 def overlaps(a: Regions, i: Rows, b: Regions, j: Rows) -> Bools:

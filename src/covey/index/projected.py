@@ -3,8 +3,9 @@
 Numbers (dates and times too) are one box of all of them, in units of their usual widths, and each
 vector attribute is a ball; either is projected on k random directions of its own. The intervals are
 the attributes of a `Segment`, which finds what the paper looks up in a layered range tree; the
-exact relation decides. What has no projection (texts, long decimals, tags, cosines, null, several
-balls at once) is unbounded, and left to the relation. (papers: projection)
+exact relation decides. Texts and long decimals are attributes of it too; what else has no
+projection (tags, cosines, null, several balls at once) is unbounded, and left to the relation.
+(papers: projection)
 
 Cost: k × d products per region, and a segment of k attributes beside the regions. Wrong choice
 where regions leave numbers free, or have few attributes: `Segment` itself is exact, and faster.

@@ -1,11 +1,12 @@
 """How regions and events project: all numbers as one box, the balls of a vector as one ball.
 
-Either is projected on directions of its own; the intervals are the attributes of a small box.
+Either is projected on directions of its own; the intervals are the attributes of a small box. Texts
+and long decimals are attributes of it as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,8 +47,17 @@ class Shadows:
 
     numbers: Numbers | None
     vectors: tuple[Vectors, ...]
+    kept: tuple[Attribute, ...]
     alike: Alike = field(default_factory=Alike, repr=False)
     _last: list[tuple[Regions, tuple[Regions, Ints]]] = field(default_factory=list, repr=False)
+    _space: Space = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        drawn = [part.directions for part in (*self.vectors, self.numbers) if part is not None]
+        names = [str(j) for j in range(sum(map(len, drawn)))]
+        attributes = [Attribute(name, DOUBLE) for name in names]
+        attributes += [Attribute(f"={a.name}", a.type) for a in self.kept]
+        object.__setattr__(self, "_space", Space(tuple(attributes)))
 
     @classmethod
     def draw(cls, regions: Regions, k: int | None, kind: str, seed: int) -> Shadows:
@@ -63,7 +73,8 @@ class Shadows:
         numbers = Numbers.of(regions, scalars, draw(len(scalars), 0)) if scalars else None
         vectors = [a for a in constrained if a.type.is_vector]
         parts = (Vectors(a.name, draw(a.type.length, 1 + i)) for i, a in enumerate(vectors))
-        return cls(numbers, tuple(parts))
+        kept = [a for a in constrained if a.type.is_scalar and not _is_number(a.type)]
+        return cls(numbers, tuple(parts), tuple(kept))
 
     @property
     def directions(self) -> int:
@@ -73,25 +84,22 @@ class Shadows:
         return min(map(len, drawn), default=0)
 
     def fit(self, regions: Regions) -> bool:
-        """Whether all is projected here that these regions constrain and that can be."""
-        known = {part.name for part in self.vectors}
+        """Whether all has a place here that these regions constrain and that can have one."""
+        known = {part.name for part in self.vectors} | {a.name for a in self.kept}
         known |= {a.name for a in self.numbers.attributes} if self.numbers else set()
-        types = {name: regions.space[name].type for name in regions.constraints}
-        return all(
-            name in known for name, type_ in types.items() if type_.is_vector or _is_number(type_)
-        )
+        return all(n in known or regions.space[n].type.is_tags for n in regions.constraints)
 
     def of_events(self, events: Events) -> Regions:
         """The boxes of events, which are regions of size zero."""
         ends = [self.numbers.of_events(events)] if self.numbers else []
         ends += [part.of_events(events) for part in self.vectors]
-        return _boxes(len(events), ends)
+        return self._boxes(len(events), ends, {a.name: _points(events, a) for a in self.kept})
 
     def outer(self, regions: Regions, times: int) -> Regions:
         """Boxes that contain the boxes of all that these regions cover."""
         ends = [self.numbers.of_regions(regions)] if self.numbers else []
         ends += [part.of_balls(regions, part.single(regions), times) for part in self.vectors]
-        return _boxes(len(regions), ends)
+        return self._boxes(len(regions), ends, regions.constraints)
 
     def inner(self, regions: Regions) -> tuple[Regions, Ints]:
         """Boxes that those of all covers contain, and the region of each.
@@ -124,7 +132,16 @@ class Shadows:
             ends = [(low[owner], high[owner]) for low, high in [self.numbers.of_regions(regions)]]
         for part, balls_of in zip(self.vectors, chosen, strict=True):
             ends.append(part.of_balls(regions, balls_of, 0))
-        return _boxes(len(owner), ends), owner
+        owned = regions if len(owner) == len(regions) else regions.take(owner)
+        return self._boxes(len(owner), ends, owned.constraints), owner
+
+    def _boxes(self, count: int, ends: Sequence[Ends], given: Mapping[str, Constraints]) -> Regions:
+        """Boxes of intervals on all directions, and of what is kept as it is."""
+        constraints = _intervals(ends)
+        for attribute in self.kept:
+            if attribute.name in given:
+                constraints[f"={attribute.name}"] = given[attribute.name]
+        return Regions(self._space, count, constraints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,18 +263,26 @@ class Vectors:
         return np.full(shape, -np.inf).T, np.full(shape, np.inf).T
 
 
-def _boxes(count: int, ends: Sequence[Ends]) -> Regions:
-    """Intervals of all parts as regions of doubles; one that is unbounded is no constraint."""
+def _intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
+    """Intervals of doubles by direction; one that is unbounded is no constraint."""
     constraints = {}
     lows, highs = ([column for e in ends for column in e[side].T] for side in (0, 1))
-    space = Space(tuple(Attribute(str(j), DOUBLE) for j in range(len(lows))))
     for j, (low, high) in enumerate(zip(lows, highs, strict=True)):
         rows = np.flatnonzero((low > -np.inf) | (high < np.inf))
         if len(rows):
             lower, upper = float_key(low[rows]), float_key(high[rows])
             upper[high[rows] == np.inf] = domain(DOUBLE).high  # no end, which would need a code
             constraints[str(j)] = Constraints(rows, Scalars.of(domain(DOUBLE), lower, upper))
-    return Regions(space, count, constraints)
+    return constraints
+
+
+def _points(events: Events, attribute: Attribute) -> Constraints:
+    """The values of events, each as a constraint that nothing else meets."""
+    column, whole = events[attribute.name], domain(attribute.type)
+    assert isinstance(column, ScalarColumn)
+    lower, upper = column.keys.copy(), column.keys.copy()
+    lower[~column.valid], upper[~column.valid] = whole.high, whole.low
+    return Constraints(np.arange(len(events)), Scalars.of(whole, lower, upper, ~column.valid))
 
 
 def _is_ball(batch: Balls) -> Bools:

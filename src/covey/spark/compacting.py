@@ -16,14 +16,17 @@ from pyspark.sql import functions as F
 from covey.compact import Budget, Standing
 from covey.compact import compact as compact_regions
 from covey.compact.clock import Clock
-from covey.errors import ValueRefused
+from covey.errors import SpaceError, ValueRefused
 from covey.geometry import Regions
+from covey.language.nodes import quoted
 from covey.space import Events
 from covey.spark.compaction import Compaction
 from covey.spark.ids import IdType
+from covey.spark.lifetimes import LIFETIME
 from covey.spark.matcher import Matcher
 from covey.spark.model import MatcherModel
 from covey.spark.portions import Portions
+from covey.spark.schemas import check_columns
 from covey.spark.standing import NAMES, NEVER, Standings, arrange, write_tables
 from covey.spark.workers import SparkWorkers
 from covey.store import Store
@@ -56,20 +59,17 @@ def compact(
     Cost: a fit; then about 50 µs a region, shared by all workers, and a copy of all regions in the
     driver's memory, about 500 bytes each.
     """
-    if not 0 <= added < 1:
+    if not isinstance(added, int | float) or not 0 <= added < 1:
         raise ValueRefused(f"added is a share of events from 0 to less than 1, not {added}")
-    if subtractions < 0:
-        raise ValueRefused(f"subtractions is 0 or more, not {subtractions}")
+    if not isinstance(subtractions, int) or subtractions < 0:
+        raise ValueRefused(f"subtractions is a number of regions, 0 or more, not {subtractions}")
     clock = Clock()
     model = Matcher(**params).fit(subscriptions)
     clock.took("fit")
     portions = Portions(subscriptions.sparkSession, model.fitted.place)
     snapshot = Store.open(model.fitted.place).snapshot(model.version)
     if not snapshot.parts:
-        raise ValueRefused(
-            "no subscription can be read: `rejected` of a fitted model, or `covey doctor`, says "
-            "what is wrong with each"
-        )
+        raise _nothing(model)
     owned = Owned.concat([part.live() for part in snapshot.parts])
     is_sampled = len(model.fitted.constrained) > 0  # else filters let in all, or nothing
     events = _events(model, sample) if sample is not None and is_sampled else None
@@ -98,6 +98,17 @@ def _seconds(steps: dict[str, float], parts: Mapping[str, float]) -> dict[str, f
     return {step: round(s, 2) for step, s in (taken | {"total": sum(steps.values())}).items()}
 
 
+def _nothing(model: MatcherModel) -> ValueRefused:
+    """The error for subscriptions of which none can be read, or none is there."""
+    first = model.rejected.orderBy(quoted(model.rejected.columns[0])).first()
+    if first is None:
+        return ValueRefused("there are no subscriptions to compact")
+    return ValueRefused(
+        f"no subscription can be read; of {model.rejected.count()}, the first by id is "
+        f"{first[0]!r}: {first['error']}; `covey doctor` says what is wrong with each"
+    )
+
+
 def _by_attribute(regions: Regions, standing: NDArray[np.int8]) -> dict[str, dict[str, int]]:
     """For each attribute how many regions of each standing constrain it."""
     names = NAMES[:NEVER]
@@ -113,6 +124,10 @@ def _by_attribute(regions: Regions, standing: NDArray[np.int8]) -> dict[str, dic
 def _events(model: MatcherModel, sample: DataFrame) -> Events:
     """At most 100,000 events, always the same ones, with all that subscriptions constrain."""
     names = model.fitted.constrained
+    try:
+        check_columns(model.fitted.space, [n for n in names if n != LIFETIME], sample.schema)
+    except SpaceError as error:
+        raise SpaceError(f"of the sample: {error}") from None
     columns = [model.attribute(name).alias(f"c{i}") for i, name in enumerate(names)]
     chosen = sample.select(*columns).orderBy(F.xxhash64(*(f"c{i}" for i in range(len(names)))))
     table: pa.Table = chosen.limit(_SAMPLED).toArrow()

@@ -67,7 +67,7 @@ class Compaction:
         if s.filters < s.active:
             line += f", {s.filters:,} filters for {s.active:,} regions"
         if s.sampled:
-            line += f", {s.false_share_of_forwarded:.1%} false forwards"
+            line += f", {s.false_share:.1%} false forwards"
         return line
 
     def _table(self, name: str) -> DataFrame:

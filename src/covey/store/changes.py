@@ -61,17 +61,22 @@ class Changes:
         if not len(ids):
             return None, removed
         regions = Regions(space, 0, {}) if self.regions is None else self.regions
-        _check_space(regions.space, space)
+        check_space(regions.space, space, "store")
         of = np.asarray(self.of, np.int64)
-        if len(of) != len(regions) or not ((0 <= of) & (of < len(ids))).all():
-            raise ValueRefused(
-                f"`of` must name one of {len(ids)} ids for each of {len(regions)} regions"
-            )
+        check_owners(of, len(regions), len(ids))
         return Owned(ids, regions, of), removed
 
 
-def _check_space(given: Space, mine: Space) -> None:
+def check_space(given: Space, mine: Space, whose: str) -> None:
+    """Refuses regions of a space with other columns or settings."""
     if (given.columns, given.settings) != (mine.columns, mine.settings):
         raise SpaceError(
-            "the regions are of another space than the store: parse predicates in `store.space`"
+            f"the regions are of another space than the {whose}: parse predicates in "
+            f"`{whose}.space`"
         )
+
+
+def check_owners(of: NDArray[np.int64], regions: int, ids: int) -> None:
+    """Refuses numbers of owners that are not one for each region, or of no id."""
+    if len(of) != regions or not ((of >= 0) & (of < ids)).all():
+        raise ValueRefused(f"`of` must name one of {ids} ids for each of {regions} regions")

@@ -59,6 +59,8 @@ def choose(regions: Regions, sample: Events | None = None, seed: int = 0) -> Cho
     Cost: some seconds. Adds of small tables cost less than those of large ones, of all strategies
     alike but not equally: try again when a table has grown a hundredfold.
     """
+    if not len(regions):
+        return Chosen("exact", "there were no regions to try: it suits most of them", {})
     random = np.random.default_rng(seed)
     count = min(len(regions), _SAMPLE)
     some = regions.take(np.sort(random.choice(len(regions), count, replace=False)))

@@ -5,6 +5,7 @@ The table knows which regions are whose; what is advertised for them is its stra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from covey.errors import ValueRefused
 from covey.geometry import Regions
-from covey.geometry.relations import check_same_types
 from covey.space import Events, Space
+from covey.store.changes import check_owners, check_space
 from covey.table.grown import Grown
 from covey.table.kept import Kept
 from covey.table.strategies import Choice, chosen
@@ -81,9 +82,11 @@ class Table:
     def add(self, ids: Sequence[Hashable], regions: Regions, of: Numbers) -> Any:
         """Adds subscriptions: region r belongs to `ids[of[r]]`. An id that is there is replaced."""
         if len(ids) > 1 and len(set(ids)) < len(ids):
-            raise ValueRefused("an id is in one batch twice: give its last change only")
-        check_same_types(Regions(self.space, 0, {}), regions.space, regions.constraints)
+            twice = next(id_ for id_, count in Counter(ids).items() if count > 1)
+            raise ValueRefused(f"id {twice!r} is in one batch twice: give its last change only")
+        check_space(regions.space, self.space, "table")
         of = np.asarray(of, np.int64)
+        check_owners(of, len(regions), len(ids))
         if len(of) > 1 and (np.diff(of) < 0).any():
             order = np.argsort(of, kind="stable")
             regions, of = regions.take(order), of[order]
