@@ -141,3 +141,29 @@ def test_stretches_of_many_ranges_come_and_go(seed: int) -> None:
                 counts[a : b + 1] += by
         living = [one for one in living if one not in set(gone)] + new
         assert some.counts(np.arange(3_000)).tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("gap", [0, 3])
+def test_ranges_that_span_many_blocks(gap: int) -> None:
+    """Wide and narrow ones come and go in any order; every count is right after each batch."""
+    random = np.random.default_rng(5)
+    top, count = 60_000, 4000
+    first = random.integers(0, top, count)
+    is_wide = random.random(count) < 0.2
+    last = np.minimum(first + random.integers(0, np.where(is_wide, top, 20)), top - 1)
+    coverage, living = Coverage(gap), np.zeros(count, np.bool_)
+    counts, known = np.zeros(top + 1, np.int64), np.zeros(top, np.bool_)
+    for turn in range(60):
+        rows = random.choice(count, 150, replace=False)
+        rows = rows[living[rows] == (turn % 3 == 2 or turn > 50)]
+        by = -1 if turn % 3 == 2 or turn > 50 else 1
+        told = (coverage.add if by > 0 else coverage.remove)(first[rows], last[rows]).ranges
+        living[rows] = by > 0
+        np.add.at(counts, first[rows], by)
+        np.add.at(counts, last[rows] + 1, -by)
+        for a, b in told:
+            assert (known[a : b + 1] == (by < 0)).all()
+            known[a : b + 1] = by > 0
+        assert (coverage.counts(np.arange(top)) == np.cumsum(counts)[:-1]).all()
+        assert (coverage.contains(np.arange(top)) == known).all()
+        assert coverage.union == Ranges.of(first[living], last[living])

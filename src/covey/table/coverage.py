@@ -8,8 +8,8 @@ difference that they make to what is advertised, so a neighbour that follows kno
 a filled gap contains is told before anything is taken to be covered by it. (papers: mics)
 
 Cost: per range some binary searches, the move of at most a block, and a step for each segment
-inside it; the directory moves when a block splits. 16 bytes a segment, about two segments a range.
-Wrong choice for ranges that span most of the others: each costs as many steps as there are.
+inside it, or for each block where what is advertised stays as it is; the directory moves when a
+block splits. 16 bytes a segment, about two segments a range.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from covey.geometry.ranges import Ranges
 from covey.table.kernels.coverage import (
     BLOCK,
     BLOCK_OF,
+    ROWS,
     SIZE,
     USED,
     change,
@@ -140,7 +141,7 @@ class Coverage:
 
 def _new_tree() -> _Tree:
     """One segment, from 0 to the end of all positions, that no range contains."""
-    directory = np.zeros((3, 4), np.int64)
+    directory = np.zeros((ROWS, 4), np.int64)
     directory[BLOCK_OF] = np.arange(4)
     directory[SIZE, 0] = 1
     return _Tree(np.zeros((4, 2, BLOCK), np.int64), directory, np.array([1, 4]))

@@ -7,6 +7,7 @@ another; small blocks are put together, so that there are few.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,5 +69,5 @@ class Kept:
 
     def _are_alike(self, last: int) -> bool:
         """Whether the first of the last blocks is not much larger than the others."""
-        sizes = np.diff(self._starts)[-last:]
-        return bool(sizes[0] <= _FACTOR * sizes[1:].max())
+        sizes = [stop - start for start, stop in pairwise(self._starts[-last - 1 :])]
+        return sizes[0] <= _FACTOR * max(sizes[1:])

@@ -1,10 +1,14 @@
 """The B+tree of `covey.table.coverage`: how a range changes it, and what it is asked.
 
-Segments are rows of a block: where each starts, and how many ranges contain it. The directory has
-for each entry its block and where that starts, and for each block how many segments it has.
+Segments are rows of a block: where each starts, and how many ranges contain it besides those that
+contain all of the block. The directory has for each entry its block and where that starts, and for
+each block how many segments it has, how many ranges contain all of it, and what none of its rows is
+below. So a range that changes nothing of what is advertised in a block need not look into it.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 from covey.compiled import kernel
 
 __all__ = [
-    "BLOCK", "BLOCK_OF", "HEAD", "SIZE", "USED", "change", "contains", "counts", "covers",
+    "BLOCK", "BLOCK_OF", "HEAD", "ROWS", "SIZE", "USED", "change", "contains", "counts", "covers",
     "segments",
 ]  # fmt: skip
 
@@ -20,7 +24,9 @@ Ints = NDArray[np.int64]
 
 BLOCK = 128
 """How many segments a block has at most."""
-BLOCK_OF, HEAD, SIZE = 0, 1, 2
+BLOCK_OF, HEAD, SIZE, _ALL, _LEAST = range(5)
+ROWS = 5
+"""How many rows the directory has."""
 USED, _ROOM = 0, 1
 _END = np.iinfo(np.int64).max
 _COVERED, _PARTLY, _NEW, _MERGED = range(4)
@@ -48,24 +54,34 @@ def change(
         left, right = first, last  # of the run of positions beside it that no range contains
         e, s = _find(blocks, directory, state, first)
         if blocks[directory[BLOCK_OF, e], _START, s] < first:
-            if blocks[directory[BLOCK_OF, e], _COUNT, s] == 0:
+            if _count(blocks, directory, directory[BLOCK_OF, e], s) == 0:
                 left = blocks[directory[BLOCK_OF, e], _START, s]
         elif first > 0:
             block, place = _before(blocks, directory, state, e, s)
-            if blocks[block, _COUNT, place] == 0:
+            if _count(blocks, directory, block, place) == 0:
                 left = blocks[block, _START, place]
         e, s = _find_near(blocks, directory, state, e, last + 1)
-        if blocks[directory[BLOCK_OF, e], _COUNT, s] == 0:
+        if _count(blocks, directory, directory[BLOCK_OF, e], s) == 0:
             right = _next_start(blocks, directory, state, e, s)
             right = right - 1 if right < _END else _END
         e = _split(blocks, directory, state, e, last + 1)
         e = _split(blocks, directory, state, e, first)
         e, s = _find_near(blocks, directory, state, e, first)
-        new, x = 0, first
+        new, x, least = 0, first, _END
         while x <= last:
             block = directory[BLOCK_OF, e]
-            was = blocks[block, _COUNT, s]
-            blocks[block, _COUNT, s] = was + by
+            if s == 0:
+                least = _END
+                after = directory[HEAD, e + 1] if e + 1 < state[USED] else _END
+                lowest = directory[_LEAST, block] + directory[_ALL, block]
+                if after <= last + 1 and lowest > 0 and lowest + by > 0:
+                    directory[_ALL, block] += by
+                    x, e = after, e + 1
+                    continue
+            was = _count(blocks, directory, block, s)
+            blocks[block, _COUNT, s] += by
+            least = min(least, blocks[block, _COUNT, s])
+            directory[_LEAST, block] = min(directory[_LEAST, block], least)
             y = _next_start(blocks, directory, state, e, s) - 1
             if was == 0 or was + by == 0:
                 # The run that this one makes an end of, or is now part of.
@@ -81,6 +97,8 @@ def change(
             x = y + 1
             s += 1
             if s == directory[SIZE, block]:
+                if directory[HEAD, e] >= first:  # all of it was seen
+                    directory[_LEAST, block] = least
                 e, s = e + 1, 0
         _join(blocks, directory, state, e, s)
         if first > 0:
@@ -94,6 +112,12 @@ def change(
         if beside or last == right or (right < _END and right - last <= gap):
             kinds[_MERGED] += 1
     return len(firsts), told[0, :count].copy(), told[1, :count].copy()
+
+
+@kernel(inline="always")
+def _count(blocks: Any, directory: Any, block: Any, place: Any) -> Any:
+    """How many ranges contain a segment."""
+    return blocks[block, _COUNT, place] + directory[_ALL, block]
 
 
 @kernel
@@ -188,6 +212,8 @@ def _halve(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None:
             blocks[block, _COUNT, half + i],
         )
     directory[SIZE, block], directory[SIZE, other] = half, half
+    directory[_ALL, other] = directory[_ALL, block]
+    directory[_LEAST, other] = directory[_LEAST, block]
     for i in range(used, entry + 1, -1):
         directory[BLOCK_OF, i], directory[HEAD, i] = (
             directory[BLOCK_OF, i - 1],
@@ -202,7 +228,7 @@ def _join(blocks: Ints, directory: Ints, state: Ints, entry: int, place: int) ->
     """Makes a segment, not the first, one with that before if their counts agree."""
     block = directory[BLOCK_OF, entry]
     before, last = _before(blocks, directory, state, entry, place)
-    if blocks[before, _COUNT, last] != blocks[block, _COUNT, place]:
+    if _count(blocks, directory, before, last) != _count(blocks, directory, block, place):
         return
     directory[SIZE, block] -= 1
     for i in range(place, directory[SIZE, block]):
@@ -226,11 +252,13 @@ def _put_together(blocks: Ints, directory: Ints, state: Ints, entry: int) -> Non
     have = directory[SIZE, block]
     if have and directory[SIZE, other] and have + directory[SIZE, other] > BLOCK // 2:
         return
+    more = directory[_ALL, other] - directory[_ALL, block]
     for i in range(directory[SIZE, other]):
         blocks[block, _START, have + i], blocks[block, _COUNT, have + i] = (
             blocks[other, _START, i],
-            blocks[other, _COUNT, i],
+            blocks[other, _COUNT, i] + more,
         )
+    directory[_LEAST, block] = min(directory[_LEAST, block], directory[_LEAST, other] + more)
     directory[SIZE, block] += directory[SIZE, other]
     directory[SIZE, other] = 0
     directory[HEAD, entry] = blocks[block, _START, 0]
@@ -253,7 +281,7 @@ def contains(
         if points[i] < 0:
             continue
         e, s = _find(blocks, directory, state, points[i])
-        found[i] = blocks[directory[BLOCK_OF, e], _COUNT, s] > 0
+        found[i] = _count(blocks, directory, directory[BLOCK_OF, e], s) > 0
         if gap and not found[i]:
             start, after = (
                 blocks[directory[BLOCK_OF, e], _START, s],
@@ -274,7 +302,7 @@ def covers(
         start = blocks[directory[BLOCK_OF, e], _START, s]
         while start <= lasts[i]:
             after = _next_start(blocks, directory, state, e, s)
-            if blocks[directory[BLOCK_OF, e], _COUNT, s] == 0 and (
+            if _count(blocks, directory, directory[BLOCK_OF, e], s) == 0 and (
                 start == 0 or after == _END or after - start > gap
             ):
                 found[i] = False
@@ -292,7 +320,7 @@ def counts(blocks: Ints, directory: Ints, state: Ints, points: Ints) -> Ints:
     found = np.zeros(len(points), np.int64)
     for i in range(len(points)):
         e, s = _find(blocks, directory, state, points[i])
-        found[i] = blocks[directory[BLOCK_OF, e], _COUNT, s]
+        found[i] = _count(blocks, directory, directory[BLOCK_OF, e], s)
     return found
 
 
@@ -308,7 +336,7 @@ def segments(blocks: Ints, directory: Ints, state: Ints) -> tuple[Ints, Ints]:
         for s in range(directory[SIZE, directory[BLOCK_OF, e]]):
             starts[at], counts[at] = (
                 blocks[directory[BLOCK_OF, e], _START, s],
-                blocks[directory[BLOCK_OF, e], _COUNT, s],
+                _count(blocks, directory, directory[BLOCK_OF, e], s),
             )
             at += 1
     return starts, counts
