@@ -21,18 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import ValueRefused
 from covey.geometry.ranges import Ranges
-from covey.table.kernels.coverage import (
-    BLOCK,
-    BLOCK_OF,
-    ROWS,
-    SIZE,
-    USED,
-    change,
-    contains,
-    counts,
-    covers,
-    segments,
-)
+from covey.table.kernels.blocks import BLOCK, BLOCK_OF, ROWS, SIZE, USED
+from covey.table.kernels.coverage import change, contains, counts, covers, segments
 
 __all__ = ["Change", "Coverage"]
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.compiled import kernel
 from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.geometry.ranges import RangeRows, Ranges
@@ -26,7 +25,8 @@ from covey.space import Events
 from covey.space.ragged import Ragged
 from covey.table.cell_steps import CellSteps
 from covey.table.coverage import Coverage
-from covey.table.grown import Grown
+from covey.table.kernels.owners import owners_of, painted
+from covey.table.originals import Originals
 
 __all__ = ["Cells", "Insertion"]
 
@@ -72,7 +72,7 @@ class Cells:
         self._grid, self.most = grid, most
         self.insertion = Insertion()
         self._coverage = Coverage(gap)
-        self._originals = _Originals()
+        self._originals = Originals()
 
     def add(self, numbers: Numbers, regions: Regions) -> CellSteps:
         """Adds regions under numbers that are not in use; gives what to advertise."""
@@ -168,9 +168,9 @@ class Cells:
         rows = self._originals.take(living)
         ends = np.unique(np.concatenate([rows.first, rows.last + 1]))
         start, stop = np.searchsorted(ends, rows.first), np.searchsorted(ends, rows.last + 1)
-        owners = _painted(rows.offsets, start, stop, len(ends))
+        owners = painted(rows.offsets, start, stop, len(ends))
         asked = np.searchsorted(living, numbers)
-        offsets, found = _owners(rows.offsets, start, stop, owners, asked)
+        offsets, found = owners_of(rows.offsets, start, stop, owners, asked)
         return Ragged(offsets, living[found])
 
     def _check(self, numbers: Numbers, living: bool) -> None:
@@ -180,95 +180,3 @@ class Cells:
             raise ValueRefused(f"region {wrong[0]} {state}")
         if len(np.unique(numbers)) != len(numbers):
             raise ValueRefused("a number is given twice in one batch")
-
-
-class _Originals:
-    """The ranges of each living region by number, one after another in two arrays that grow."""
-
-    def __init__(self) -> None:
-        self._first, self._last = np.empty(1024, np.int64), np.empty(1024, np.int64)
-        self._end, self._dead = 0, 0
-        self._starts, self._lengths = Grown(-1), Grown(0)
-
-    @property
-    def numbers(self) -> Numbers:
-        return np.flatnonzero(self._starts.values >= 0)
-
-    def holds(self, numbers: Numbers) -> NDArray[np.bool_]:
-        return np.asarray(self._starts.get(numbers) >= 0)
-
-    def add(self, numbers: Numbers, rows: RangeRows) -> None:
-        end = self._end + len(rows.first)
-        if end > len(self._first):
-            room = max(end, 2 * len(self._first)) - self._end
-            blank = np.empty(room, np.int64)
-            self._first = np.concatenate([self._first[: self._end], blank])
-            self._last = np.concatenate([self._last[: self._end], blank])
-        self._first[self._end : end], self._last[self._end : end] = rows.first, rows.last
-        self._starts.set(numbers, self._end + rows.offsets[:-1])
-        self._lengths.set(numbers, rows.lengths)
-        self._end = end
-
-    def take(self, numbers: Numbers) -> RangeRows:
-        starts, lengths = self._starts.get(numbers), self._lengths.get(numbers)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return RangeRows(offsets, self._first[places], self._last[places])
-
-    def remove(self, numbers: Numbers) -> None:
-        """Forgets regions; when half of all that is kept is of such, it is given up."""
-        self._dead += int(self._lengths.get(numbers).sum())
-        self._starts.set(numbers, -1)
-        self._lengths.set(numbers, 0)
-        if self._dead > max(1024, self._end // 2):
-            living = self.numbers
-            rows = self.take(living)
-            self._end, self._dead = 0, 0
-            self.add(living, rows)
-
-
-@kernel
-def _painted(offsets: Numbers, start: Numbers, stop: Numbers, segments: int) -> Numbers:
-    """The first row that has each segment: each is painted once, and skipped from then on."""
-    owners, after = np.full(segments, -1), np.arange(segments + 1)
-    for row in range(len(offsets) - 1):
-        for r in range(offsets[row], offsets[row + 1]):
-            at = start[r]
-            while True:
-                while after[at] != at:
-                    after[at] = after[after[at]]
-                    at = after[at]
-                if at >= stop[r]:
-                    break
-                owners[at] = row
-                after[at] = at + 1
-    return owners
-
-
-@kernel
-def _owners(
-    offsets: Numbers, start: Numbers, stop: Numbers, owners: Numbers, asked: Numbers
-) -> tuple[Numbers, Numbers]:
-    """The owners of the segments of each asked row, each once, ascending; or the row alone."""
-    found = np.empty(4 * len(asked) + 16, np.int64)
-    bounds, seen = np.zeros(len(asked) + 1, np.int64), np.full(len(offsets), -1)
-    count = 0
-    for i in range(len(asked)):
-        row, begun, own = asked[i], count, False
-        for r in range(offsets[row], offsets[row + 1]):
-            for s in range(start[r], stop[r]):
-                owner = owners[s]
-                own |= owner == row
-                if seen[owner] == i:
-                    continue
-                seen[owner] = i
-                if count == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[count] = owner
-                count += 1
-        if own:
-            found[begun] = row
-            count = begun + 1
-        found[begun:count].sort()
-        bounds[i + 1] = count
-    return bounds, found[:count].copy()
