@@ -9,7 +9,7 @@ import pytest
 from covey import Space, parse
 from covey.geometry import Regions
 from covey.index import Index, Scan, Segment
-from covey.index.alike import Alike
+from covey.index.alike import KEPT, Alike
 from covey.testing.contract import IndexContract
 from covey.workload import by_name
 
@@ -41,6 +41,8 @@ def test_a_question_is_encoded_once() -> None:
     once = alike.asked(asked, first.parts.columns)
     assert alike.asked(asked, second.parts.columns) is once
     assert alike.asked(workload.regions(1_000, 1_100), first.parts.columns) is not once
+    many = asked.take(np.zeros(KEPT + 1, np.int64))
+    assert alike.asked(many, first.parts.columns) is not alike.asked(many, first.parts.columns)
 
 
 def test_other_ends_or_many_more_regions_have_columns_of_their_own() -> None:

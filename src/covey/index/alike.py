@@ -16,8 +16,10 @@ from covey.geometry.scalars import Scalars
 from covey.index.asked import Asked
 from covey.index.columns import Column
 
-__all__ = ["Alike"]
+__all__ = ["KEPT", "Alike"]
 
+KEPT = 1 << 14
+"""Regions of a question that is kept at most: larger ones are seldom put to many segments."""
 _MUCH_LARGER = 8
 _FEW, _CROWDED = 32, 1 / 256  # ends between two boundaries, of all: these are for other ends
 
@@ -53,7 +55,7 @@ class Alike:
         if last is not None and last[0] is regions and last[1] is columns:
             return last[2]
         asked = Asked.regions(regions, columns, {})
-        self._last = regions, columns, asked
+        self._last = (regions, columns, asked) if len(regions) <= KEPT else None
         return asked
 
 

@@ -20,7 +20,7 @@ from covey.geometry.distances import Metric, relative_error
 from covey.geometry.projections import Directions, Ends, Floats
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
-from covey.index.alike import Alike
+from covey.index.alike import KEPT, Alike
 from covey.space import Attribute, Events, Space, Type
 from covey.space.events import ScalarColumn, State, VectorColumn
 from covey.space.keys import domain, float_key, key_float
@@ -110,7 +110,7 @@ class Shadows:
             if known is regions:
                 return found
         found = self._inner(regions)
-        self._last[:] = [(regions, found)]
+        self._last[:] = [(regions, found)] if len(regions) <= KEPT else []
         return found
 
     def crossed(self, regions: Regions) -> Ints:
