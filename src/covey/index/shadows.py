@@ -22,7 +22,7 @@ from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
 from covey.index.alike import KEPT, Alike
 from covey.space import Attribute, Events, Space, Type
-from covey.space.events import ScalarColumn, State, VectorColumn
+from covey.space.events import State, VectorColumn
 from covey.space.keys import domain, float_key, key_float
 from covey.space.ragged import Ragged
 from covey.space.types import DOUBLE, FLOAT
@@ -91,9 +91,12 @@ class Shadows:
 
     def of_events(self, events: Events) -> Regions:
         """The boxes of events, which are regions of size zero."""
-        ends = [self.numbers.of_events(events)] if self.numbers else []
+        scalars = [*(self.numbers.attributes if self.numbers else ()), *self.kept]
+        columns = {a.name: events[a.name] for a in scalars}
+        points = Regions.points(Events(events.space, len(events), columns))
+        ends = [self.numbers.of_regions(points)] if self.numbers else []
         ends += [part.of_events(events) for part in self.vectors]
-        return self._boxes(len(events), ends, {a.name: _points(events, a) for a in self.kept})
+        return self._boxes(len(events), ends, points.constraints)
 
     def outer(self, regions: Regions, times: int) -> Regions:
         """Boxes that contain the boxes of all that these regions cover."""
@@ -172,17 +175,6 @@ class Numbers:
                 assert isinstance(given.batch, Scalars)
                 low, high = _corners(given.batch, attribute.type)
                 lower[i, given.rows], upper[i, given.rows] = self._placed(i, low, high)
-        return self.directions.boxes(lower.T, upper.T)
-
-    def of_events(self, events: Events) -> Ends:
-        """The ends of events, which are those of regions of size zero."""
-        shape = (len(self.attributes), len(events))
-        lower, upper = np.empty(shape), np.empty(shape)
-        for i, attribute in enumerate(self.attributes):
-            column = events[attribute.name]
-            assert isinstance(column, ScalarColumn)
-            point = Scalars.of(domain(attribute.type), column.keys, column.keys, ~column.valid)
-            lower[i], upper[i] = self._placed(i, *_corners(point, attribute.type))
         return self.directions.boxes(lower.T, upper.T)
 
     def _placed(self, i: int, low: Floats, high: Floats) -> Ends:
@@ -274,15 +266,6 @@ def _intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
             upper[high[rows] == np.inf] = domain(DOUBLE).high  # no end, which would need a code
             constraints[str(j)] = Constraints(rows, Scalars.of(domain(DOUBLE), lower, upper))
     return constraints
-
-
-def _points(events: Events, attribute: Attribute) -> Constraints:
-    """The values of events, each as a constraint that nothing else meets."""
-    column, whole = events[attribute.name], domain(attribute.type)
-    assert isinstance(column, ScalarColumn)
-    lower, upper = column.keys.copy(), column.keys.copy()
-    lower[~column.valid], upper[~column.valid] = whole.high, whole.low
-    return Constraints(np.arange(len(events)), Scalars.of(whole, lower, upper, ~column.valid))
 
 
 def _is_ball(batch: Balls) -> Bools:

@@ -100,11 +100,12 @@ def _seconds(steps: dict[str, float], parts: Mapping[str, float]) -> dict[str, f
 
 def _nothing(model: MatcherModel) -> ValueRefused:
     """The error for subscriptions of which none can be read, or none is there."""
-    first = model.rejected.orderBy(quoted(model.rejected.columns[0])).first()
+    rejected = model.rejected
+    first = rejected.orderBy(quoted(rejected.columns[0])).first()
     if first is None:
         return ValueRefused("there are no subscriptions to compact")
     return ValueRefused(
-        f"no subscription can be read; of {model.rejected.count()}, the first by id is "
+        f"no subscription can be read; of {rejected.count()}, the first by id is "
         f"{first[0]!r}: {first['error']}; `covey doctor` says what is wrong with each"
     )
 
