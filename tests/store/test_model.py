@@ -19,12 +19,12 @@ from covey.store import Changes, IdKind, Snapshot, Store, Tiers
 from covey.store.merge import Merge, merged
 from covey.testing.strategies import events, regions, spaces
 
-Model = dict[object, Regions]
+Model = dict[object, tuple[Regions, int]]
 IDS = st.integers(0, 9)
 
 
 class StoreBesideModel(RuleBasedStateMachine):
-    """Ids, their regions, and what was there in each version."""
+    """Ids, their regions and revisions, and what was there in each version."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,9 +52,13 @@ class StoreBesideModel(RuleBasedStateMachine):
             st.integers(0, max(0, len(put) - 1)), min_size=len(some), max_size=len(some)
         )
         of = np.array(data.draw(owners), np.int64)
-        version = self.store.apply(Changes(self.column(put), some, of, self.column(removed)))
+        revisions = data.draw(st.none() | st.lists(IDS, min_size=len(put), max_size=len(put)))
+        version = self.store.apply(
+            Changes(self.column(put), some, of, self.column(removed), revisions)
+        )
         for place, name in enumerate(put):
-            self.model[name] = some.take(np.flatnonzero(of == place))
+            mine = some.take(np.flatnonzero(of == place))
+            self.model[name] = mine, 0 if revisions is None else revisions[place]
         for name in removed:
             self.model.pop(name, None)
         self.versions[version.number] = dict(self.model)
@@ -113,12 +117,13 @@ class StoreBesideModel(RuleBasedStateMachine):
         ids = snapshot.ids(snapshot.rows).to_pylist()
         assert sorted(ids, key=str) == sorted(model, key=str)
         assert len(snapshot) == len(model)
+        assert snapshot.revisions(snapshot.rows).tolist() == [model[id_][1] for id_ in ids]
         rows, found = snapshot.notifications(self.events)
         answer = list(zip(rows.tolist(), found.to_pylist(), strict=True))
         assert len(answer) == len(set(answer))
         assert set(answer) == {
             (row, id_)
-            for id_, theirs in model.items()
+            for id_, (theirs, _) in model.items()
             for row in Scan(theirs).matching(self.events).asked.tolist()
         }
 

@@ -131,8 +131,11 @@ def _prepare(place: str, base: int, shared: Arrays, start: int, stop: int) -> Na
     rows = np.flatnonzero(is_active if start == 0 else ~is_active)
     store = Store.open(place)
     version = store.snapshot(base)
-    regions, of = version.regions(version.rows[rows])
-    changes = Changes(version.ids(version.rows[rows]), regions, of.astype(np.int64))
+    chosen = version.rows[rows]
+    regions, of = version.regions(chosen)
+    changes = Changes(
+        version.ids(chosen), regions, of.astype(np.int64), revisions=version.revisions(chosen)
+    )
     prepared = store.prepare(changes, base)
     assert prepared is not None
     return {

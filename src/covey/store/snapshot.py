@@ -128,6 +128,19 @@ class Snapshot:
             rows = np.where(found >= 0, found + start, rows)
         return rows
 
+    def revisions(self, rows: Rows) -> Rows:
+        """The revision that each subscription was given with, by row: int64, 0 if with none.
+
+        It is 0 too for row -1, which is what `find` gives for an id that is not there. Cost: some
+        nanoseconds a row and segment.
+        """
+        revisions = np.zeros(len(rows), np.int64)
+        part_of = np.searchsorted(self._starts, rows, "right") - 1
+        for i, part in enumerate(self.parts):
+            mine = np.flatnonzero(part_of == i)
+            revisions[mine] = part.subscriptions.revisions_of(rows[mine] - self._starts[i])
+        return revisions
+
     @property
     def rows(self) -> Rows:
         """The rows of all subscriptions, ascending."""

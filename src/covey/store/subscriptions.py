@@ -31,11 +31,15 @@ _KIND = "segment"
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Subscriptions before they are indexed: region r belongs to id `of[r]`, in any order."""
+    """Subscriptions before they are indexed: region r belongs to id `of[r]`, in any order.
+
+    `revisions` has a number for each id, which is kept and means nothing here.
+    """
 
     ids: Ids
     regions: Regions
     of: Rows
+    revisions: Rows
 
     @classmethod
     def concat(cls, parts: Sequence[Owned]) -> Owned:
@@ -46,6 +50,7 @@ class Owned:
             Ids.concat([part.ids for part in parts]),
             Regions.concat([Regions(space, 0, {}), *(part.regions for part in parts)]),
             np.concatenate([part.of + start for part, start in zip(parts, starts, strict=False)]),
+            np.concatenate([part.revisions for part in parts]),
         )
 
 
@@ -53,6 +58,7 @@ class Owned:
 class Subscriptions:
     """Indexed subscriptions. `of` is None where subscription i has just region i.
 
+    `revisions` is None where all of them are 0, and then is not in the file either.
     `originals` are the regions that they were built from, while they are at hand: the index gives
     the same ones back, but slower.
 
@@ -62,6 +68,7 @@ class Subscriptions:
     ids: Ids
     index: Segment
     of: Rows | None
+    revisions: Rows | None = None
     originals: Regions | None = None
     _by_place: list[Rows] = field(default_factory=list, repr=False, compare=False)
 
@@ -77,7 +84,8 @@ class Subscriptions:
         is_one_each = len(of) == len(order) and bool((of == np.arange(len(order))).all())
         regions = _lean(owned.regions.take(by_owner))
         ids, index = owned.ids.take(order), Segment.build(regions)
-        return cls(ids, index, None if is_one_each else of, regions)
+        revisions = owned.revisions[order] if owned.revisions.any() else None
+        return cls(ids, index, None if is_one_each else of, revisions, regions)
 
     @classmethod
     def read(cls, file: Arrays) -> Subscriptions:
@@ -90,6 +98,7 @@ class Subscriptions:
                 Ids.from_arrays(_under("ids.", file)),
                 Segment.from_arrays(space, _under("index.", file)),
                 file.arrays.get("of"),
+                file.arrays.get("revisions"),
             )
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise StoreError(f"the segment {file.sha256} cannot be read: {error!r}") from None
@@ -104,6 +113,8 @@ class Subscriptions:
         arrays |= {f"index.{name}": array for name, array in self.index.arrays().items()}
         if self.of is not None:
             arrays["of"] = self.of
+        if self.revisions is not None:
+            arrays["revisions"] = self.revisions
         space, unique = space_to_json(self.index.space), secrets.token_hex(8)
         return pack(arrays, {"kind": _KIND, "space": space, "unique": unique})
 
@@ -129,16 +140,20 @@ class Subscriptions:
             return np.ones(len(rows), np.int64)
         return np.searchsorted(self.of, rows, "right") - np.searchsorted(self.of, rows)
 
+    def revisions_of(self, rows: AnyRows) -> Rows:
+        """The revision of each of the given subscriptions."""
+        return np.zeros(len(rows), np.int64) if self.revisions is None else self.revisions[rows]
+
     def take(self, rows: Rows) -> Owned:
         """The given subscriptions in the given order, exactly as they were given."""
-        ids = self.ids.take(rows)
+        ids, revisions = self.ids.take(rows), self.revisions_of(rows)
         if self.of is None:
-            return Owned(ids, self._regions(rows), np.arange(len(rows)))
+            return Owned(ids, self._regions(rows), np.arange(len(rows)), revisions)
         counts = self.region_counts(rows)
         of = np.repeat(np.arange(len(rows)), counts)
         first = np.searchsorted(self.of, rows)
         places = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return Owned(ids, self._regions(first[of] + places), of)
+        return Owned(ids, self._regions(first[of] + places), of, revisions)
 
     def _regions(self, rows: Rows) -> Regions:
         return self.index.regions(rows) if self.originals is None else self.originals.take(rows)

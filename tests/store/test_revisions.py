@@ -1,0 +1,108 @@
+"""Revisions stay with their subscriptions, whatever becomes of the segments that they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from covey.errors import ValueRefused
+from covey.language import Parser
+from covey.store import Changes, IdKind, Store
+from covey.store.arrays import read_path
+from covey.store.merge_process import MergeProcess
+from tests.store.simple import SPACE, TINY, changes
+
+NEVER = "x > 1 AND x < 0"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "store", SPACE, tiers=TINY)
+
+
+def revised(put: Mapping[object, int], removed: Sequence[object] = ()) -> Changes:
+    """Revisions by id; every third subscription has two regions, every fifth none."""
+    texts = [NEVER if i % 5 == 4 else "x = 1 OR x = 9" if i % 3 == 2 else "x > 1"
+             for i in range(len(put))]  # fmt: skip
+    parsed = Parser(SPACE).parse(texts)
+    return Changes.put(list(put), parsed, removed, list(put.values()))
+
+
+def kept(store: Store) -> dict[object, int]:
+    """Revisions by id, in the newest version."""
+    snapshot = store.snapshot()
+    ids = snapshot.ids(snapshot.rows).to_pylist()
+    return dict(zip(ids, snapshot.revisions(snapshot.rows).tolist(), strict=True))
+
+
+def test_a_revision_is_that_of_the_last_change(store: Store) -> None:
+    store.apply(revised({9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}))
+    assert kept(store) == {9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}
+    store.apply(revised({5: 4, 2: 20}, removed=[9]))  # smaller than before: nobody compares
+    assert kept(store) == {3: -(1 << 63), 5: 4, 1: 10, 7: 70, 2: 20}
+    store.apply(changes({5: "x > 1"}))
+    assert kept(store)[5] == 0
+
+
+def test_rows_are_asked_in_any_order(store: Store) -> None:
+    for i in range(12):
+        store.apply(revised({i: i * 10, 100 + i: i}))
+    snapshot = store.snapshot()
+    assert len(snapshot.parts) > 2
+    rows = snapshot.find([11, 0, 555, 103, 0])
+    assert snapshot.revisions(rows).tolist() == [110, 0, 0, 3, 0]
+    assert snapshot.revisions(rows).dtype == np.int64
+    assert snapshot.revisions(rows[:0]).tolist() == []
+
+
+@pytest.mark.parametrize("kind", list(IdKind))
+def test_merging_and_reopening_keep_revisions(kind: IdKind, tmp_path: Path) -> None:
+    name = str if kind is IdKind.TEXT else int
+    with Store.create(tmp_path / "store", SPACE, ids=kind, tiers=TINY) as store:
+        for i in range(30, 0, -1):
+            store.apply(revised({name(i): i * 7, name(i % 4 + 100): i}, removed=[name(i + 9)]))
+        right = kept(store)
+        while store.merge():
+            assert kept(store) == right
+    assert kept(Store.open(tmp_path / "store")) == right
+
+
+def test_another_process_keeps_revisions(store: Store) -> None:
+    for i in range(12):
+        store.apply(revised({i: i * 7, 100 - i: i}, removed=[i - 4]))
+    right = kept(store)
+    merge = store.writer.claim_merge()
+    assert merge is not None
+    process = MergeProcess()
+    written = process.run(merge, store.writer.files)
+    process.close()
+    assert written is not None
+    store.writer.finish_merge(merge, *written)
+    assert kept(store) == right
+
+
+def test_what_is_prepared_keeps_revisions(store: Store) -> None:
+    store.apply(revised({1: 10, 2: 20}))
+    parts = [store.prepare(revised({5: 50, 2: 21})), store.prepare(changes({4: "x > 1"}))]
+    store.load([part for part in parts if part is not None])
+    assert kept(store) == {1: 10, 2: 21, 4: 0, 5: 50}
+
+
+def test_segments_without_revisions_are_stored_as_ever(store: Store, tmp_path: Path) -> None:
+    for given in (changes({1: "x > 1"}), revised({2: 0, 3: 0})):
+        version = store.apply(given)
+        file = version.segments[-1].file
+        arrays = read_path(tmp_path / "store" / "files" / file, file).arrays
+        assert "revisions" not in arrays
+        assert kept(Store.open(tmp_path / "store")) == dict.fromkeys(kept(store), 0)
+
+
+@pytest.mark.parametrize("wrong", [[1], [1, 2, 3], [1.5, 2.0], [1 << 63, 0], ["a", "b"], [[1, 2]]])
+def test_revisions_that_are_no_int64_for_each_id_are_refused(store: Store, wrong: object) -> None:
+    predicates = Parser(SPACE).parse(["x > 1", "x > 2"])
+    with pytest.raises(ValueRefused, match="`revisions` must be one int64 for each of 2 ids"):
+        store.apply(Changes.put([1, 2], predicates, revisions=wrong))
+    assert store.versions == [0]
