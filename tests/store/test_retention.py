@@ -69,6 +69,16 @@ def test_a_lease_keeps_a_version_and_its_files(store: Store) -> None:
     assert store.versions == [8]
 
 
+def test_versions_to_be_spared_are_kept_with_their_files(store: Store) -> None:
+    right = [matched(store.snapshot(number), 3, 9) for number in (2, 5)]
+    store.collect(keep_seconds=0, grace_seconds=0, spare=[5, 2, 77])
+    assert store.versions == [2, 5, 8]
+    again = Store.open(store._directory.place)
+    assert [matched(again.snapshot(number), 3, 9) for number in (2, 5)] == right
+    store.collect(keep_seconds=0, grace_seconds=0, spare=iter([5]))
+    assert store.versions == [5, 8]
+
+
 def test_a_lease_ends_with_its_time_or_its_block(store: Store) -> None:
     store.lease(2, seconds=0.001)
     with store.lease(4, seconds=HOUR) as lease:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,13 +26,18 @@ class Collected:
 
 
 def collect(
-    directory: Directory, keep_seconds: float, grace_seconds: float, in_use: set[str]
+    directory: Directory,
+    keep_seconds: float,
+    grace_seconds: float,
+    in_use: Set[str],
+    spare: Set[int] = frozenset(),
 ) -> Collected:
     """Deletes versions, then files that no version names any more and that are not in use.
 
     Kept are the newest version, every version that was the newest less than `keep_seconds` ago,
-    and every one that a live lease names. A file that no version names is kept for `grace_seconds`:
-    a writer may be about to name it. If a version that is kept cannot be read, nothing is deleted.
+    and every one that is to be spared or that a live lease names. A file that no version names is
+    kept for `grace_seconds`: a writer may be about to name it. If a version that is kept cannot be
+    read, nothing is deleted.
 
     Cost: reads every version that is kept.
     """
@@ -39,7 +45,7 @@ def collect(
         raise ValueRefused(f"no time to keep: {keep_seconds} and {grace_seconds} seconds")
     now = time.time()
     listed = listed_versions(directory)
-    kept = _kept(listed, now - keep_seconds, _leased(directory, now))
+    kept = _kept(listed, now - keep_seconds, _leased(directory, now) | spare)
     named = {file for number in sorted(kept) for file in read_version(directory, number).files}
     gone = [number for number in listed if number not in kept]
     for number in gone:
@@ -54,13 +60,13 @@ def collect(
     return Collected(len(gone), count, size)
 
 
-def _kept(listed: dict[int, Listed], horizon: float, leased: set[int]) -> set[int]:
-    """Versions that were the newest at the horizon or later, or are leased."""
+def _kept(listed: dict[int, Listed], horizon: float, wanted: set[int]) -> set[int]:
+    """Versions that were the newest at the horizon or later, or that somebody wants."""
     numbers = list(listed)
     kept = {
         number for number, successor in pairwise(numbers) if listed[successor].written >= horizon
     }
-    return kept | set(numbers[-1:]) | (leased & set(numbers))
+    return kept | set(numbers[-1:]) | (wanted & set(numbers))
 
 
 def _leased(directory: Directory, now: float) -> set[int]:

@@ -6,7 +6,7 @@ readers open one and keep it. There is one writer at a time, and any number of r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 
@@ -234,15 +234,18 @@ class Store:
         """Keeps a version from `collect` for some time, for someone who will open it later."""
         return Lease(self._directory, version, seconds)
 
-    def collect(self, keep_seconds: float, grace_seconds: float = 3600) -> Collected:
+    def collect(
+        self, keep_seconds: float, grace_seconds: float = 3600, spare: Iterable[int] = ()
+    ) -> Collected:
         """Deletes old versions and then the files that none of the others needs.
 
-        Kept are the newest version, those that were the newest less than `keep_seconds` ago, and
-        those under a lease. Files that no version names are kept for `grace_seconds`, since a merge
-        may be about to name them: none is for stores to which nothing else is done meanwhile.
+        Kept are the newest version, those that were the newest less than `keep_seconds` ago, those
+        under a lease, and those with a number in `spare`, if they are there. Files that
+        no version names are kept for `grace_seconds`, since a merge may be about to name them: none
+        is for stores to which nothing else is done meanwhile.
         """
         in_use = self.writer.files_in_use()
-        return collect(self._directory, keep_seconds, grace_seconds, in_use)
+        return collect(self._directory, keep_seconds, grace_seconds, in_use, frozenset(spare))
 
     def _fitting(self, base: int | None) -> tuple[Space, IdKind]:
         """What changes to a version must fit: to that with the number, or to the newest."""
