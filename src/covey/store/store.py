@@ -166,11 +166,13 @@ class Store:
         removed: Sequence[Prepared] = (),
         label: str | None = None,
         base: int | None = None,
+        anew: bool = False,
     ) -> Version:
         """Makes the version with all that was prepared, in one segment.
 
         It is made from the newest version, or from that with the number `base`; either way it is
-        the newest then.
+        the newest then. If `anew`, it has what is put and nothing else: whoever has the whole set
+        need not find out what is gone. Versions before it stay as they are.
 
         Of `removed` the ids count, which are removed. No id may be in two of all of these. If a
         version has the label already, it is returned and nothing is made: so a repeated attempt
@@ -188,6 +190,7 @@ class Store:
                 Ids.concat([none, *(part.subscriptions.ids for part in gone)]),
                 label,
                 base,
+                anew,
             )
         except StoreError:  # another attempt may have been faster
             if (known := self._labelled(label)) is not None:
