@@ -97,7 +97,7 @@ def test_a_merge_brings_nothing_back_into_what_was_loaded_anew(tmp_path: Path) -
     merge = store.writer.claim_merge()
     assert merge is not None
     store.load(prepared(store, {3: "x = 0"}), anew=True)
-    built = merged(merge.parts)
+    built = merged(merge)
     assert built is not None
     packed = built.pack()
     store.writer.files.put(packed)

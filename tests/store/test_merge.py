@@ -110,7 +110,7 @@ def test_what_one_merge_has_no_other_gets(store: Store) -> None:
 
 def finish(store: Store, merge: Merge) -> None:
     """What `Store.merge` does after its claim."""
-    built = merged(merge.parts)
+    built = merged(merge)
     assert built is not None
     packed = built.pack()
     store.writer.files.put(packed)
@@ -190,7 +190,7 @@ def test_a_merge_that_fails_is_tried_again(
         def run(self, merge: Merge, files: Files) -> tuple[str, int]:
             if failures:
                 raise failures.pop()
-            packed = merged(merge.parts).pack()  # type: ignore[union-attr]
+            packed = merged(merge).pack()  # type: ignore[union-attr]
             files.put(packed)
             return packed.sha256, packed.size_bytes
 

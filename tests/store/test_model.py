@@ -78,7 +78,7 @@ class StoreBesideModel(RuleBasedStateMachine):
     @rule()
     def finish_merge(self) -> None:
         assert self.merge is not None
-        built = merged(self.merge.parts)
+        built = merged(self.merge)
         assert built is not None
         packed = built.pack()
         self.store.writer.files.put(packed)

@@ -7,8 +7,9 @@ died meanwhile becomes tombstones of the merged segment, and nothing has to wait
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from covey.store.ended import Horizons, without_ended
 from covey.store.ids import Ids
 from covey.store.parts import Part
 from covey.store.subscriptions import Owned, Subscriptions
@@ -18,21 +19,26 @@ __all__ = ["Merge", "finished", "merged"]
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Parts that are to become one, as they were when the merge was claimed."""
+    """Parts that are to become one, as they were when the merge was claimed.
+
+    Regions that end before one of the `horizons` are left out.
+    """
 
     parts: tuple[Part, ...]
+    horizons: Horizons = field(default_factory=dict)
 
     @property
     def files(self) -> set[str]:
         return {part.file for part in self.parts}
 
 
-def merged(parts: Sequence[Part]) -> Subscriptions | None:
-    """The subscriptions of all parts that count, in one index; None if none does.
+def merged(merge: Merge) -> Subscriptions | None:
+    """The subscriptions of all parts that count and have not ended, in one index; None if none.
 
     Cost: that of `Subscriptions.build`; about three copies of the regions in memory.
     """
-    live = [part.live() for part in parts if part.live_count]
+    parts = (part.live() for part in merge.parts if part.live_count)
+    live = [left for part in parts if len((left := without_ended(part, merge.horizons)).ids)]
     return Subscriptions.build(Owned.concat(live)) if live else None
 
 

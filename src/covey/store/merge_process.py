@@ -40,6 +40,7 @@ class MergeProcess:
         task: dict[str, Any] = {
             "inputs": {part.file: str(files.path(part.file)) for part in merge.parts},
             "output": str(output),
+            "horizons": dict(merge.horizons),
         }
         stones = pack_tombstones({part.file: part.tombstones for part in merge.parts})
         try:
@@ -102,7 +103,7 @@ def _merge(task: Mapping[str, Any]) -> dict[str, Any]:
     if "tombstones" in task:
         stones = read_path(Path(task["tombstones"]["path"]), task["tombstones"]["sha256"])
         parts = [part.with_tombstones(stones) for part in parts]
-    built = merged(parts)
+    built = merged(Merge(tuple(parts), task["horizons"]))
     if built is None:
         return {}
     packed = built.pack()

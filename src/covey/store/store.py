@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 from types import TracebackType
 
 from pyarrow import fs
@@ -17,6 +18,7 @@ from covey.space import Space
 from covey.store.cache import Cache
 from covey.store.changes import Changes
 from covey.store.directory import Directory
+from covey.store.ended import keys_of
 from covey.store.files import Files
 from covey.store.ids import IdKind, Ids
 from covey.store.leases import Lease
@@ -224,7 +226,7 @@ class Store:
         if merge is None:
             return None
         try:
-            built = merged(merge.parts)
+            built = merged(merge)
             if built is None:
                 return self.writer.finish_merge(merge, None)
             packed = built.pack()
@@ -232,6 +234,25 @@ class Store:
             return self.writer.finish_merge(merge, packed.sha256, packed.size_bytes)
         finally:
             self.writer.release_merge(merge)
+
+    def forget(self, attribute: str, before: int) -> None:
+        """From now on merges leave out regions that end before a key of a scalar attribute.
+
+        It is for lifetimes that are over, of which nothing that is still to come can match. A
+        subscription goes with the last of its regions; one that had none before stays, and so does
+        a region that admits null. `before` is a key as in `covey.space.keys`: of a timestamp the
+        microseconds since 1970, of a date the days. What goes is gone in the version that the merge
+        makes; versions before it keep it.
+
+        It holds for merges that begin after it, by this store or a `Merger` of it, until it is
+        given another key of the attribute; a store that is opened again is to be told again. No
+        merge is done because of it: what ended long ago can stay in a segment that rests. For what
+        must go now there is `Snapshot.ended`.
+
+        Cost: none here; a comparison for each region that is merged.
+        """
+        keys_of(self.space, attribute)
+        self.writer.forget(attribute, index(before))
 
     def lease(self, version: int, seconds: float) -> Lease:
         """Keeps a version from `collect` for some time, for someone who will open it later."""

@@ -15,6 +15,7 @@ from covey.space import Space
 from covey.store.batch import after
 from covey.store.changes import Changes
 from covey.store.directory import Directory
+from covey.store.ended import Horizons
 from covey.store.files import Files
 from covey.store.ids import IdKind, Ids
 from covey.store.lock import WriterLock
@@ -44,6 +45,7 @@ class Writer:
         self._lock: WriterLock | None = None
         self._newest: Snapshot | None = None
         self._merging: set[str] = set()
+        self._horizons: Horizons = {}
 
     @property
     def files(self) -> Files:
@@ -90,6 +92,11 @@ class Writer:
                 raise StoreError(f"what was prepared is not all that version {base} has")
             return self._commit(parts, None, label, before)
 
+    def forget(self, attribute: str, before: int) -> None:
+        """See `Store.forget`."""
+        with self._changing:
+            self._horizons = {**self._horizons, attribute: before}
+
     def claim_merge(self) -> Merge | None:
         """The next merge to be done, of segments that no other merge has claimed."""
         with self._writing() as now:
@@ -97,7 +104,7 @@ class Writer:
             chosen = self._tiers.plan([part.size for part in free])
             if not chosen:
                 return None
-            merge = Merge(tuple(free[i] for i in chosen))
+            merge = Merge(tuple(free[i] for i in chosen), self._horizons)
             self._merging |= merge.files
             return merge
 
