@@ -7,7 +7,7 @@ NAME ?=
 ARGS ?=
 RUNS ?= 1000
 
-.PHONY: setup check test docs jars integration soak bench fuzz lock clean
+.PHONY: setup check test docs jars kafka integration soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
@@ -45,8 +45,17 @@ jars: .jars/pom.xml
 	    -DexcludeTransitive=true -DoutputDirectory=$(CURDIR)/.jars
 	cp jars/pom.xml .jars/pom.xml
 
+# A Kafka server for tests and benchmarks.
+kafka: .kafka/pom.xml
+
+.kafka/pom.xml: jars/kafka/pom.xml
+	rm -rf .kafka
+	mvn --quiet --batch-mode --file jars/kafka/pom.xml dependency:copy-dependencies \
+	    -DoutputDirectory=$(CURDIR)/.kafka
+	cp jars/kafka/pom.xml .kafka/pom.xml
+
 integration: export SPARK_LOCAL_IP ?= 127.0.0.1
-integration: jars
+integration: jars kafka
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark
 
@@ -70,5 +79,5 @@ lock:
 	@! grep -nE '://|^-|(^| )/' requirements.lock || { echo 'requirements.lock names an address or a path' >&2; exit 1; }
 
 clean:
-	rm -rf build dist site .jars .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist site .jars .kafka .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,6 +6,7 @@ CoveyError
 ├── ValueRefused     an argument that a function cannot use; a ValueError too
 ├── StoreError       a stored file is damaged, missing or foreign, or a store cannot be written to
 ├── TooManyPairs     an answer exceeds the bound that was given with the question
+├── StreamError      a topic is missing, cannot be read, or no longer has what is needed
 └── PredicateError   a predicate's text is wrong: says line, column and what to write instead
 ```
 
@@ -18,7 +19,8 @@ from __future__ import annotations
 import re
 
 __all__ = [
-    "CoveyError", "PredicateError", "SpaceError", "StoreError", "TooManyPairs", "ValueRefused",
+    "CoveyError", "PredicateError", "SpaceError", "StoreError", "StreamError", "TooManyPairs",
+    "ValueRefused",
     "raised_elsewhere",
 ]  # fmt: skip
 
@@ -37,6 +39,10 @@ class ValueRefused(CoveyError, ValueError):
 
 class StoreError(CoveyError):
     """A stored file is damaged, missing or foreign, or a store cannot be written to."""
+
+
+class StreamError(CoveyError):
+    """A topic is missing, cannot be read, or no longer has what is needed."""
 
 
 class TooManyPairs(CoveyError):

@@ -11,6 +11,7 @@ from covey.cli.compact import compact
 from covey.cli.doctor import doctor
 from covey.cli.match import match
 from covey.cli.preview import preview
+from covey.cli.stream import stream
 
 __all__ = ["app"]
 
@@ -25,6 +26,7 @@ app.command()(match)
 app.command()(preview)
 app.command()(doctor)
 app.command()(compact)
+app.command()(stream)
 
 
 def _version(asked: bool) -> None:

@@ -21,10 +21,16 @@ def snapshot(place: str, version: int, label: str | None) -> Snapshot:
 
     The label tells it from one of the same number in a store that was put in its place.
     """
-    found = Store.open(place).snapshot(version)
+    found = _store(place).snapshot(version)
     if found.version.label != label:
         raise StoreError(
             f"version {version} in {place} is another one than the model was made with: the store "
             "was deleted and made anew; load the model again"
         )
     return found
+
+
+@lru_cache(_KEPT)
+def _store(place: str) -> Store:
+    """A store, whose versions share the segments that they have in common."""
+    return Store.open(place)

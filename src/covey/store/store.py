@@ -133,7 +133,7 @@ class Store:
         found = newest_version(self._directory)
         return Snapshot(found, self._opener.parts(found))
 
-    def apply(self, changes: Changes) -> Version:
+    def apply(self, changes: Changes, label: str | None = None) -> Version:
         """Makes the version with these changes; when it returns, they are kept whatever happens.
 
         If nothing is different with them, no version is made. Large merges are left to `merge`,
@@ -144,7 +144,7 @@ class Store:
         besides those of the batch, and on a local file system five waits for the disk. So give
         many changes at once.
         """
-        return self.writer.apply(changes)
+        return self.writer.apply(changes, label)
 
     def prepare(self, changes: Changes, base: int | None = None) -> Prepared | None:
         """Indexes what is put and writes its segment, without making a version of it.

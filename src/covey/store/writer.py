@@ -57,9 +57,9 @@ class Writer:
         """The newest version, if this is the writer, because then nobody else makes one."""
         return self._newest
 
-    def apply(self, changes: Changes) -> Version:
+    def apply(self, changes: Changes, label: str | None = None) -> Version:
         """See `Store.apply`."""
-        return self.put(*changes.checked(self._space, self.id_kind))
+        return self.put(*changes.checked(self._space, self.id_kind), label)
 
     def put(
         self,

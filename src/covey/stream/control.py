@@ -1,0 +1,115 @@
+"""The control topic: changes of subscriptions, read from a position to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from covey.errors import StreamError
+from covey.stream.cluster import Cluster, bounds, told_of_kafka
+from covey.stream.messages import Change, read_change
+
+__all__ = ["ControlTopic", "first_and_end"]
+
+_AT_ONCE = 10_000
+_PATIENCE_S = 60.0  # without a message, while there must be one
+
+
+class ControlTopic:
+    """Reads changes one after another, each once; `position` is what it reads next, by partition.
+
+    Not for several threads at once.
+    """
+
+    def __init__(self, cluster: Cluster, topic: str, position: Mapping[int, int]) -> None:
+        self.topic = topic
+        self.position = dict(position)
+        self._consumer = cluster.consumer()
+        self._consumer.assign([TopicPartition(topic, p, o) for p, o in self.position.items()])
+
+    def to_end(self) -> list[Change]:
+        """All changes up to what is committed at the moment of the call, in the log's order.
+
+        Cost: a question to Kafka per partition, and what it takes to read the rest, which is
+        fetched in the background.
+        """
+        ends = {p: bounds(self._consumer, self.topic, p)[1] for p in self.position}
+        for partition, end in ends.items():
+            if end < self.position[partition]:
+                raise StreamError(
+                    f"partition {partition} of {self.topic!r} ends at {end}, but was read up to "
+                    f"{self.position[partition]}: the topic was deleted and made anew. Delete the "
+                    "state folder to start with what it has now"
+                )
+        changes: list[Change] = []
+        until = time.monotonic() + _PATIENCE_S
+        while any(self.position[p] < end for p, end in ends.items()):
+            messages = _next(self._consumer)
+            for message in messages:
+                changes += self._read(message)
+                until = time.monotonic() + _PATIENCE_S
+            if time.monotonic() > until:
+                raise StreamError(
+                    f"{self.topic!r} could not be read to its end in {_PATIENCE_S:g} seconds: it "
+                    f"is at {self.position} of {ends}. Is a broker down?"
+                )
+        return changes
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._consumer.close()
+
+    def _read(self, message: Message) -> list[Change]:
+        error, partition, offset = message.error(), message.partition(), message.offset()
+        assert partition is not None
+        if error is None:
+            assert offset is not None
+            self.position[partition] = offset + 1
+            return [change_of(message)]
+        if error.code() == KafkaError._PARTITION_EOF:
+            if offset is not None:
+                self.position[partition] = max(self.position[partition], offset)
+        elif not error.retriable():
+            raise StreamError(f"{self.topic!r} cannot be read: {error.str()}")
+        return []
+
+
+def change_of(message: Message) -> Change:
+    """The change that a message of the control topic is."""
+    place = f"{message.topic()}-{message.partition()}-{message.offset()}"
+    return read_change(
+        _bytes(message.key()), _bytes(message.value()), _headers(message), message.timestamp()[1],
+        place,
+    )  # fmt: skip
+
+
+def first_and_end(cluster: Cluster, topic: str) -> tuple[dict[int, int], dict[int, int]]:
+    """The first offset of each partition of a topic, and the one after the last."""
+    partitions = cluster.partitions(topic)
+    consumer: Consumer = cluster.consumer()
+    try:
+        with told_of_kafka(f"topic {topic!r}"):
+            found = {p: bounds(consumer, topic, p) for p in partitions}
+    finally:
+        consumer.close()
+    return {p: b[0] for p, b in found.items()}, {p: b[1] for p, b in found.items()}
+
+
+def _next(consumer: Consumer) -> list[Message]:
+    """What was fetched already, or the next message that comes soon, if one does."""
+    if fetched := consumer.consume(_AT_ONCE, 0):
+        return fetched
+    message = consumer.poll(0.5)
+    return [] if message is None else [message]
+
+
+def _headers(message: Message) -> list[tuple[str, bytes | None]]:
+    given = message.headers() or []
+    pairs = given.items() if isinstance(given, dict) else given
+    return [(name, _bytes(content)) for name, content in pairs]
+
+
+def _bytes(content: str | bytes | None) -> bytes | None:
+    return content.encode() if isinstance(content, str) else content

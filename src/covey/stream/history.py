@@ -1,0 +1,182 @@
+"""What changes make of subscriptions: each predicate has the lifetime in which it counted.
+
+A subscription that is changed or cancelled is not gone: until events of that time cannot come any
+more, it has its old regions up to that moment, and the new ones from it on. So a backlog is matched
+against who was subscribed then, and a late change of a lower revision finds the higher one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.geometry.regions import Constraints
+from covey.geometry.scalars import Scalars
+from covey.language import Parser
+from covey.space import Space
+from covey.space.keys import domain
+from covey.space.types import TIMESTAMP
+from covey.spark.lifetimes import LIFETIME, without_lifetime
+from covey.store import Changes, Snapshot
+from covey.stream.messages import Change
+
+__all__ = ["Applied", "Historian"]
+
+Rows = NDArray[np.int64]
+_TIMES = domain(TIMESTAMP)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The changes of a store that some messages are, and those that could not be read.
+
+    `ignored` counts what an equal or higher revision had overtaken.
+    """
+
+    changes: Changes
+    unreadable: tuple[Change, ...]
+    ignored: int
+
+
+@dataclass(slots=True)
+class Historian:
+    """Turns messages into changes of a store.
+
+    `allowance_ms` is by how much a predicate counts earlier than its change was appended, since the
+    clocks of brokers differ.
+    """
+
+    allowance_ms: int
+    _parser: Parser | None = None
+
+    def applied(self, snapshot: Snapshot, given: Sequence[Change], horizon_us: int) -> Applied:
+        """The changes of all given messages, which are in the log's order.
+
+        Regions that ended before the horizon are left out: no event of that time can come.
+
+        Cost: a binary search per id and segment, and a parse per predicate.
+        """
+        by_id: dict[str, list[Change]] = {}
+        for change in given:
+            by_id.setdefault(change.id, []).append(change)
+        asked = list(by_id)
+        rows = snapshot.find(pa.array(asked, pa.large_string()))
+        revisions = np.zeros(len(asked), np.int64)
+        revisions[rows >= 0] = snapshot.revisions(rows[rows >= 0])
+        ids: list[str] = []
+        counted, known, owned, highest = [], [], [], []
+        for id, row, revision in zip(asked, rows.tolist(), revisions.tolist(), strict=True):
+            effective, revision = _effective(by_id[id], revision)
+            if effective:
+                known += [row] if row >= 0 else []
+                owned += [len(ids)] if row >= 0 else []
+                counted += [(len(ids), one, after) for one, after in _with_next(effective)]
+                ids.append(id)
+                highest.append(revision)
+        first: dict[int, int] = {}
+        for owner, change, _ in counted:
+            first.setdefault(owner, change.at_ms)
+        old = _ended(snapshot, np.array(known, np.int64), np.array(owned, np.int64), first)
+        old_regions, old_of = _without_ended(*old, horizon_us)
+        new_regions, new_of, unreadable = self._begun(snapshot.space, counted)
+        regions = Regions.concat([old_regions, new_regions])
+        of = np.concatenate([old_of, new_of])
+        silent = np.setdiff1d(np.arange(len(ids)), of)
+        if len(silent):  # their revisions are to be remembered
+            last = {owner: change.at_ms for owner, change, _ in counted}
+            moments = np.array([last[owner] for owner in silent.tolist()], np.int64) * 1000 + 1
+            regions = Regions.concat([regions, _lasting(snapshot.space, moments, moments)])
+            of = np.concatenate([of, silent])
+        changes = Changes(
+            pa.array(ids, pa.large_string()), regions, of,
+            revisions=np.array(highest, np.int64),
+        )  # fmt: skip
+        return Applied(changes, tuple(unreadable), len(given) - len(counted))
+
+    def _begun(
+        self, space: Space, counted: Sequence[tuple[int, Change, int | None]]
+    ) -> tuple[Regions, Rows, list[Change]]:
+        """The regions of new predicates, each with its lifetime, and whose they are."""
+        unreadable = [change for _, change, _ in counted if change.problem is not None]
+        put = [one for one in counted if one[1].predicate is not None]
+        predicate_space = without_lifetime(space)
+        if self._parser is None or self._parser.space != predicate_space:
+            self._parser = Parser(predicate_space)
+        parsed = self._parser.parse([change.predicate or "" for _, change, _ in put])
+        for row, error in sorted(parsed.rejected.items()):
+            unreadable.append(replace(put[row][1], problem=str(error)))
+        from_us = [self._from_ms(change) * 1000 for _, change, _ in put]
+        to_us = [_to_us(change, after) for _, change, after in put]
+        of, count = parsed.of, len(parsed.regions)
+        lower = np.array(from_us, np.int64)[of]
+        upper = np.array(to_us, np.int64)[of] - 1
+        given = dict(parsed.regions.constraints)
+        given[LIFETIME] = Constraints(np.arange(count), Scalars.of(_TIMES, lower, upper))
+        whole = replace(space, derived=parsed.space.derived)
+        regions, kept = Regions.of(whole, count, given)
+        owners = np.array([owner for owner, _, _ in put], np.int64)
+        return regions, owners[of[kept]], unreadable
+
+    def _from_ms(self, change: Change) -> int:
+        began = change.at_ms - self.allowance_ms
+        return began if change.from_ms is None else max(began, change.from_ms)
+
+
+def _effective(changes: Sequence[Change], revision: int) -> tuple[list[Change], int]:
+    """The changes of one subscription that count, and its highest revision then."""
+    effective = []
+    for change in changes:
+        if change.revision == 0 or change.revision > revision:
+            effective.append(change)
+            revision = max(revision, change.revision)
+    return effective, revision
+
+
+def _with_next(changes: Sequence[Change]) -> list[tuple[Change, int | None]]:
+    """Each change, and when the next one of the same subscription came."""
+    following = [*(change.at_ms for change in changes[1:]), None]
+    return list(zip(changes, following, strict=True))
+
+
+def _to_us(change: Change, after_ms: int | None) -> int:
+    ends = [end for end in (change.to_ms, after_ms) if end is not None]
+    return min(ends) * 1000 if ends else int(_TIMES.high)
+
+
+def _ended(
+    snapshot: Snapshot, rows: Rows, owners: Rows, first_ms: Mapping[int, int]
+) -> tuple[Regions, Rows]:
+    """The regions that changed subscriptions had, up to their first change; and whose they are."""
+    regions, of = snapshot.regions(rows)
+    owner = owners[of]
+    until = np.array([first_ms[one] * 1000 - 1 for one in owner.tolist()], np.int64)
+    lifetime = regions.batch(regions.space[LIFETIME], np.arange(len(regions)))
+    assert isinstance(lifetime, Scalars)
+    before = Scalars.of(_TIMES, np.full(len(until), _TIMES.low), until)
+    given = dict(regions.constraints)
+    given[LIFETIME] = Constraints(np.arange(len(regions)), lifetime.intersect(before))
+    regions, kept = Regions.of(regions.space, len(regions), given)
+    return regions, owner[kept]
+
+
+def _without_ended(regions: Regions, of: Rows, horizon_us: int) -> tuple[Regions, Rows]:
+    if LIFETIME not in regions.constraints:
+        return regions, of
+    lifetime = regions.constraints[LIFETIME].batch
+    assert isinstance(lifetime, Scalars)
+    kept = np.flatnonzero(lifetime.upper >= horizon_us)
+    return (regions, of) if len(kept) == len(of) else (regions.take(kept), of[kept])
+
+
+def _lasting(space: Space, lower: Rows, upper: Rows) -> Regions:
+    """Regions that constrain nothing but the lifetime.
+
+    Events have whole milliseconds: a lifetime between two of them matches none.
+    """
+    lifetime = Constraints(np.arange(len(lower)), Scalars.of(_TIMES, lower, upper))
+    return Regions(space, len(lower), {LIFETIME: lifetime})

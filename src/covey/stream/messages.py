@@ -1,0 +1,141 @@
+"""The messages of the control topic: what a change of a subscription looks like on Kafka.
+
+The key is the subscription's id, so that all its changes are on one partition, in order, and so
+that Kafka's compaction keeps the last. The value is a JSON object; without a predicate it cancels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Change", "cancel_message", "change_message", "read_change"]
+
+_KEYS = ("predicate", "revision", "from", "to")
+_MOST = 1 << 62  # milliseconds and revisions beyond are mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: from `at_ms` on, the subscription is this predicate, or nothing.
+
+    `place` is where on Kafka it stands. `revision` is 0 if it has none: then it counts in the order
+    of the log. `problem` says why it could not be read; it then is a change to nothing.
+    """
+
+    id: str
+    at_ms: int
+    place: str
+    predicate: str | None = None
+    revision: int = 0
+    from_ms: int | None = None
+    to_ms: int | None = None
+    problem: str | None = None
+
+
+def change_message(
+    id: str,
+    predicate: str,
+    revision: int | None = None,
+    from_ms: int | None = None,
+    to_ms: int | None = None,
+) -> tuple[bytes, bytes]:
+    """Key and value of the message that makes or changes a subscription.
+
+    It is acknowledged when Kafka has acknowledged it with `acks=all`: events that are published
+    after that see it.
+
+    >>> change_message("alert-1", "price > 5", revision=2)
+    (b'alert-1', b'{"predicate": "price > 5", "revision": 2}')
+    """
+    given = {"predicate": predicate, "revision": revision, "from": from_ms, "to": to_ms}
+    return id.encode(), json.dumps({k: v for k, v in given.items() if v is not None}).encode()
+
+
+def cancel_message(id: str, revision: int | None = None) -> tuple[bytes, bytes | None]:
+    """Key and value of the message that cancels a subscription.
+
+    Without a revision the value is null, which Kafka's compaction removes with all that was
+    before; with one it stays on the topic, for one message per cancelled subscription.
+
+    >>> cancel_message("alert-1", revision=3)
+    (b'alert-1', b'{"predicate": null, "revision": 3}')
+    """
+    if revision is None:
+        return id.encode(), None
+    return id.encode(), json.dumps({"predicate": None, "revision": revision}).encode()
+
+
+def read_change(
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[tuple[str, bytes | None]],
+    at_ms: int,
+    place: str,
+) -> Change:
+    """The change that a message is, whatever is in it.
+
+    >>> read_change(b"7", b'{"predicate": "price > 5"}', [], 1000, "alerts-0-4").predicate
+    'price > 5'
+    >>> read_change(b"7", b'{"predicat": "price > 5"}', [], 1000, "alerts-0-4").problem
+    "no key 'predicat' is known: a change has predicate, revision, from, to"
+    """
+    id = (key or b"").decode(errors="replace")
+    try:
+        if not key or key.decode().encode() != key:
+            raise ValueError("the key, which is the subscription's id, is missing")
+        given = _value(value, headers)
+        return Change(
+            id,
+            at_ms,
+            place,
+            given.get("predicate"),
+            _number(given, "revision") or 0,
+            _number(given, "from"),
+            _number(given, "to"),
+        )
+    except UnicodeDecodeError:
+        problem = "the key, which is the subscription's id, is no UTF-8"
+    except ValueError as error:
+        problem = str(error)
+    return Change(id, at_ms, place, problem=problem)
+
+
+def _value(value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> Mapping[str, Any]:
+    """The object of a message; null is a cancel, whose revision may be a header."""
+    if value is None:
+        for name, content in headers:
+            if name == "revision" and content is not None:
+                return {"revision": _digits(content)}
+        return {}
+    try:
+        given = json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError("the value is no JSON") from None
+    if not isinstance(given, dict):
+        raise ValueError('the value is no JSON object, as {"predicate": "price > 5"}')
+    for name in given:
+        if name not in _KEYS:
+            raise ValueError(f"no key {name!r} is known: a change has {', '.join(_KEYS)}")
+    if not isinstance(given.get("predicate"), str | None):
+        raise ValueError("the predicate is no text")
+    return given
+
+
+def _number(given: Mapping[str, Any], name: str) -> int | None:
+    number = given.get(name)
+    if number is None:
+        return None
+    lowest = 1 if name == "revision" else -_MOST
+    if not isinstance(number, int) or isinstance(number, bool) or not lowest <= number < _MOST:
+        what = "a whole number from 1 on" if name == "revision" else "milliseconds since 1970"
+        raise ValueError(f"{name} is {what}, not {number!r}")
+    return number
+
+
+def _digits(content: bytes) -> int:
+    if not content.isdigit():
+        raise ValueError(f"the header revision is decimal digits, not {content!r}")
+    return int(content)

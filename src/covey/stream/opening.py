@@ -1,0 +1,118 @@
+"""The start of a stream: its subscriptions from the store and the tail of the control topic, or,
+where that would not be right, from the whole topic.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from covey.errors import SpaceError
+from covey.space import Space
+from covey.spark.lifetimes import with_lifetime
+from covey.spark.schemas import settings_of, space_of
+from covey.store import IdKind, Store
+from covey.store.places import directory_at
+from covey.store.versions import listed_versions
+from covey.stream.anew import load_anew
+from covey.stream.cluster import Cluster
+from covey.stream.config import Config
+from covey.stream.control import ControlTopic, first_and_end
+from covey.stream.events import Decoding
+from covey.stream.history import Historian
+from covey.stream.letters import Letters
+from covey.stream.records import Records
+from covey.stream.subscriptions import LiveSubscriptions, label_of, position_of
+
+__all__ = ["FOLLOWED", "open_subscriptions", "store_place_of"]
+
+_log = logging.getLogger(__name__)
+
+FOLLOWED = "control.json"
+"""The file of the state folder that says when the control topic was last read to its end."""
+
+
+def open_subscriptions(
+    spark: SparkSession, config: Config, cluster: Cluster, decoding: Decoding
+) -> LiveSubscriptions:
+    """The subscriptions as the control topic has them now."""
+    topic = config.subscriptions.topic
+    cluster.check_append_time(topic)
+    place, space = store_place_of(config), _space(spark, config, decoding)
+    if not listed_versions(directory_at(place)):
+        with Store.create(place, space, ids=IdKind.TEXT):
+            pass
+    letters = Letters(cluster, config.dead_letters.topic)
+    store = Store.open(place)
+    _check_space(store.space, space, place)
+    position, why = _resumed(config, cluster, store)
+    if why is not None:
+        _log.info("subscriptions are read anew", extra={"why": why})
+        _, ends = first_and_end(cluster, topic)
+        anew = load_anew(
+            spark, cluster, topic, ends, place, config.subscriptions.allowance_ms, label_of(ends)
+        )
+        letters.of_changes(anew.unreadable)
+        position, store = ends, Store.open(place)
+    records = Records(directory_at(config.state.path))
+    control = ControlTopic(cluster, topic, position)
+    historian = Historian(config.subscriptions.allowance_ms)
+    return LiveSubscriptions(store, control, records, historian, letters.of_changes)
+
+
+def store_place_of(config: Config) -> str:
+    """Where the store of a stream is."""
+    return f"{config.state.path}/store"
+
+
+def _resumed(
+    config: Config, cluster: Cluster, store: Store
+) -> tuple[Mapping[int, int], str | None]:
+    """Where to read on, or why what was read before is not enough."""
+    topic = config.subscriptions.topic
+    version = store.snapshot().version
+    position = position_of(version)
+    if position is None:
+        return {}, "there is nothing yet"
+    followed = _followed(config)
+    read_ms = version.written_ms
+    if followed is not None and followed["read_ms"] > read_ms:
+        position = {int(p): offset for p, offset in followed["position"].items()}
+        read_ms = followed["read_ms"]
+    first, _ = first_and_end(cluster, topic)
+    if set(first) != set(position):
+        return {}, "the control topic has other partitions than before"
+    if any(position[p] < first[p] for p in first):
+        return {}, "messages that were not read are gone from the control topic"
+    kept_ms = int(cluster.settings(topic)["delete.retention.ms"])
+    if time.time() * 1000 - read_ms > 0.9 * kept_ms:
+        return {}, "cancellations that were not read may be gone from the control topic"
+    return position, None
+
+
+def _followed(config: Config) -> dict[str, Any] | None:
+    try:
+        saved: dict[str, Any] = json.loads(directory_at(config.state.path).read(FOLLOWED))
+        return saved
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _space(spark: SparkSession, config: Config, decoding: Decoding) -> Space:
+    space = space_of(decoding.schema, settings_of(spark), config.events.vectors)
+    return with_lifetime(replace(space, max_derived=config.subscriptions.max_derived))
+
+
+def _check_space(stored: Space, given: Space, place: str) -> None:
+    if (stored.columns, stored.settings) != (given.columns, given.settings):
+        raise SpaceError(
+            f"the schema of events, or the time zone, is another one than that of {place}: "
+            "predicates would mean something else. Set it as it was, or begin with a new state "
+            "folder"
+        )

@@ -1,0 +1,158 @@
+"""The pipeline: a query of Spark's over the topics of events, decided batch by batch.
+
+For each batch Spark fixes the events and writes down which; then its version is found or made, and
+recorded; then events are decoded and matched and all that comes of them is written at once. It may
+end at any of these points, and is run again with the same events and the same version.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from covey.errors import StreamError, raised_elsewhere
+from covey.spark.places import spark_path
+from covey.store.lock import WriterLock
+from covey.store.places import directory_at
+from covey.stream.checkpoint import Checkpoint
+from covey.stream.cluster import Cluster
+from covey.stream.config import Config
+from covey.stream.events import Decoding
+from covey.stream.matched import Matched
+from covey.stream.opening import open_subscriptions, store_place_of
+from covey.stream.sinks import addressed, sink_of
+from covey.stream.subscriptions import LiveSubscriptions
+
+__all__ = ["SESSION", "Pipeline"]
+
+_log = logging.getLogger(__name__)
+
+SESSION = {
+    "spark.sql.ansi.enabled": "false",  # no value of an event is to end a query
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+}
+"""Settings of a session for streams, unless the user has others."""
+
+_PATIENCE_S = 600.0
+_PAUSE_S = (1.0, 2.0, 5.0, 10.0)
+
+
+class Pipeline:
+    """One stream, as its configuration says; `run` until it is stopped.
+
+    A second one on the same state folder is refused, as long as the folder is on a local file
+    system.
+    """
+
+    def __init__(self, spark: SparkSession, config: Config) -> None:
+        self._spark, self._config = spark, config
+        self._cluster = Cluster(config.kafka)
+        for topic in config.events.topics:
+            self._cluster.check_append_time(topic)
+        self._topics = [config.notifications.topic, config.dead_letters.topic]
+        self._sink, self._decoding = sink_of(config), Decoding.of(config.events)
+        place = store_place_of(config)
+        self._matched = Matched(self._decoding, config.notifications.include, place)
+        self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/checkpoint"))
+        self._stopping = threading.Event()
+        self._batches = 0
+
+    def stop(self) -> None:
+        """Lets `run` end after the batch that is under way."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Runs until `stop`; what fails is tried again for some minutes."""
+        lock = self._locked()
+        try:
+            subscriptions = open_subscriptions(
+                self._spark, self._config, self._cluster, self._decoding
+            )
+            try:
+                self._run(subscriptions)
+            finally:
+                subscriptions.close()
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def _run(self, subscriptions: LiveSubscriptions) -> None:
+        failed_at, failures, batches = time.monotonic(), 0, self._batches
+        while not self._stopping.is_set():
+            try:
+                self._follow(self._started(subscriptions))
+            except PySparkException as error:
+                said = raised_elsewhere(str(error)) or str(error).splitlines()[0]
+                if self._batches > batches:
+                    failed_at, failures, batches = time.monotonic(), 0, self._batches
+                if time.monotonic() - failed_at > _PATIENCE_S:
+                    raise StreamError(f"the stream fails again and again: {said}") from None
+                pause = _PAUSE_S[min(failures, len(_PAUSE_S) - 1)]
+                failures += 1
+                _log.warning("the query failed", extra={"error": said, "again_in_s": pause})
+                self._stopping.wait(pause)
+
+    def _follow(self, query: StreamingQuery) -> None:
+        """Waits until the query ends, or is to end; a batch under way is finished first."""
+        while not query.awaitTermination(1):
+            if self._stopping.is_set():
+                query.stop()
+                return
+
+    def _started(self, subscriptions: LiveSubscriptions) -> StreamingQuery:
+        config = self._config
+        reader = (
+            self._spark.readStream.format("kafka")
+            .options(**self._cluster.spark_options)
+            .option("subscribe", ",".join(config.events.topics))
+            .option("startingOffsets", config.events.starting)
+            .option("kafka.isolation.level", "read_committed")
+        )
+        if config.events.per_batch is not None:
+            reader = reader.option("maxOffsetsPerTrigger", config.events.per_batch)
+
+        def decide(frame: DataFrame, batch: int) -> None:
+            self._batch(subscriptions, frame, batch)
+
+        path = spark_path(f"{config.state.path}/checkpoint")
+        return (
+            reader.load()
+            .writeStream.foreachBatch(decide)
+            .option("checkpointLocation", path)
+            .start()
+        )
+
+    def _batch(self, subscriptions: LiveSubscriptions, frame: DataFrame, batch: int) -> None:
+        started = time.perf_counter()
+        query, events = self._checkpoint.query(), self._checkpoint.events(batch)
+        record, read = subscriptions.decided_by(query, batch, events)
+        decided = time.perf_counter()
+        rows = self._matched.rows(frame, subscriptions.snapshot(record), record.version)
+        self._sink.write(addressed(rows, self._topics), query, batch)
+        self._batches += 1
+        ended = time.perf_counter()
+        _log.info(
+            "batch",
+            extra={
+                "batch": batch, "version": record.version, "changes": read.changes,
+                "decided_ms": round(1000 * (decided - started), 1),
+                "written_ms": round(1000 * (ended - decided), 1),
+            },
+        )  # fmt: skip
+
+    def _locked(self) -> WriterLock | None:
+        path = directory_at(self._config.state.path).local_path("stream.lock")
+        if path is None:
+            return None
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return WriterLock(path)

@@ -1,0 +1,124 @@
+"""The subscriptions of a running stream: a store that follows the control topic.
+
+For each batch, after its events are fixed, the topic is read to its end; what that changed is made
+durable as a version; then the version is recorded for the batch. A batch that was recorded before
+is decided by that version, and the topic is not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from covey.spark.lifetimes import LIFETIME
+from covey.store import Snapshot, Store, Version
+from covey.stream.control import ControlTopic
+from covey.stream.history import Historian
+from covey.stream.messages import Change
+from covey.stream.records import Offsets, Record, Records
+
+__all__ = ["LiveSubscriptions", "Read", "label_of", "position_of"]
+
+Report = Callable[[Sequence[Change]], None]
+"""Tells of changes that could not be read, durably, before they take effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One reading of the control topic: how many changes, and how long it took.
+
+    `age_ms` is that of the oldest change when it took effect.
+    """
+
+    changes: int = 0
+    ignored: int = 0
+    unreadable: int = 0
+    age_ms: int = 0
+    seconds: float = 0.0
+
+
+class LiveSubscriptions:
+    """Versions for batches. For any number of threads; the store's only writer."""
+
+    def __init__(
+        self, store: Store, control: ControlTopic, records: Records, historian: Historian,
+        report: Report,
+    ) -> None:  # fmt: skip
+        self.store, self.control, self.records = store, control, records
+        self._historian, self._report = historian, report
+        self._lock = threading.Lock()
+        self._horizon_us = -(1 << 62)
+        self.read_at = time.time()
+        """When the control topic was last read to its end."""
+
+    def decided_by(self, query: str, batch: int, events: Offsets) -> tuple[Record, Read]:
+        """The record of a batch whose events are fixed: what is there, or else made now."""
+        known = self.records.find(query, batch, events)
+        if known is not None:
+            return known, Read()
+        with self._lock:
+            read = self._follow()
+            version = self.store.snapshot().version
+            now_ms = time.time_ns() // 1_000_000
+            record = Record(query, batch, events, version.number, version.label, now_ms)
+            return self.records.record(record), read
+
+    def follow(self) -> Read:
+        """Reads the control topic to its end, for when there are no batches."""
+        with self._lock:
+            return self._follow()
+
+    def snapshot(self, record: Record) -> Snapshot:
+        """The version that a batch is decided by."""
+        return self.store.snapshot(record.version)
+
+    def forget_before(self, ms: int) -> None:
+        """No event that was appended before this moment will come any more."""
+        self._horizon_us = max(self._horizon_us, ms * 1000)
+        self.store.forget(LIFETIME, self._horizon_us)
+
+    def close(self) -> None:
+        """Ends the connection to Kafka and gives the store's lock back."""
+        with self._lock:
+            self.control.close()
+            self.store.close()
+
+    def _follow(self) -> Read:
+        started, began = time.perf_counter(), time.time()
+        changes = self.control.to_end()
+        if not changes:
+            self.read_at = began
+            return Read()
+        snapshot = self.store.snapshot()
+        applied = self._historian.applied(snapshot, changes, self._horizon_us)
+        if applied.unreadable:
+            self._report(applied.unreadable)
+        self.store.apply(applied.changes, label_of(self.control.position))
+        self.read_at = began
+        oldest = min(change.at_ms for change in changes)
+        return Read(
+            len(changes),
+            applied.ignored,
+            len(applied.unreadable),
+            max(0, time.time_ns() // 1_000_000 - oldest),
+            time.perf_counter() - started,
+        )
+
+
+def label_of(position: Mapping[int, int]) -> str:
+    """How a version says up to where it has the control topic.
+
+    >>> label_of({0: 5})
+    '{"control": {"0": 5}}'
+    """
+    return json.dumps({"control": {str(p): position[p] for p in sorted(position)}})
+
+
+def position_of(version: Version) -> dict[int, int] | None:
+    """Up to where a version has the control topic, by partition; None if it was not made of it."""
+    if version.label is None:
+        return None
+    return {int(p): offset for p, offset in json.loads(version.label)["control"].items()}
