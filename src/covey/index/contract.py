@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.space import Events
 
-__all__ = ["Index", "Pairs"]
+__all__ = ["Index", "Pairs", "Tally"]
 
 Rows = NDArray[np.integer[Any]]
 
@@ -58,6 +58,13 @@ class Pairs:
         starts = np.searchsorted(self.asked, self.asked)
         kept = np.arange(len(self)) - starts < limit
         return Pairs(self.asked[kept], self.stored[kept])
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many pairs were proposed, of which an answer has those that are right."""
+
+    proposed: int = 0
 
 
 class Index(Protocol):

@@ -19,7 +19,7 @@ from covey.geometry.relations import check_same_types, covers, overlaps
 from covey.index.alike import Alike
 from covey.index.asked import Asked
 from covey.index.build import parts_of
-from covey.index.contract import Pairs
+from covey.index.contract import Pairs, Tally
 from covey.index.kernels.groups import paired
 from covey.index.kernels.search import agreed, contained, some_contained
 from covey.index.pack import pack, unpack
@@ -85,23 +85,29 @@ class Segment:
         return values[self.parts.order]
 
     def matching(
-        self, events: Events, most: int | None = None, named: NDArray[Any] | None = None
+        self,
+        events: Events,
+        most: int | None = None,
+        named: NDArray[Any] | None = None,
+        tally: Tally | None = None,
     ) -> Pairs:
         """Stored regions that contain each event.
 
         With many more than `most` pairs in a portion of the events it is `TooManyPairs`, found
         out while searching: ask for fewer events at once. One event alone is always answered.
         With `named`, which is of `by_place`, pairs have its values instead of rows: that costs
-        less than to look them up afterwards.
+        less than to look them up afterwards. What was found before the last look goes into `tally`.
         """
         if len(events) > _AT_ONCE:
-            return self._in_portions(events, most, named)
+            return self._in_portions(events, most, named, tally)
         self._check(events.space)
         asked = Asked.events(events, self.parts.columns, self.parts.vocabularies)
         most = None if len(events) == 1 else most
         owners, places = self._containing(asked, most=most)
         for near in self.parts.near:
             owners, places = self._with(asked, owners, places, *near.matching(events, most))
+        if tally is not None:
+            tally.proposed += len(owners)
         if self.parts.rest:
             kept = self._is_exact(places)
             doubt = np.flatnonzero(~kept)
@@ -149,11 +155,13 @@ class Segment:
         stored, at = regions_at(self.space, self.parts, places[rows])
         return stored.take(at)
 
-    def _in_portions(self, events: Events, most: int | None, named: NDArray[Any] | None) -> Pairs:
+    def _in_portions(
+        self, events: Events, most: int | None, named: NDArray[Any] | None, tally: Tally | None
+    ) -> Pairs:
         """What `matching` answers, some events after others, so that memory is bounded."""
         starts = range(0, len(events), _AT_ONCE)
         portions = [np.arange(start, min(start + _AT_ONCE, len(events))) for start in starts]
-        found = [self.matching(events.take(rows), most, named) for rows in portions]
+        found = [self.matching(events.take(rows), most, named, tally) for rows in portions]
         return Pairs(
             np.concatenate([p.asked + start for p, start in zip(found, starts, strict=True)]),
             np.concatenate([pairs.stored for pairs in found]),

@@ -15,12 +15,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.errors import TooManyPairs
-from covey.space import Events
+from covey.index import Tally
+from covey.space import Events, Space
 from covey.spark.shapes import Shape
 from covey.spark.worker import snapshot
 from covey.store import Snapshot
 
-__all__ = ["Matching"]
+__all__ = ["Matching", "bounded", "portions", "to_events"]
 
 Rows = NDArray[np.integer[Any]]
 
@@ -44,16 +45,21 @@ class Matching:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         version = snapshot(self.place, self.version, self.label)
-        for batch in _portions(batches):
-            columns = [batch.column(position) for position in self.attributes.values()]
-            given = pa.RecordBatch.from_arrays(columns, list(self.attributes))
-            events = replace(Events.from_arrow(given, version.space), count=batch.num_rows)
-            for rows, asked, ids in _bounded(version, events, np.arange(len(events))):
+        for batch in portions(batches):
+            events = to_events(batch, self.attributes, version.space)
+            for rows, asked, ids in bounded(version, events, np.arange(len(events))):
                 some = batch.slice(rows[0], len(rows))
                 yield from self.shape.batches(some, asked, ids)
 
 
-def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def to_events(batch: pa.RecordBatch, attributes: Mapping[str, int], space: Space) -> Events:
+    """The events of a batch, of which column `attributes[name]` is the attribute of that name."""
+    columns = [batch.column(position) for position in attributes.values()]
+    given = pa.RecordBatch.from_arrays(columns, list(attributes))
+    return replace(Events.from_arrow(given, space), count=batch.num_rows)
+
+
+def portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of about `_EVENTS`, or fewer if they are large; none is empty."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
@@ -84,16 +90,19 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-def _bounded(
-    version: Snapshot, events: Events, rows: NDArray[np.int64]
+def bounded(
+    version: Snapshot, events: Events, rows: NDArray[np.int64], tally: Tally | None = None
 ) -> Iterator[tuple[NDArray[np.int64], Rows, pa.Array]]:
     """Consecutive events with whom they notify, in portions whose answers are not too large."""
+    proposed = Tally()
     try:
         asked = events if len(rows) == len(events) else events.take(rows)
-        found = version.notifications(asked, _PAIRS)
+        found = version.notifications(asked, _PAIRS, proposed)
     except TooManyPairs:
         half = len(rows) // 2
-        yield from _bounded(version, events, rows[:half])
-        yield from _bounded(version, events, rows[half:])
+        yield from bounded(version, events, rows[:half], tally)
+        yield from bounded(version, events, rows[half:], tally)
     else:
+        if tally is not None:
+            tally.proposed += proposed.proposed
         yield rows, *found

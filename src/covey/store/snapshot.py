@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.index import Pairs
+from covey.index import Pairs, Tally
 from covey.space import Events, Space
 from covey.store.answers import NONE_DEAD, together
 from covey.store.ended import region_before
@@ -55,11 +55,14 @@ class Snapshot:
     def __len__(self) -> int:
         return self.version.subscriptions
 
-    def matching(self, events: Events, most: int | None = None) -> Pairs:
+    def matching(
+        self, events: Events, most: int | None = None, tally: Tally | None = None
+    ) -> Pairs:
         """Subscriptions that each event matches: (event row, subscription row), each pair once.
 
         With more than about `most` pairs it is `TooManyPairs`, before memory is taken for them: ask
-        for fewer events at once.
+        for fewer events at once. Pairs with dead subscriptions, and with several regions of one,
+        are in the `tally` too.
         """
         within = {part.under: np.empty(0, np.int64) for part in self.parts if part.under}
         asked = set[str]()
@@ -69,9 +72,9 @@ class Snapshot:
             index = part.subscriptions.index
             if part.under in asked:
                 rows = within[part.under]
-                found = index.matching(events.take(rows), most)
+                found = index.matching(events.take(rows), most, tally=tally)
                 return Pairs(rows[found.asked], found.stored)
-            found = index.matching(events, most)
+            found = index.matching(events, most, tally=tally)
             asked.add(part.file)
             if part.file in within:
                 within[part.file] = np.unique(found.asked).astype(np.int64)
@@ -79,15 +82,17 @@ class Snapshot:
 
         return self._by_any_region(ask)
 
-    def notifications(self, events: Events, most: int | None = None) -> tuple[Rows, pa.Array]:
+    def notifications(
+        self, events: Events, most: int | None = None, tally: Tally | None = None
+    ) -> tuple[Rows, pa.Array]:
         """The same as two columns: the row of an event, and the id of who is to be notified."""
         if self.version.id_kind is IdKind.NUMBER and len(self.parts) == 1:
             (part,) = self.parts
             keys = part.subscriptions.keys_by_place() if not part.tombstones.dead else None
             if keys is not None:  # the usual case, in which nothing is looked up twice
-                named = part.subscriptions.index.matching(events, most, keys)
+                named = part.subscriptions.index.matching(events, most, keys, tally)
                 return named.asked, pa.array(named.stored)
-        pairs = self.matching(events, most)
+        pairs = self.matching(events, most, tally)
         return pairs.asked, self.ids(pairs.stored)
 
     def covering(self, regions: Regions) -> Pairs:

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from covey.errors import ValueRefused
 from covey.spark.lifetimes import LIFETIME
-from covey.spark.matching import Matching
 from covey.spark.schemas import column_named
 from covey.store import Snapshot
 from covey.stream.events import READ, Decoding
@@ -39,15 +38,14 @@ class Matched:
         self._attributes = lru_cache(8)(_attributes)
 
     def rows(self, frame: DataFrame, snapshot: Snapshot, version: int) -> DataFrame:
-        """A row for each notification, and for each event that cannot be read."""
+        """A row for each notification and for each event that cannot be read, and tallies."""
         names = tuple(snapshot.constrained)
         derived = frozenset(one.name for one in snapshot.space.derived)
         read = frame.select(*_FROM_KAFKA, self._decoding.read.alias(READ))
         chosen = read.select(*self._flat).select(*self._attributes(names, derived))
         places = {name: KEPT + i for i, name in enumerate(names)}
         label = snapshot.version.label
-        matching = Matching(self._place, version, label, places, Notices(version))
-        return chosen.mapInArrow(matching, ROWS)
+        return chosen.mapInArrow(Notices(self._place, version, label, places), ROWS)
 
     def _flattened(self) -> list[Column]:
         """What is kept of an event, its time, and its columns under their own names.

@@ -1,4 +1,4 @@
-"""Notifications as they leave: rows of a route, a key and a value.
+"""Notifications as they leave: rows of a route, a key and a value, made in Spark's workers.
 
 The value is JSON with the id of the event, that of the subscription, and the version that decided
 it. Its own id is a function of the first two, so that a repeat is recognised; nothing in it depends
@@ -7,7 +7,8 @@ on when or how often it was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,58 +16,85 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql.types import DataType, StructType
 
-__all__ = ["KEPT", "ROWS", "TO_DEAD_LETTERS", "TO_SUBSCRIBERS", "Notices"]
+from covey.index import Tally
+from covey.spark.matching import bounded, portions, to_events
+from covey.spark.worker import snapshot
+
+__all__ = ["KEPT", "ROWS", "TALLY", "TO_DEAD_LETTERS", "TO_SUBSCRIBERS", "Notices"]
 
 Rows = NDArray[np.integer[Any]]
 
 KEPT = 4
-"""Columns of the events that are needed: id, dead letter, key, and what is included."""
-ROWS = "route TINYINT, key BINARY, value STRING"
+"""Columns of events that come first: id, dead letter, key, and what is included."""
+ROWS = "route TINYINT, key BINARY, value STRING, proposed BIGINT"
 TO_SUBSCRIBERS, TO_DEAD_LETTERS = 0, 1
+TALLY = -1
+"""The route of rows that go nowhere, and only say how many pairs were proposed."""
 
 _AT_ONCE = 1 << 16
 _ESCAPED = r'["\\\x00-\x1f]'
-_SCHEMA = pa.schema([("route", pa.int8()), ("key", pa.binary()), ("value", pa.string())])
+_SCHEMA = pa.schema(
+    [("route", pa.int8()), ("key", pa.binary()), ("value", pa.string()), ("proposed", pa.int64())]
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """A `Shape` of one row for each match, and one for each event that could not be read."""
+    """The function of the `mapInArrow` of a batch: matches its events with one version.
 
+    A row for each match, one for each event that could not be read, and tallies.
+    """
+
+    place: str
     version: int
+    label: str | None
+    attributes: Mapping[str, int]
 
-    def schema(self, events: StructType, id_type: DataType) -> StructType:
-        return StructType().add("route", "byte").add("key", "binary").add("value", "string")
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        version = snapshot(self.place, self.version, self.label)
+        tally = Tally()
+        for batch in portions(batches):
+            yield from _letters(batch)
+            events = to_events(batch, self.attributes, version.space)
+            for rows, asked, ids in bounded(version, events, np.arange(len(events)), tally):
+                yield from self._notices(batch.slice(rows[0], len(rows)), asked, ids)
+        yield pa.RecordBatch.from_pylist(
+            [{"route": TALLY, "proposed": tally.proposed}], schema=_SCHEMA
+        )
 
-    def batches(
+    def _notices(
         self, events: pa.RecordBatch, asked: Rows, ids: pa.Array
     ) -> Iterator[pa.RecordBatch]:
-        event, letter, key, included = (events.column(i) for i in range(KEPT))
-        if letter.null_count < len(letter):
-            dead = letter.is_valid()
-            yield _batch(TO_DEAD_LETTERS, key.filter(dead), letter.filter(dead))
-        event = _in_json(event)
+        """The notifications of events, of which row `asked[i]` matches `ids[i]`."""
+        event, included = _in_json(events.column(0)), events.column(3)
         before = pc.binary_join_element_wise('{"id":"', event, "/", "")
         between = pc.binary_join_element_wise('","event":"', event, '","subscription":"', "")
         after = f'","version":{self.version}'
         for start in range(0, len(asked), _AT_ONCE):
             rows = pa.array(asked[start : start + _AT_ONCE])
             to = ids.slice(start, len(rows)).cast(pa.string())
-            name = _in_json(to)
-            tail = [after + "}"]
+            name, tail = _in_json(to), [after + "}"]
             if included.null_count < len(included):
                 tail = [after + ',"event_values":', included.take(rows), "}"]
             values = pc.binary_join_element_wise(
                 before.take(rows), name, between.take(rows), name, *tail, ""
             )
-            yield _batch(TO_SUBSCRIBERS, to.cast(pa.binary()), values)
+            yield _rows(TO_SUBSCRIBERS, to.cast(pa.binary()), values)
 
 
-def _batch(route: int, keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
+def _letters(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The dead letters of events that could not be read."""
+    letter = events.column(1)
+    if letter.null_count < len(letter):
+        dead = letter.is_valid()
+        yield _rows(TO_DEAD_LETTERS, events.column(2).filter(dead), letter.filter(dead))
+
+
+def _rows(route: int, keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
     routes = pa.array(np.full(len(keys), route, np.int8))
-    return pa.RecordBatch.from_arrays([routes, keys, values], schema=_SCHEMA)
+    nothing = pa.nulls(len(keys), pa.int64())
+    return pa.RecordBatch.from_arrays([routes, keys, values, nothing], schema=_SCHEMA)
 
 
 def _in_json(texts: pa.Array) -> pa.Array:
@@ -77,6 +105,4 @@ def _in_json(texts: pa.Array) -> pa.Array:
     """
     if not pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
         return texts
-    import json
-
     return pa.array([json.dumps(text, ensure_ascii=False)[1:-1] for text in texts.to_pylist()])

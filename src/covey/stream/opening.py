@@ -29,13 +29,11 @@ from covey.stream.history import Historian
 from covey.stream.letters import Letters
 from covey.stream.records import Records
 from covey.stream.subscriptions import LiveSubscriptions, label_of, position_of
+from covey.stream.upkeep import FOLLOWED
 
-__all__ = ["FOLLOWED", "open_subscriptions", "store_place_of"]
+__all__ = ["open_subscriptions", "store_place_of"]
 
 _log = logging.getLogger(__name__)
-
-FOLLOWED = "control.json"
-"""The file of the state folder that says when the control topic was last read to its end."""
 
 
 def open_subscriptions(

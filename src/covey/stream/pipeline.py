@@ -18,16 +18,20 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from covey.errors import StreamError, raised_elsewhere
 from covey.spark.places import spark_path
+from covey.store import Merger
 from covey.store.lock import WriterLock
 from covey.store.places import directory_at
 from covey.stream.checkpoint import Checkpoint
 from covey.stream.cluster import Cluster
 from covey.stream.config import Config
 from covey.stream.events import Decoding
+from covey.stream.figures import Observed
 from covey.stream.matched import Matched
 from covey.stream.opening import open_subscriptions, store_place_of
 from covey.stream.sinks import addressed, sink_of
+from covey.stream.status import Status
 from covey.stream.subscriptions import LiveSubscriptions
+from covey.stream.upkeep import Upkeep
 
 __all__ = ["SESSION", "Pipeline"]
 
@@ -36,6 +40,7 @@ _log = logging.getLogger(__name__)
 SESSION = {
     "spark.sql.ansi.enabled": "false",  # no value of an event is to end a query
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # observes Kafka's too
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
@@ -64,6 +69,8 @@ class Pipeline:
         place = store_place_of(config)
         self._matched = Matched(self._decoding, config.notifications.include, place)
         self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/checkpoint"))
+        folder = directory_at(config.state.path).local_path("")
+        self._status = Status(folder, config.metrics)
         self._stopping = threading.Event()
         self._batches = 0
 
@@ -78,10 +85,14 @@ class Pipeline:
             subscriptions = open_subscriptions(
                 self._spark, self._config, self._cluster, self._decoding
             )
+            upkeep, merger = Upkeep(subscriptions, self._config.state), Merger(subscriptions.store)
             try:
                 self._run(subscriptions)
             finally:
+                upkeep.close()
+                merger.close()
                 subscriptions.close()
+                self._status.write(is_last=True)
         finally:
             if lock is not None:
                 lock.release()
@@ -133,22 +144,20 @@ class Pipeline:
         )
 
     def _batch(self, subscriptions: LiveSubscriptions, frame: DataFrame, batch: int) -> None:
-        started = time.perf_counter()
+        started, observed = time.perf_counter(), Observed()
         query, events = self._checkpoint.query(), self._checkpoint.events(batch)
         record, read = subscriptions.decided_by(query, batch, events)
+        snapshot = subscriptions.snapshot(record)
         decided = time.perf_counter()
-        rows = self._matched.rows(frame, subscriptions.snapshot(record), record.version)
-        self._sink.write(addressed(rows, self._topics), query, batch)
+        rows = self._matched.rows(observed.events(frame), snapshot, record.version)
+        self._sink.write(addressed(observed.rows(rows), self._topics), query, batch)
+        written = time.perf_counter()
+        if observed.oldest_ms is not None:
+            subscriptions.forget_before(observed.oldest_ms - 1000 * self._config.state.forget_s)
         self._batches += 1
-        ended = time.perf_counter()
-        _log.info(
-            "batch",
-            extra={
-                "batch": batch, "version": record.version, "changes": read.changes,
-                "decided_ms": round(1000 * (decided - started), 1),
-                "written_ms": round(1000 * (ended - decided), 1),
-            },
-        )  # fmt: skip
+        self._status.batch(
+            observed.figures(batch, snapshot, read, decided - started, written - decided)
+        )
 
     def _locked(self) -> WriterLock | None:
         path = directory_at(self._config.state.path).local_path("stream.lock")

@@ -31,7 +31,6 @@ class Record:
     batch: int
     events: Offsets
     version: int
-    label: str | None
     written_ms: int
 
     @property
@@ -55,7 +54,7 @@ class Records:
 
     def find(self, query: str, batch: int, events: Offsets) -> Record | None:
         """The record of a batch, if it has one."""
-        name = Record(query, batch, events, 0, None, 0).name
+        name = Record(query, batch, events, 0, 0).name
         try:
             return _read(self.directory.read(name))
         except FileNotFoundError:

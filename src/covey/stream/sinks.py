@@ -38,7 +38,7 @@ class KafkaSink:
     cluster: Cluster
 
     def write(self, rows: DataFrame, query: str, batch: int) -> None:
-        writer = rows.write.format("kafka").options(**self.cluster.spark_options)
+        writer = rows.write.format("kafka").mode("append").options(**self.cluster.spark_options)
         writer.option("kafka.acks", "all").save()
 
 

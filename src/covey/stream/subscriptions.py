@@ -14,13 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from covey.spark.lifetimes import LIFETIME
-from covey.store import Snapshot, Store, Version
+from covey.store import Changes, Snapshot, Store, Version
 from covey.stream.control import ControlTopic
 from covey.stream.history import Historian
 from covey.stream.messages import Change
 from covey.stream.records import Offsets, Record, Records
 
 __all__ = ["LiveSubscriptions", "Read", "label_of", "position_of"]
+
+_GRACE_S = 600.0  # within which a merge names the file that it wrote
 
 Report = Callable[[Sequence[Change]], None]
 """Tells of changes that could not be read, durably, before they take effect."""
@@ -51,6 +53,7 @@ class LiveSubscriptions:
         self._historian, self._report = historian, report
         self._lock = threading.Lock()
         self._horizon_us = -(1 << 62)
+        self._deciding: int | None = None
         self.read_at = time.time()
         """When the control topic was last read to its end."""
 
@@ -58,13 +61,16 @@ class LiveSubscriptions:
         """The record of a batch whose events are fixed: what is there, or else made now."""
         known = self.records.find(query, batch, events)
         if known is not None:
+            self._deciding = known.version
             return known, Read()
         with self._lock:
             read = self._follow()
             version = self.store.snapshot().version
             now_ms = time.time_ns() // 1_000_000
-            record = Record(query, batch, events, version.number, version.label, now_ms)
-            return self.records.record(record), read
+            record = Record(query, batch, events, version.number, now_ms)
+            record = self.records.record(record)
+            self._deciding = record.version
+            return record, read
 
     def follow(self) -> Read:
         """Reads the control topic to its end, for when there are no batches."""
@@ -73,12 +79,36 @@ class LiveSubscriptions:
 
     def snapshot(self, record: Record) -> Snapshot:
         """The version that a batch is decided by."""
-        return self.store.snapshot(record.version)
+        newest = self.store.snapshot()
+        is_it = newest.version.number == record.version
+        return newest if is_it else self.store.snapshot(record.version)
 
     def forget_before(self, ms: int) -> None:
         """No event that was appended before this moment will come any more."""
         self._horizon_us = max(self._horizon_us, ms * 1000)
         self.store.forget(LIFETIME, self._horizon_us)
+
+    @property
+    def followed(self) -> tuple[dict[int, int], float]:
+        """Up to where the control topic was read to its end, and when."""
+        with self._lock:
+            return dict(self.control.position), self.read_at
+
+    def clean(self, keep_seconds: float) -> None:
+        """Forgets subscriptions that are over, and deletes what is older than so many seconds.
+
+        What decides the last batch is kept, however old it is.
+        """
+        if self._deciding is None:
+            return  # a batch may be about to be run again, with a version of before
+        with self._lock:
+            snapshot = self.store.snapshot()
+            ended = snapshot.ended(LIFETIME, self._horizon_us)
+            if len(ended):
+                gone = Changes.remove(snapshot.ids(ended))
+                self.store.apply(gone, snapshot.version.label)
+        self.store.collect(keep_seconds, _GRACE_S, [self._deciding])
+        self.records.forget(keep_seconds)
 
     def close(self) -> None:
         """Ends the connection to Kafka and gives the store's lock back."""

@@ -1,0 +1,106 @@
+"""What is counted of each batch: by Spark as the batch goes by, and by the driver around it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from covey.store import Snapshot
+from covey.stream.notices import TO_DEAD_LETTERS, TO_SUBSCRIBERS
+from covey.stream.subscriptions import Read
+
+__all__ = ["Figures", "Observed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One batch.
+
+    `in_vain` are pairs that the index proposed and that were no notification. `oldest_change_ms` is
+    how long the oldest change of the batch had waited. `recent_share` is the share of regions that
+    are not in the largest segment. Delays are from Kafka's taking an event to Kafka's taking all
+    that came of the batch.
+    """
+
+    batch: int
+    version: int
+    at_ms: int
+    events: int
+    notifications: int
+    dead_letters: int
+    in_vain: int
+    changes: int
+    ignored: int
+    unreadable: int
+    oldest_change_ms: int
+    subscriptions: int
+    segments: int
+    recent_share: float
+    delay_mean_ms: float
+    delay_max_ms: float
+    decide_ms: float
+    match_ms: float
+
+
+class Observed:
+    """Counts the events of a batch and what comes of them, without another pass over them."""
+
+    def __init__(self) -> None:
+        self._events, self._rows = Observation(), Observation()
+
+    def events(self, frame: DataFrame) -> DataFrame:
+        """The same events, counted when they go by."""
+        at = F.unix_millis("timestamp")
+        return frame.observe(
+            self._events, F.count(F.lit(1)).alias("events"), F.min(at).alias("oldest"),
+            F.avg(at).alias("mean"),
+        )  # fmt: skip
+
+    def rows(self, rows: DataFrame) -> DataFrame:
+        """The same rows, counted when they go by, without those that go nowhere."""
+        counted = rows.observe(
+            self._rows,
+            F.count_if(F.col("route") == TO_SUBSCRIBERS).alias("notifications"),
+            F.count_if(F.col("route") == TO_DEAD_LETTERS).alias("dead_letters"),
+            F.sum("proposed").alias("proposed"),
+        )
+        return counted.where("route >= 0")
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """When the oldest event was appended."""
+        oldest: int | None = self._events.get["oldest"]
+        return oldest
+
+    def figures(
+        self, batch: int, snapshot: Snapshot, read: Read, decide_s: float, match_s: float
+    ) -> Figures:
+        """After the batch was written."""
+        events: dict[str, Any] = self._events.get
+        rows: dict[str, Any] = self._rows.get
+        now_ms = time.time_ns() // 1_000_000
+        regions = [entry.regions for entry in snapshot.version.segments]
+        return Figures(
+            batch=batch,
+            version=snapshot.version.number,
+            at_ms=now_ms,
+            events=events["events"],
+            notifications=rows["notifications"],
+            dead_letters=rows["dead_letters"],
+            in_vain=(rows["proposed"] or 0) - rows["notifications"],
+            changes=read.changes,
+            ignored=read.ignored,
+            unreadable=read.unreadable,
+            oldest_change_ms=read.age_ms,
+            subscriptions=len(snapshot),
+            segments=len(regions),
+            recent_share=round(1 - max(regions) / sum(regions), 4) if sum(regions) else 0.0,
+            delay_mean_ms=round(now_ms - (events["mean"] or now_ms), 1),
+            delay_max_ms=now_ms - (events["oldest"] or now_ms),
+            decide_ms=round(1000 * decide_s, 1),
+            match_ms=round(1000 * match_s, 1),
+        )

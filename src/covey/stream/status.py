@@ -1,0 +1,107 @@
+"""What a stream says of itself: the last batches in a file, figures for Prometheus, and a log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+from covey.errors import ValueRefused
+from covey.stream.config import Metrics
+from covey.stream.figures import Figures
+
+__all__ = ["FILE", "Status", "read_status"]
+
+_log = logging.getLogger(__name__)
+
+FILE = "status.json"
+_KEPT = 60  # batches
+_EVERY_S = 0.5
+_COUNTED = (
+    "events",
+    "notifications",
+    "dead_letters",
+    "in_vain",
+    "changes",
+    "ignored",
+    "unreadable",
+)
+_SHOWN = ("batch", "version", "subscriptions", "segments", "recent_share", "oldest_change_ms")
+_DELAYS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 60, 300, 3600)
+
+
+class Status:
+    """Takes the figures of each batch."""
+
+    def __init__(self, folder: Path | None, metrics: Metrics) -> None:
+        self._path = None if folder is None else folder / FILE
+        self._started_ms = time.time_ns() // 1_000_000
+        self._batches: deque[dict[str, Any]] = deque(maxlen=_KEPT)
+        self._totals = dict.fromkeys(_COUNTED, 0)
+        self._written = 0.0
+        registry = CollectorRegistry()
+        self._counters = {
+            name: Counter(f"covey_{name}", f"{name} of all batches", registry=registry)
+            for name in _COUNTED
+        }
+        self._gauges = {
+            name: Gauge(f"covey_{name}", f"{name} of the last batch", registry=registry)
+            for name in _SHOWN
+        }
+        self._delay = Histogram(
+            "covey_delay_seconds", "mean delay of a batch", registry=registry, buckets=_DELAYS
+        )
+        if metrics.port is not None:
+            try:
+                start_http_server(metrics.port, metrics.host, registry)
+            except OSError as error:
+                raise ValueRefused(
+                    f"[metrics] port {metrics.port} cannot be used: {error.strerror}"
+                ) from None
+
+    def batch(self, figures: Figures) -> None:
+        """One more batch."""
+        shown = asdict(figures)
+        for name in _COUNTED:
+            self._counters[name].inc(shown[name])
+            self._totals[name] += shown[name]
+        for name in _SHOWN:
+            self._gauges[name].set(shown[name])
+        self._delay.observe(figures.delay_mean_ms / 1000)
+        self._batches.append(shown)
+        _log.info("batch", extra=shown)
+        self.write()
+
+    def write(self, is_last: bool = False) -> None:
+        """Renews the file, not more often than people can read; for sure if it is the last time."""
+        now = time.monotonic()
+        if self._path is None or (now - self._written < _EVERY_S and not is_last):
+            return
+        self._written = now
+        saved = {
+            "is_running": not is_last,
+            "process": os.getpid(),
+            "started_ms": self._started_ms,
+            "written_ms": time.time_ns() // 1_000_000,
+            "totals": self._totals,
+            "batches": list(self._batches),
+        }
+        temporary = self._path.with_suffix(".partial")
+        temporary.write_text(json.dumps(saved), encoding="utf-8")
+        os.replace(temporary, self._path)
+
+
+def read_status(folder: str) -> dict[str, Any] | None:
+    """What the stream of a state folder last said; None if it has said nothing."""
+    try:
+        saved: dict[str, Any] = json.loads(Path(folder, FILE).read_text(encoding="utf-8"))
+        return saved
+    except (OSError, ValueError):
+        return None
