@@ -66,16 +66,15 @@ class Codebook:
         """A codebook of just these boundaries."""
         off = boundaries.view(np.uint64) - boundaries.view(np.uint64)[0]
         shift = max(0, int(off[-1]).bit_length() - _CELL_BITS)
-        count = int(off[-1] >> np.uint64(shift)) + 1
-        inside = np.bincount((off >> np.uint64(shift)).astype(np.int64), minlength=count)
+        cell = (off >> np.uint64(shift)).astype(np.int64)
+        inside = np.bincount(cell)
         bits = np.minimum(shift, np.ceil(np.log2(inside + 1)).astype(np.int64) + 1)
         bits[inside == 0] = 0
         cells = np.cumsum(1 << bits) - (1 << bits)
         shifts = (shift - bits).astype(np.uint8)
-        cell = np.repeat(np.arange(count), 1 << bits)
-        part = (np.arange(len(cell)) - cells[cell]).astype(np.uint64)
-        starts = (cell.astype(np.uint64) << np.uint64(shift)) + (part << shifts[cell])
-        guide = np.append(np.searchsorted(off, starts), len(boundaries) - 1)
+        part = (off - (cell.astype(np.uint64) << np.uint64(shift))) >> shifts[cell]
+        each = np.bincount(cells[cell] + part.astype(np.int64), minlength=int((1 << bits).sum()))
+        guide = np.append(np.cumsum(each) - each, len(boundaries) - 1)
         steps = min(_STEPS, int(np.diff(guide).max()).bit_length())
         return cls(
             boundaries, shift, cells.astype(np.uint32), shifts, guide.astype(np.uint16), steps

@@ -26,14 +26,15 @@ def chances(events: Codes | None, top: Ints) -> NDArray[np.float32]:
 
     `top` is the highest code of each attribute. Without events all codes are equally likely.
     """
-    below = np.zeros((len(top), LAST + 2), np.float64)
+    below = np.empty((len(top), LAST + 2), np.float32)
+    below[:, 0] = 0.0
     for k, highest in enumerate(top.tolist()):
         count = np.full(highest + 1, _STRANGERS / (highest + 1))
         if events is not None and len(events):
             count += np.bincount(events[:, k], minlength=highest + 1) / len(events)
         below[k, 1 : highest + 2] = np.cumsum(count) / count.sum()
         below[k, highest + 2 :] = 1.0
-    return below.astype(np.float32)
+    return below
 
 
 def ordered(
