@@ -9,8 +9,10 @@ import typer
 import covey
 from covey.cli.compact import compact
 from covey.cli.doctor import doctor
+from covey.cli.explain import explain
 from covey.cli.match import match
 from covey.cli.preview import preview
+from covey.cli.status import status
 from covey.cli.stream import stream
 
 __all__ = ["app"]
@@ -27,6 +29,8 @@ app.command()(preview)
 app.command()(doctor)
 app.command()(compact)
 app.command()(stream)
+app.command()(status)
+app.command()(explain)
 
 
 def _version(asked: bool) -> None:

@@ -17,30 +17,52 @@ from covey.errors import ValueRefused
 if TYPE_CHECKING:
     from covey.stream import Config
 
-__all__ = ["stream"]
+__all__ = ["stream", "stream_session"]
 
 _CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+_PAST = "A stretch of the past"
 
 
 def stream(
     config: Annotated[Path, typer.Argument(help="A TOML file; docs/stream.md says what is in it.")],
-) -> None:
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="OFFSETS", rich_help_panel=_PAST,
+            help='Where it begins, as {"ads": {"0": 1200}}.',
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="OFFSETS", rich_help_panel=_PAST, help="Before what; else all of it."),
+    ] = None,
+    version: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=_PAST, help="What decides; else the version of each batch."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=_PAST, help="A file for what would be sent, line by line."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", rich_help_panel=_PAST, help="Needed: nobody is notified.")
+    ] = False,
+) -> None:  # fmt: skip
     """Match events on Kafka as they come, against subscriptions that change meanwhile."""
     with reported():
-        from covey.stream import Config, Pipeline
-        from covey.stream.logs import log_as_json
+        from covey.stream import Config
 
+        _check_together(from_, dry_run, {"--to": to, "--version": version, "--output": output})
         chosen = Config.read(config)
-        log_as_json()
-        with _session(chosen).started() as spark:
-            _check_kafka(spark)
-            pipeline = Pipeline(spark, chosen)
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, lambda *_: pipeline.stop())
-            pipeline.run()
+        if from_ is None:
+            _run(chosen)
+        else:
+            from covey.cli.backfill import backfill
+
+            backfill(chosen, stream_session(chosen), from_, to, version, output)
 
 
-def _session(config: Config) -> Session:
+def stream_session(config: Config) -> Session:
     """The session that a stream wants: what the user sets comes last."""
     from covey.stream.pipeline import SESSION
 
@@ -52,6 +74,30 @@ def _session(config: Config) -> Session:
             raise ValueRefused(f"[spark] jars: no file is {jars}")
         jars = ",".join(found)
     return Session.of(config.spark.master, conf, jars, config.notifications.sink == "delta")
+
+
+def _run(config: Config) -> None:
+    from covey.stream import Pipeline
+    from covey.stream.logs import log_as_json
+
+    log_as_json()
+    with stream_session(config).started() as spark:
+        _check_kafka(spark)
+        pipeline = Pipeline(spark, config)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: pipeline.stop())
+        pipeline.run()
+
+
+def _check_together(from_: str | None, dry_run: bool, others: dict[str, object]) -> None:
+    """Options of a stretch of the past go together."""
+    given = [name for name, value in others.items() if value is not None]
+    if from_ is None and (given or dry_run):
+        raise ValueRefused(
+            f"{(given or ['--dry-run'])[0]} is for a stretch of the past: add --from"
+        )
+    if from_ is not None and not dry_run:
+        raise ValueRefused("the past is computed again with --dry-run only: nobody is notified")
 
 
 def _check_kafka(spark: SparkSession) -> None:

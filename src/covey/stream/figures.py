@@ -11,9 +11,12 @@ from pyspark.sql import functions as F
 
 from covey.store import Snapshot
 from covey.stream.notices import TO_DEAD_LETTERS, TO_SUBSCRIBERS
+from covey.stream.records import Record
 from covey.stream.subscriptions import Read
 
 __all__ = ["Figures", "Observed"]
+
+_PATIENCE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +26,16 @@ class Figures:
     `in_vain` are pairs that the index proposed and that were no notification. `oldest_change_ms` is
     how long the oldest change of the batch had waited. `recent_share` is the share of regions that
     are not in the largest segment. Delays are from Kafka's taking an event to Kafka's taking all
-    that came of the batch.
+    that came of the batch. What a sink does not let Spark count is None.
     """
 
     batch: int
     version: int
     at_ms: int
     events: int
-    notifications: int
-    dead_letters: int
-    in_vain: int
+    notifications: int | None
+    dead_letters: int | None
+    in_vain: int | None
     changes: int
     ignored: int
     unreadable: int
@@ -72,26 +75,25 @@ class Observed:
 
     @property
     def oldest_ms(self) -> int | None:
-        """When the oldest event was appended."""
-        oldest: int | None = self._events.get["oldest"]
+        """When the oldest event was appended, if that is known."""
+        oldest: int | None = _told(self._events).get("oldest")
         return oldest
 
     def figures(
-        self, batch: int, snapshot: Snapshot, read: Read, decide_s: float, match_s: float
+        self, record: Record, snapshot: Snapshot, read: Read, decide_s: float, match_s: float
     ) -> Figures:
         """After the batch was written."""
-        events: dict[str, Any] = self._events.get
-        rows: dict[str, Any] = self._rows.get
+        events, rows = _told(self._events), _told(self._rows)
         now_ms = time.time_ns() // 1_000_000
         regions = [entry.regions for entry in snapshot.version.segments]
         return Figures(
-            batch=batch,
-            version=snapshot.version.number,
+            batch=record.batch,
+            version=record.version,
             at_ms=now_ms,
-            events=events["events"],
-            notifications=rows["notifications"],
-            dead_letters=rows["dead_letters"],
-            in_vain=(rows["proposed"] or 0) - rows["notifications"],
+            events=events.get("events", record.count),
+            notifications=rows.get("notifications"),
+            dead_letters=rows.get("dead_letters"),
+            in_vain=(rows["proposed"] or 0) - rows["notifications"] if rows else None,
             changes=read.changes,
             ignored=read.ignored,
             unreadable=read.unreadable,
@@ -99,8 +101,20 @@ class Observed:
             subscriptions=len(snapshot),
             segments=len(regions),
             recent_share=round(1 - max(regions) / sum(regions), 4) if sum(regions) else 0.0,
-            delay_mean_ms=round(now_ms - (events["mean"] or now_ms), 1),
-            delay_max_ms=now_ms - (events["oldest"] or now_ms),
+            delay_mean_ms=round(now_ms - (events.get("mean") or now_ms), 1),
+            delay_max_ms=now_ms - (events.get("oldest") or now_ms),
             decide_ms=round(1000 * decide_s, 1),
             match_ms=round(1000 * match_s, 1),
         )
+
+
+def _told(observation: Observation) -> dict[str, Any]:
+    """What was observed; nothing if the sink did not do it as Spark observes."""
+    until = time.monotonic() + _PATIENCE_S
+    observed = observation._jo  # its `get` waits for ever
+    while observed is None or not observed.future().isCompleted():
+        if time.monotonic() > until:
+            return {}
+        time.sleep(0.005)
+    found: dict[str, Any] = observation.get
+    return found

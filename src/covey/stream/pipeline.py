@@ -28,8 +28,9 @@ from covey.stream.events import Decoding
 from covey.stream.figures import Observed
 from covey.stream.matched import Matched
 from covey.stream.opening import open_subscriptions, store_place_of
+from covey.stream.pace import cost_seen, per_batch, probed
 from covey.stream.sinks import addressed, sink_of
-from covey.stream.status import Status
+from covey.stream.status import Status, read_status
 from covey.stream.subscriptions import LiveSubscriptions
 from covey.stream.upkeep import Upkeep
 
@@ -129,8 +130,7 @@ class Pipeline:
             .option("startingOffsets", config.events.starting)
             .option("kafka.isolation.level", "read_committed")
         )
-        if config.events.per_batch is not None:
-            reader = reader.option("maxOffsetsPerTrigger", config.events.per_batch)
+        reader = reader.option("maxOffsetsPerTrigger", self._per_batch(subscriptions))
 
         def decide(frame: DataFrame, batch: int) -> None:
             self._batch(subscriptions, frame, batch)
@@ -142,6 +142,19 @@ class Pipeline:
             .option("checkpointLocation", path)
             .start()
         )
+
+    def _per_batch(self, subscriptions: LiveSubscriptions) -> int:
+        """How many events a batch may have, by what one cost lately, or costs now."""
+        config = self._config
+        if config.events.per_batch is not None:
+            return config.events.per_batch
+        cost = cost_seen(read_status(config.state.path))
+        if cost is None:
+            topics, now = config.events.topics, subscriptions.store.snapshot()
+            cost = probed(self._spark, self._cluster, topics, self._matched, now)
+        most = per_batch(cost)
+        _log.info("events of a batch", extra={"most": most, "cost_us": cost and 1e6 * cost})
+        return most
 
     def _batch(self, subscriptions: LiveSubscriptions, frame: DataFrame, batch: int) -> None:
         started, observed = time.perf_counter(), Observed()
@@ -156,7 +169,7 @@ class Pipeline:
             subscriptions.forget_before(observed.oldest_ms - 1000 * self._config.state.forget_s)
         self._batches += 1
         self._status.batch(
-            observed.figures(batch, snapshot, read, decided - started, written - decided)
+            observed.figures(record, snapshot, read, decided - started, written - decided)
         )
 
     def _locked(self) -> WriterLock | None:

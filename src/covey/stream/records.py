@@ -40,6 +40,12 @@ class Record:
         digest = hashlib.sha256(events).hexdigest()[:16]
         return f"{_FOLDER}/{self.batch:012d}-{self.query}-{digest}.json"
 
+    @property
+    def count(self) -> int:
+        """How many events it had at most; transactions leave gaps."""
+        ranges = [r for partitions in self.events.values() for r in partitions.values()]
+        return sum(end - first for first, end in ranges)
+
     def has(self, topic: str, partition: int, offset: int) -> bool:
         """Whether an event was in this batch."""
         first, end = self.events.get(topic, {}).get(str(partition), (0, 0))

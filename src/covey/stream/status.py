@@ -70,8 +70,8 @@ class Status:
         """One more batch."""
         shown = asdict(figures)
         for name in _COUNTED:
-            self._counters[name].inc(shown[name])
-            self._totals[name] += shown[name]
+            self._counters[name].inc(shown[name] or 0)
+            self._totals[name] += shown[name] or 0
         for name in _SHOWN:
             self._gauges[name].set(shown[name])
         self._delay.observe(figures.delay_mean_ms / 1000)
