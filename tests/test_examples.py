@@ -31,6 +31,20 @@ def test_flights(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.integration
+def test_live() -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/live.py"],
+        cwd=ROOT, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()[1:]) == [
+        "ann: {'title': 'Bicycle', 'price': 120.0}",
+        "ann: {'title': 'bicycle, old', 'price': 20.0}",
+        "bob: {'title': 'Piano', 'price': 900.0}",
+    ]
+
+
 def test_alerts_depend_on_the_seed_only() -> None:
     from examples.flights import load, write_alerts
 

@@ -24,6 +24,10 @@ class Checkpoint:
         saved = json.loads(self._text("metadata"))
         return str(saved["id"])
 
+    def is_committed(self, batch: int) -> bool:
+        """Whether Spark has written down that a batch is done."""
+        return any(one.name == str(batch) for one in self.directory.list("commits"))
+
     def events(self, batch: int) -> Offsets:
         """The events of a batch whose offsets Spark has fixed."""
         ends = self._ends(batch)

@@ -29,8 +29,10 @@ class ControlTopic:
         self._consumer = cluster.consumer()
         self._consumer.assign([TopicPartition(topic, p, o) for p, o in self.position.items()])
 
-    def to_end(self) -> list[Change]:
-        """All changes up to what is committed at the moment of the call, in the log's order.
+    def to_end(self, into: list[Change]) -> None:
+        """Adds all changes up to what is committed at the moment of the call, in the log's order.
+
+        What was added when it fails is not given again.
 
         Cost: a question to Kafka per partition, and what it takes to read the rest, which is
         fetched in the background.
@@ -43,37 +45,37 @@ class ControlTopic:
                     f"{self.position[partition]}: the topic was deleted and made anew. Delete the "
                     "state folder to start with what it has now"
                 )
-        changes: list[Change] = []
         until = time.monotonic() + _PATIENCE_S
         while any(self.position[p] < end for p, end in ends.items()):
-            messages = _next(self._consumer)
-            for message in messages:
-                changes += self._read(message)
-                until = time.monotonic() + _PATIENCE_S
+            for message in _next(self._consumer):
+                if self._read(message, into):
+                    until = time.monotonic() + _PATIENCE_S
             if time.monotonic() > until:
                 raise StreamError(
                     f"{self.topic!r} could not be read to its end in {_PATIENCE_S:g} seconds: it "
                     f"is at {self.position} of {ends}. Is a broker down?"
                 )
-        return changes
 
     def close(self) -> None:
         """Ends the connection."""
         self._consumer.close()
 
-    def _read(self, message: Message) -> list[Change]:
+    def _read(self, message: Message, into: list[Change]) -> bool:
+        """Takes a message; whether it led on."""
         error, partition, offset = message.error(), message.partition(), message.offset()
         assert partition is not None
         if error is None:
             assert offset is not None
+            into.append(change_of(message))
             self.position[partition] = offset + 1
-            return [change_of(message)]
+            return True
         if error.code() == KafkaError._PARTITION_EOF:
             if offset is not None:
                 self.position[partition] = max(self.position[partition], offset)
-        elif not error.retriable():
+            return True
+        if not error.retriable():
             raise StreamError(f"{self.topic!r} cannot be read: {error.str()}")
-        return []
+        return False
 
 
 def change_of(message: Message) -> Change:

@@ -51,6 +51,7 @@ SESSION = {
 
 _PATIENCE_S = 600.0
 _PAUSE_S = (1.0, 2.0, 5.0, 10.0)
+_COMMIT_S = 5.0
 
 
 class Pipeline:
@@ -72,8 +73,9 @@ class Pipeline:
         self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/checkpoint"))
         folder = directory_at(config.state.path).local_path("")
         self._status = Status(folder, config.metrics)
-        self._stopping = threading.Event()
+        self._stopping, self._deciding = threading.Event(), threading.Lock()
         self._batches = 0
+        self._batch_number: int | None = None
 
     def stop(self) -> None:
         """Lets `run` end after the batch that is under way."""
@@ -104,6 +106,8 @@ class Pipeline:
             try:
                 self._follow(self._started(subscriptions))
             except PySparkException as error:
+                if self._stopping.is_set():
+                    return
                 said = raised_elsewhere(str(error)) or str(error).splitlines()[0]
                 if self._batches > batches:
                     failed_at, failures, batches = time.monotonic(), 0, self._batches
@@ -118,6 +122,13 @@ class Pipeline:
         """Waits until the query ends, or is to end; a batch under way is finished first."""
         while not query.awaitTermination(1):
             if self._stopping.is_set():
+                with self._deciding:  # no batch is under way, and none begins
+                    batch = self._batch_number
+                until = time.monotonic() + _COMMIT_S
+                while batch is not None and not self._checkpoint.is_committed(batch):
+                    if time.monotonic() > until:
+                        break
+                    time.sleep(0.02)
                 query.stop()
                 return
 
@@ -133,7 +144,11 @@ class Pipeline:
         reader = reader.option("maxOffsetsPerTrigger", self._per_batch(subscriptions))
 
         def decide(frame: DataFrame, batch: int) -> None:
-            self._batch(subscriptions, frame, batch)
+            with self._deciding:
+                if self._stopping.is_set():
+                    raise StreamError("the stream is being stopped")
+                self._batch(subscriptions, frame, batch)
+                self._batch_number = batch
 
         path = spark_path(f"{config.state.path}/checkpoint")
         return (

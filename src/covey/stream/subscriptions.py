@@ -54,8 +54,8 @@ class LiveSubscriptions:
         self._lock = threading.Lock()
         self._horizon_us = -(1 << 62)
         self._deciding: int | None = None
-        self.read_at = time.time()
-        """When the control topic was last read to its end."""
+        self._waiting: list[Change] = []  # read, but not in a version yet
+        self._followed = dict(control.position), time.time()
 
     def decided_by(self, query: str, batch: int, events: Offsets) -> tuple[Record, Read]:
         """The record of a batch whose events are fixed: what is there, or else made now."""
@@ -92,7 +92,7 @@ class LiveSubscriptions:
     def followed(self) -> tuple[dict[int, int], float]:
         """Up to where the control topic was read to its end, and when."""
         with self._lock:
-            return dict(self.control.position), self.read_at
+            return self._followed
 
     def clean(self, keep_seconds: float) -> None:
         """Forgets subscriptions that are over, and deletes what is older than so many seconds.
@@ -118,16 +118,16 @@ class LiveSubscriptions:
 
     def _follow(self) -> Read:
         started, began = time.perf_counter(), time.time()
-        changes = self.control.to_end()
+        self.control.to_end(self._waiting)  # which gives each once, whatever fails below
+        changes, position = self._waiting, dict(self.control.position)
         if not changes:
-            self.read_at = began
+            self._followed = position, began
             return Read()
-        snapshot = self.store.snapshot()
-        applied = self._historian.applied(snapshot, changes, self._horizon_us)
+        applied = self._historian.applied(self.store.snapshot(), changes, self._horizon_us)
         if applied.unreadable:
             self._report(applied.unreadable)
-        self.store.apply(applied.changes, label_of(self.control.position))
-        self.read_at = began
+        self.store.apply(applied.changes, label_of(position))
+        self._waiting, self._followed = [], (position, began)
         oldest = min(change.at_ms for change in changes)
         return Read(
             len(changes),

@@ -51,7 +51,7 @@ class Upkeep:
                 _log.warning("upkeep failed; it is done again", extra={"error": str(error)})
 
     def _step(self) -> None:
-        if time.time() - self._subscriptions.read_at > _IDLE_S:
+        if time.time() - self._subscriptions.followed[1] > _IDLE_S:
             self._subscriptions.follow()
         if time.monotonic() - self._noted > _NOTED_S:
             self._note()

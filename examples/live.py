@@ -1,0 +1,95 @@
+"""A stream in a minute: a Kafka server, `covey stream`, two subscriptions, and what they are told.
+
+Run it from a clone, after `make jars kafka`. It leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer
+
+from covey.stream import change_message
+from covey.testing.broker import Broker
+
+ROOT = Path(__file__).parent.parent
+CONFIG = """
+[kafka]
+servers = "{servers}"
+[events]
+topics = ["ads"]
+schema = "title STRING, price DOUBLE, city STRING"
+starting = "earliest"
+[subscriptions]
+topic = "alerts"
+[notifications]
+include = ["title", "price"]
+[dead_letters]
+topic = "dead-letters"
+[state]
+path = "state"
+[spark]
+master = "local[2]"
+jars = "{jars}/*.jar"
+"""
+ADS = [
+    {"title": "Bicycle", "price": 120.0, "city": "Rome"},
+    {"title": "Piano", "price": 900.0, "city": "Rome"},
+    {"title": "bicycle, old", "price": 20.0, "city": "Oslo"},
+]
+
+
+def main() -> None:
+    """Starts all of it, and prints what comes out."""
+    with tempfile.TemporaryDirectory() as given:
+        folder = Path(given)
+        with Broker.on_free_ports(ROOT / ".kafka", folder / "kafka") as broker:
+            for topic in ("ads", "alerts", "notifications", "dead-letters"):
+                broker.create(topic, message_timestamp_type="LogAppendTime")
+            config = folder / "live.toml"
+            config.write_text(CONFIG.format(servers=broker.address, jars=ROOT / ".jars"))
+            command = [str(Path(sys.executable).with_name("covey")), "stream", str(config)]
+            with (folder / "log").open("wb") as log:
+                stream = subprocess.Popen(command, stderr=log)
+                try:
+                    follow(broker.address, stream)
+                finally:
+                    stream.terminate()
+                    stream.wait()
+
+
+def follow(servers: str, stream: subprocess.Popen[bytes]) -> None:
+    """Subscribes, publishes, and prints notifications as they come."""
+    producer = Producer({"bootstrap.servers": servers, "acks": "all", "log_level": 0})
+    subscriptions = {"ann": "lower(title) LIKE 'bicycle%'", "bob": "city = 'Rome' AND price > 500"}
+    for id, predicate in subscriptions.items():
+        key, value = change_message(id, predicate)
+        producer.produce("alerts", value, key)
+    producer.flush()  # they are acknowledged
+    for ad in ADS:
+        producer.produce("ads", json.dumps(ad))
+    producer.flush()
+    print(f"{len(subscriptions)} subscriptions, {len(ADS)} ads; Spark is starting", flush=True)
+    consumer = Consumer(
+        {"bootstrap.servers": servers, "group.id": "live", "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe(["notifications"])
+    seen, until = 0, time.monotonic() + 180
+    while seen < 3 and time.monotonic() < until and stream.poll() is None:
+        message = consumer.poll(1.0)
+        if message is not None and not message.error():
+            notified = json.loads(message.value() or b"")
+            seen += 1
+            print(f"{notified['subscription']}: {notified['event_values']}", flush=True)
+    consumer.close()
+    if seen < 3:
+        sys.exit(f"{seen} of 3 notifications came")
+
+
+if __name__ == "__main__":
+    main()
