@@ -15,6 +15,12 @@ __all__ = ["ControlTopic", "first_and_end"]
 
 _AT_ONCE = 10_000
 _PATIENCE_S = 60.0  # without a message, while there must be one
+_HOPELESS = (
+    KafkaError._AUTO_OFFSET_RESET,
+    KafkaError.OFFSET_OUT_OF_RANGE,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 
 
 class ControlTopic:
@@ -62,20 +68,19 @@ class ControlTopic:
 
     def _read(self, message: Message, into: list[Change]) -> bool:
         """Takes a message; whether it led on."""
-        error, partition, offset = message.error(), message.partition(), message.offset()
+        error = message.error()
+        if error is not None and error.code() != KafkaError._PARTITION_EOF:
+            if error.fatal() or error.code() in _HOPELESS:
+                raise StreamError(f"{self.topic!r} cannot be read: {error.str()}")
+            return False  # a broker that is away may come back
+        partition, offset = message.partition(), message.offset()
         assert partition is not None
+        assert offset is not None
         if error is None:
-            assert offset is not None
             into.append(change_of(message))
-            self.position[partition] = offset + 1
-            return True
-        if error.code() == KafkaError._PARTITION_EOF:
-            if offset is not None:
-                self.position[partition] = max(self.position[partition], offset)
-            return True
-        if not error.retriable():
-            raise StreamError(f"{self.topic!r} cannot be read: {error.str()}")
-        return False
+            offset += 1
+        self.position[partition] = max(self.position[partition], offset)
+        return True
 
 
 def change_of(message: Message) -> Change:
