@@ -1,0 +1,126 @@
+"""The rule, against a twin that goes through time one millisecond and one event after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soak.rule import Change, Lifetimes, pairs
+
+ROWS = {"s": 0, "t": 1}
+ANYWHERE = ((0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0))
+LEFT = ((0.0, 0.0, 0.0, 0.0), (0.5, 1.0, 1.0, 1.0))
+NOWHERE = None
+
+
+def found(changes: list[Change], events: list[tuple[int, float]]) -> tuple[set[int], set[int]]:
+    """Of the events (time, a), those that must and those that may notify "s"."""
+    times = np.array([time for time, _ in events], np.int64)
+    columns = [np.array([a for _, a in events]), *(np.zeros(len(events)) for _ in "bcd")]
+    must, may = pairs(times, columns, Lifetimes.of(changes, ROWS), len(ROWS))
+    of_s = [{code // 2 for code in codes.tolist() if code % 2 == 0} for codes in (must, may)]
+    return of_s[0], of_s[1]
+
+
+def test_a_predicate_lives_from_its_change_to_the_next() -> None:
+    changes = [Change("s", 10, ANYWHERE), Change("s", 20, LEFT), Change("s", 30, NOWHERE)]
+    events = [(9, 0.9), (11, 0.9), (19, 0.1), (21, 0.9), (22, 0.1), (31, 0.1)]
+    assert found(changes, events) == ({1, 2, 4}, {1, 2, 4})
+
+
+def test_in_the_millisecond_of_a_change_either_order_is_right() -> None:
+    changes = [Change("s", 10, ANYWHERE), Change("s", 20, LEFT), Change("s", 20, NOWHERE)]
+    assert found(changes, [(10, 0.9), (20, 0.9), (20, 0.1), (21, 0.1)]) == (set(), {0, 1, 2})
+
+
+def test_times_that_a_change_gives_are_exact() -> None:
+    given_times = Change("s", 10, ANYWHERE, from_ms=12, to_ms=15)
+    assert found([given_times], [(11, 0.5), (12, 0.5), (14, 0.5), (15, 0.5)]) == ({1, 2}, {1, 2})
+
+
+def test_a_time_before_the_change_does_not_reach_back() -> None:
+    assert found([Change("s", 10, ANYWHERE, from_ms=3)], [(5, 0.5), (11, 0.5)]) == ({1}, {1})
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_a_revision_that_is_not_above_all_before_is_ignored(late: int) -> None:
+    changes = [Change("s", 10, ANYWHERE, 2), Change("s", 20, NOWHERE, late)]
+    assert found(changes, [(25, 0.5)]) == ({0}, {0})
+
+
+def test_a_change_without_revision_counts_and_leaves_the_highest() -> None:
+    changes = [Change("s", 10, ANYWHERE, 2), Change("s", 20, NOWHERE), Change("s", 30, LEFT, 2)]
+    assert found(changes, [(15, 0.1), (25, 0.1), (35, 0.1)]) == ({0}, {0})
+
+
+def test_predicates_have_bounds_with_and_without_themselves() -> None:
+    at = 0.25
+    for sign, holds in ((">=", True), (">", False), ("<=", True), ("<", False)):
+        change = Change.read("s", 1, f'{{"predicate": "a {sign} 0.250"}}', {})
+        assert change.is_readable
+        assert found([change], [(5, at)])[0] == ({0} if holds else set())
+
+
+@pytest.mark.parametrize(
+    ("value", "is_readable"),
+    [(None, True), ('{"predicate": null}', True), ("{", False), ('{"predicate": "a = 1"}', False)],
+)
+def test_cancels_and_what_cannot_be_read_match_nothing(value: str, is_readable: bool) -> None:
+    change = Change.read("s", 20, value, {})
+    assert change.is_readable == is_readable
+    assert found([Change("s", 10, ANYWHERE), change], [(15, 0.5), (25, 0.5)]) == ({0}, {0})
+
+
+def test_a_cancel_may_carry_its_revision_in_a_header() -> None:
+    assert Change.read("s", 20, None, {"revision": "7"}).revision == 7
+
+
+TIMES = st.integers(0, 12)
+CHANGES = st.lists(
+    st.builds(
+        Change,
+        st.sampled_from(["s", "t"]),
+        TIMES,
+        st.sampled_from([ANYWHERE, LEFT, NOWHERE]),
+        st.none() | st.integers(1, 4),
+        TIMES | st.just(-100),
+        TIMES | st.just(100),
+    ),
+    max_size=8,
+).map(lambda changes: sorted(changes, key=lambda change: change.time_ms))
+
+
+@given(CHANGES, st.lists(st.tuples(TIMES, st.sampled_from([0.1, 0.9])), max_size=12).map(sorted))
+def test_the_rule_is_what_going_through_time_says(
+    changes: list[Change], events: list[tuple[int, float]]
+) -> None:
+    must, may = found(changes, events)
+    for row, (time, a) in enumerate(events):
+        outcomes = [before(changes, order, time, a) for order in orders(changes, time)]
+        if all(outcomes) and not any(change.time_ms == time for change in changes):
+            assert row in must
+        if not any(outcomes):
+            assert row not in may
+        if not all(outcomes):
+            assert row not in must
+        if any(outcomes):
+            assert row in may
+
+
+def orders(changes: list[Change], time: int) -> range:
+    """How many changes may have come before an event."""
+    first = sum(change.time_ms < time for change in changes)
+    return range(first, sum(change.time_ms <= time for change in changes) + 1)
+
+
+def before(changes: list[Change], count: int, time: int, a: float) -> bool:
+    """Whether "s" is notified of an event that came after the first so many changes."""
+    highest, now = 0, None
+    for change in changes[:count]:
+        if change.subscription == "s" and (change.revision is None or change.revision > highest):
+            highest, now = change.revision or highest, change
+    if now is None or now.box is None:
+        return False
+    return now.from_ms <= time < now.to_ms and now.box[0][0] <= a < now.box[1][0]
