@@ -1,0 +1,60 @@
+"""The topics of a run, and the config of the pipeline under test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from covey.testing.broker import Broker
+from soak.names import ALERTS, DEAD_LETTERS, EVENTS, NOTIFICATIONS, STATE
+from soak.rule import COLUMNS
+
+__all__ = ["create_topics", "write_config"]
+
+_FORGET_S = 300  # far above the time that a transaction stays open, far below that of a run
+
+
+def create_topics(broker: Broker, lag_s: float) -> None:
+    """Control records are compacted all the time, as soon as they are `lag_s` seconds old.
+
+    A pipeline that is down for longer cannot know what it missed: who runs one sets
+    `min.compaction.lag.ms` above the longest time that it may be down, and so must a run.
+    """
+    stamped = {"message_timestamp_type": "LogAppendTime"}
+    broker.create(EVENTS, 2, **stamped)
+    broker.create(
+        ALERTS,
+        2,
+        cleanup_policy="compact",
+        segment_ms="2000",
+        segment_bytes=str(1 << 20),
+        min_cleanable_dirty_ratio="0.01",
+        min_compaction_lag_ms=str(int(lag_s * 1000)),
+        delete_retention_ms="60000",
+        **stamped,
+    )
+    broker.create(NOTIFICATIONS, 2)
+    broker.create(DEAD_LETTERS, 1)
+
+
+def write_config(file: Path, servers: str, folder: Path, jars: str) -> None:
+    """What `covey stream` is given."""
+    sections: dict[str, dict[str, object]] = {
+        "kafka": {"servers": servers},
+        "events": {
+            "topics": [EVENTS],
+            "format": "json",
+            "schema": ", ".join(f"{name} DOUBLE" for name in COLUMNS),
+            "starting": "earliest",
+        },
+        "subscriptions": {"topic": ALERTS, "allowance_ms": 0},
+        "notifications": {"topic": NOTIFICATIONS},
+        "dead_letters": {"topic": DEAD_LETTERS},
+        "state": {"path": str(folder / STATE), "retention_s": 600, "forget_s": _FORGET_S},
+        "spark": {"master": "local[2,4]", "jars": jars},
+    }
+    lines = []
+    for name, options in sections.items():
+        lines.append(f"[{name}]")
+        lines += [f"{option} = {json.dumps(value)}" for option, value in options.items()]
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")

@@ -1,0 +1,75 @@
+"""Processes that are killed, what they leave behind, and the Python workers of Spark among them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from soak.kills import daemons_and_workers
+from soak.processes import Child, Seen
+from soak.state import State
+
+SLEEPS = "import time; time.sleep(600)"
+PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEPS!r}])"
+
+
+def test_a_killed_process_leaves_what_it_started_until_that_is_cleared(tmp_path: Path) -> None:
+    child = Child([sys.executable, "-c", PARENT], tmp_path / "log")
+    child.start()
+    while not child.family():
+        time.sleep(0.05)
+    (left,) = child.family()
+    child.kill()
+    assert child.code == -9
+    assert left.is_running
+    assert child.clear(0.0) == 1
+    assert not left.is_running
+    assert child.clear(0.0) == 0
+
+
+def test_a_process_that_is_asked_ends(tmp_path: Path) -> None:
+    child = Child([sys.executable, "-c", f"print('here', flush=True); {SLEEPS}"], tmp_path / "log")
+    child.start()
+    while not child.said():
+        time.sleep(0.05)
+    assert child.end(10.0) == -15
+    assert child.said() == "here\n"
+
+
+def test_another_process_with_the_same_number_is_not_killed(tmp_path: Path) -> None:
+    child = Child([sys.executable, "-c", PARENT], tmp_path / "log")
+    child.start()
+    while not child.family():
+        time.sleep(0.05)
+    (seen,) = child.family()
+    assert not Seen(seen.number, seen.parent, seen.started - 1, seen.words).kill()
+    assert seen.is_running
+    child.kill()
+    child.clear(0.0)
+
+
+def test_workers_are_told_from_their_daemon() -> None:
+    daemon = "python -m pyspark.daemon pyspark.worker"
+    family = [Seen(10, 1, 0, "java"), Seen(11, 10, 0, daemon), Seen(12, 11, 0, daemon)]
+    family.append(Seen(13, 11, 0, daemon))
+    daemons, workers = daemons_and_workers(family)
+    assert [seen.number for seen in daemons] == [11]
+    assert [seen.number for seen in workers] == [12, 13]
+
+
+def test_a_batch_is_done_when_it_is_committed(tmp_path: Path) -> None:
+    state = State(tmp_path)
+    assert (state.batches, state.newest_s, state.done("ads")) == (0, 0.0, {})
+    for name in ("batches/query", "checkpoint/offsets", "checkpoint/commits"):
+        (tmp_path / name).mkdir(parents=True)
+    for number in (9, 10):
+        offsets = f'v1\n{{"batchWatermarkMs":0}}\n{{"ads":{{"0":{number},"1":5}}}}'
+        (tmp_path / "checkpoint/offsets" / str(number)).write_text(offsets)
+    (tmp_path / "checkpoint/commits/9").write_text("v1\n{}")
+    assert (state.batches, state.done("ads")) == (10, {0: 9, 1: 5})
+    (tmp_path / "checkpoint/commits/10").write_text("v1\n{}")
+    (tmp_path / "checkpoint/commits/.11.crc").write_text("")
+    assert (state.batches, state.done("ads")) == (11, {0: 10, 1: 5})
+    (tmp_path / "batches/query/10").write_text("{}")
+    assert state.newest_s > time.time() - 60
