@@ -1,0 +1,129 @@
+"""The soak, with a small pipeline in place of the real one: it finds faults, and only faults."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from covey.testing.broker import Broker
+from soak.check import FAULTS, Report, check
+from soak.config import create_topics, write_config
+from soak.load import load
+from soak.names import ALERTS, DEAD_LETTERS, JOURNAL, LEDGER, NOTIFICATIONS, RECORDED, STOP
+from soak.processes import Child
+from soak.receiver import Ledger
+from soak.recorder import recorded
+from soak.run import faults, run
+from soak.scene import Asked
+from soak.topics import ends, records
+from tests.soak import reference
+
+ROOT = Path(__file__).parents[2]
+KAFKA = ROOT / ".kafka"
+REFERENCE = [sys.executable, str(Path(reference.__file__))]
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Logs of producers that nobody disturbed."""
+
+    servers: str
+    folder: Path
+
+    def report(self, broker: Broker, fault: str | None) -> Report:
+        """What the checker says to a pipeline with a fault."""
+        folder = self.folder / str(fault)
+        folder.mkdir()
+        for name in (JOURNAL, RECORDED):
+            (folder / name).symlink_to(self.folder / name)
+        topics = {name: f"{name}-{fault}" for name in (NOTIFICATIONS, DEAD_LETTERS)}
+        write_config(folder / "stream.toml", self.servers, folder, "")
+        text = (folder / "stream.toml").read_text()
+        for name, other in topics.items():
+            broker.create(other, 2)
+            text = text.replace(f'"{name}"', f'"{other}"')
+        (folder / "stream.toml").write_text(text)
+        reference.run(folder / "stream.toml", fault, once=True)
+        Ledger(folder / LEDGER).take(list(records(self.servers, topics[NOTIFICATIONS])))
+        return check(self.servers, folder, topics[NOTIFICATIONS], topics[DEAD_LETTERS])
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with Broker.on_free_ports(KAFKA, tmp_path_factory.mktemp("server") / "kafka") as started:
+        create_topics(started, lag_s=3600)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def logs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Logs:
+    folder = tmp_path_factory.mktemp("logs")
+    where = [f"--servers={broker.address}", f"--folder={folder}"]
+    recorder = Child([sys.executable, "-m", "soak.recorder", *where], folder / "recorder.log")
+    recorder.start()
+    (folder / STOP).touch()
+    load(broker.address, folder, events=8000, changes=5000, rate=1000, seed=1)
+    wanted = ends(broker.address, ALERTS)
+    until = time.monotonic() + 60
+    while not (folder / RECORDED).exists() or recorded(folder) != wanted:
+        assert recorder.code is None, recorder.said()
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    recorder.end(5)
+    return Logs(broker.address, folder)
+
+
+@pytest.mark.integration
+def test_without_a_fault_none_is_found(broker: Broker, logs: Logs) -> None:
+    report = logs.report(broker, None)
+    assert {name: report[name] for name in FAULTS} == dict.fromkeys(FAULTS, 0)
+    assert report["expected"] > 10_000
+    assert report["dead_letters"] > 0
+    assert report["repeats"] == 0
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ("lose", {"lost"}),
+        ("invent", {"invented"}),
+        ("alter", {"differing_repeats"}),
+        ("newest", {"lost", "invented"}),
+        ("stale", {"lost", "invented"}),
+        ("uncommitted", {"invented"}),
+        ("silent", {"unreported"}),
+    ],
+)
+def test_a_fault_is_found(broker: Broker, logs: Logs, fault: str, found: set[str]) -> None:
+    report = logs.report(broker, fault)
+    assert {name for name in FAULTS if report[name]} == found
+    if fault in ("invent", "alter"):
+        assert report[found.pop()] == 1
+
+
+@pytest.mark.integration
+def test_a_run_with_kills(tmp_path: Path) -> None:
+    asked = Asked(
+        events=10_000,
+        changes=4000,
+        kills=8,
+        seed=2,
+        folder=tmp_path / "run",
+        rate=250,
+        pause_s=2.0,
+        lag_s=30,
+        driver=REFERENCE,
+        jars="",
+        kafka=KAFKA,
+    )
+    result = run(asked)
+    assert faults(result, asked) == []
+    assert {"driver", "broker", "producer", "receiver"} >= set(result["kills_by_kind"])
+    assert faults(result | {"lost": 1, "kills": 2}, asked) == ["1 lost", "2 kills of 8"]
+    assert len(faults(result | {"compacted": False, "longest_gap_s": 31}, asked)) == 2
