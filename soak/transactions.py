@@ -8,6 +8,7 @@ starts, or by the server after some seconds.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -21,7 +22,7 @@ __all__ = ["SHARE", "Transactions"]
 
 SHARE = 0.2  # of the events
 _ABORTED = 0.3  # of the transactions
-_TICKS = 50  # at most, from the begin of a transaction to its end
+_OPEN_S = 1.0  # at most, from the begin of a transaction to its end
 _SECONDS = 20.0  # for the server to answer, then it is asked again
 
 
@@ -34,7 +35,7 @@ class Transactions:
     past: Past
     rng: random.Random
     _producer: Producer = field(init=False)
-    _ticks: int = 0
+    _end_s: float = 0.0
     _is_open: bool = False
     _delivered: list[tuple[int, int]] = field(default_factory=list)
 
@@ -47,14 +48,14 @@ class Transactions:
             if not self._is_open:
                 self._producer.begin_transaction()
                 self._delivered.clear()
-                self._ticks, self._is_open = self.rng.randint(1, _TICKS), True
+                self._end_s = time.monotonic() + self.rng.uniform(0, _OPEN_S)
+                self._is_open = True
             for value in values:
                 self._producer.produce(EVENTS, value, on_delivery=self._noted)
             self._producer.poll(0)
         except KafkaException:
             self._abort()
-        self._ticks -= 1
-        if self._ticks <= 0:
+        if time.monotonic() >= self._end_s:
             self.finish()
 
     def finish(self) -> None:
@@ -97,6 +98,7 @@ class Transactions:
                 "linger.ms": 5,
                 "reconnect.backoff.max.ms": 1000,
                 "log_level": 0,
+                "error_cb": lambda _: None,  # else fatal errors are raised out of callbacks
             }
         )
         _again(lambda: self._producer.init_transactions(_SECONDS))

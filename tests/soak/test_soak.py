@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from covey.testing.broker import Broker
 from soak.check import FAULTS, Report, check
 from soak.config import create_topics, write_config
+from soak.journal import Journal, Past
 from soak.load import load
 from soak.names import ALERTS, DEAD_LETTERS, JOURNAL, LEDGER, NOTIFICATIONS, RECORDED, STOP
 from soak.processes import Child
@@ -21,6 +23,7 @@ from soak.recorder import recorded
 from soak.run import faults, run
 from soak.scene import Asked
 from soak.topics import ends, records
+from soak.transactions import Transactions
 from tests.soak import reference
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +108,20 @@ def test_a_fault_is_found(broker: Broker, logs: Logs, fault: str, found: set[str
     assert {name for name in FAULTS if report[name]} == found
     if fault in ("invent", "alter"):
         assert report[found.pop()] == 1
+
+
+@pytest.mark.integration
+def test_transactions_go_on_after_they_were_fenced(broker: Broker, tmp_path: Path) -> None:
+    past = Past()
+    with Journal(tmp_path / "journal") as journal:
+        first = Transactions(broker.address, journal, past, random.Random(1))
+        first.tick([b"{}"] * 10)
+        Transactions(broker.address, journal, past, random.Random(2))
+        before = past.events
+        for _ in range(100):
+            first.tick([b"{}"] * 10)
+            first.finish()
+        assert past.events > before
 
 
 @pytest.mark.integration
