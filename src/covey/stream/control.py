@@ -33,6 +33,7 @@ class ControlTopic:
         self.topic = topic
         self.position = dict(position)
         self._consumer = cluster.consumer()
+        self._asking = cluster.consumer()  # an answer would wait behind a fetch that waits for news
         self._consumer.assign([TopicPartition(topic, p, o) for p, o in self.position.items()])
 
     def to_end(self, into: list[Change]) -> None:
@@ -43,7 +44,7 @@ class ControlTopic:
         Cost: a question to Kafka per partition, and what it takes to read the rest, which is
         fetched in the background.
         """
-        ends = {p: bounds(self._consumer, self.topic, p)[1] for p in self.position}
+        ends = {p: bounds(self._asking, self.topic, p)[1] for p in self.position}
         for partition, end in ends.items():
             if end < self.position[partition]:
                 raise StreamError(
@@ -63,8 +64,9 @@ class ControlTopic:
                 )
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Ends the connections."""
         self._consumer.close()
+        self._asking.close()
 
     def _read(self, message: Message, into: list[Change]) -> bool:
         """Takes a message; whether it led on."""

@@ -18,10 +18,10 @@ from covey.stream.matched import Matched
 __all__ = ["cost_seen", "per_batch", "probed"]
 
 _BATCH_S = 5.0
-_LEAST, _MOST = 1_000, 2_000_000
+_LEAST, _MOST = 10_000, 2_000_000
 _UNKNOWN = 50_000
-_TELLING = 500  # events: batches of fewer say more of batches than of events
-_PROBED = 5_000
+_TELLING = 2_000  # more events than in another batch: else the difference says nothing
+_PROBED = 20_000
 
 
 def per_batch(cost_s: float | None) -> int:
@@ -36,16 +36,16 @@ def per_batch(cost_s: float | None) -> int:
 
 
 def cost_seen(status: Mapping[str, Any] | None) -> float | None:
-    """What an event cost in the batches that a stream last told of, in seconds.
+    """What one event more cost in the batches that a stream last told of, in seconds.
 
-    >>> cost_seen({"batches": [{"events": 1000, "match_ms": 100.0}]})
-    0.0001
+    A batch costs something however few it has: only differences tell.
+
+    >>> batches = [{"events": 0, "match_ms": 200.0}, {"events": 10_000, "match_ms": 700.0}]
+    >>> cost_seen({"batches": batches})
+    5e-05
     """
     batches: Sequence[Mapping[str, Any]] = [] if status is None else status["batches"]
-    costs = sorted(
-        one["match_ms"] / 1000 / one["events"] for one in batches if one["events"] >= _TELLING
-    )
-    return costs[len(costs) // 2] if costs else None
+    return _slope([(one["events"], one["match_ms"] / 1000) for one in batches])
 
 
 def probed(
@@ -59,11 +59,25 @@ def probed(
         .option("startingOffsets", "earliest")
         .option("kafka.isolation.level", "read_committed")
         .load()
-        .limit(_PROBED)
     )
-    _timed(matched, events, now)  # workers are started and have the index open
-    seconds, count = _timed(matched, events, now), events.count()
-    return seconds / count if count >= _TELLING else None
+    count = events.limit(_PROBED).count()
+    if count < _TELLING:
+        return None
+    sizes = (1, count, 1, count)  # the first starts workers that open the index
+    timed = [(size, _timed(matched, events.limit(size), now)) for size in sizes]
+    return _slope(timed[1:])
+
+
+def _slope(sizes: Sequence[tuple[int, float]]) -> float | None:
+    """Seconds per event: the median of larger batches, less what the fastest small one took."""
+    if not sizes:
+        return None
+    least = min(size for size, _ in sizes)
+    fixed = min(seconds for size, seconds in sizes if size < least + _TELLING)
+    costs = sorted(
+        (seconds - fixed) / (size - least) for size, seconds in sizes if size >= least + _TELLING
+    )
+    return costs[len(costs) // 2] if costs else None
 
 
 def _timed(matched: Matched, events: DataFrame, now: Snapshot) -> float:
