@@ -59,9 +59,13 @@ integration: jars kafka
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark
 
-# Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour.
-soak:
+# Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour. Then a stream
+# of a million events and 20,000 changes, with 100 kills, and 10,000 subscriptions that see the event
+# after them: another.
+soak: export SPARK_LOCAL_IP ?= 127.0.0.1
+soak: jars kafka
 	COVEY_RUNS=$(RUNS) $(BIN)/python -m pytest -q tests/table/test_table.py -k test_a_link
+	folder=$$(mktemp -d) && $(BIN)/python -m soak --seed 7 --folder $$folder/soak && rm -r $$folder
 
 # make bench              lists the benchmarks
 # make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on

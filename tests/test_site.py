@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ["", "compact", "index", "predicates", "spark", "store", "table", "workload"]
+LAYERS = ["", "compact", "index", "predicates", "spark", "store", "stream", "table", "workload"]
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def cost_seen(status: Mapping[str, Any] | None) -> float | None:
 
     A batch costs something however few it has: only differences tell.
 
-    >>> batches = [{"events": 0, "match_ms": 200.0}, {"events": 10_000, "match_ms": 700.0}]
+    >>> batches = [{"events": 0, "match_ms": 250.0}, {"events": 10_000, "match_ms": 750.0}]
     >>> cost_seen({"batches": batches})
     5e-05
     """
