@@ -1,0 +1,69 @@
+"""Changes, events and stores of streams, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from covey.space import Events, Space
+from covey.spark.lifetimes import LIFETIME, with_lifetime
+from covey.store import IdKind, Snapshot, Store, Tiers
+from covey.stream.history import Applied, Historian
+from covey.stream.messages import Change
+
+SPACE = with_lifetime(Space.of({"a": pa.int64(), "b": pa.int64()}))
+TINY = Tiers(smallest=3, factor=2)
+"""Tiers under which a handful of subscriptions has several segments."""
+NEVER_US = -(1 << 62)
+
+Event = tuple[int | None, int | None, int | None]
+"""The values of `a` and `b`, and when it was appended, in milliseconds; None if that is unknown."""
+
+
+def change(
+    id: str,
+    at_ms: int,
+    predicate: str | None = "true",
+    revision: int = 0,
+    from_ms: int | None = None,
+    to_ms: int | None = None,
+    problem: str | None = None,
+) -> Change:
+    return Change(id, at_ms, f"alerts-0-{at_ms}", predicate, revision, from_ms, to_ms, problem)
+
+
+def create(place: Path) -> Store:
+    return Store.create(place, SPACE, ids=IdKind.TEXT, tiers=TINY)
+
+
+def follow(
+    store: Store, *changes: Change, allowance_ms: int = 0, horizon_us: int = NEVER_US
+) -> Applied:
+    """Applies changes as one batch."""
+    applied = Historian(allowance_ms).applied(store.snapshot(), changes, horizon_us)
+    store.apply(applied.changes)
+    return applied
+
+
+def notified(snapshot: Snapshot, *events: Event) -> list[list[str]]:
+    """Whom each event notifies."""
+    rows, ids = snapshot.notifications(Events.from_arrow(columns(events, snapshot), snapshot.space))
+    found: list[list[str]] = [[] for _ in events]
+    for row, id_ in zip(rows.tolist(), ids.to_pylist(), strict=True):
+        found[row].append(id_)
+    return [sorted(some) for some in found]
+
+
+def columns(events: Sequence[Event], snapshot: Snapshot) -> pa.Table:
+    """Events as a table; whatever is derived is `a + b`."""
+    at_us = [None if at_ms is None else 1000 * at_ms for _, _, at_ms in events]
+    given = {
+        "a": pa.array([a for a, _, _ in events], pa.int64()),
+        "b": pa.array([b for _, b, _ in events], pa.int64()),
+        LIFETIME: pa.array(at_us, pa.timestamp("us", tz="UTC")),
+    }
+    sums = [None if a is None or b is None else a + b for a, b, _ in events]
+    given |= {one.name: pa.array(sums, pa.int64()) for one in snapshot.space.derived}
+    return pa.table(given)
