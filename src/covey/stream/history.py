@@ -29,6 +29,7 @@ __all__ = ["Applied", "Historian"]
 
 Rows = NDArray[np.int64]
 _TIMES = domain(TIMESTAMP)
+_MARK_US = 1  # after a millisecond, where no event is
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +79,19 @@ class Historian:
                 counted += [(len(ids), one, after) for one, after in _with_next(effective)]
                 ids.append(id)
                 highest.append(revision)
-        first: dict[int, int] = {}
+        first, last = dict[int, int](), dict[int, int]()
         for owner, change, _ in counted:
-            first.setdefault(owner, change.at_ms)
+            first[owner] = min(first.get(owner, change.at_ms), change.at_ms)
+            last[owner] = change.at_ms
         old = _ended(snapshot, np.array(known, np.int64), np.array(owned, np.int64), first)
         old_regions, old_of = _without_ended(*old, horizon_us)
         new_regions, new_of, unreadable = self._begun(snapshot.space, counted)
         regions = Regions.concat([old_regions, new_regions])
         of = np.concatenate([old_of, new_of])
-        silent = np.setdiff1d(np.arange(len(ids)), of)
-        if len(silent):  # their revisions are to be remembered
-            last = {owner: change.at_ms for owner, change, _ in counted}
-            moments = np.array([last[owner] for owner in silent.tolist()], np.int64) * 1000 + 1
-            regions = Regions.concat([regions, _lasting(snapshot.space, moments, moments)])
-            of = np.concatenate([of, silent])
+        moments = np.array([last[owner] for owner in range(len(ids))], np.int64) * 1000 + _MARK_US
+        over = np.flatnonzero(_ends(regions, of, len(ids)) < moments - _MARK_US - 1)
+        marks = _marks(snapshot.space, moments[over])
+        regions, of = Regions.concat([regions, marks]), np.concatenate([of, over])
         changes = Changes(
             pa.array(ids, pa.large_string()), regions, of,
             revisions=np.array(highest, np.int64),
@@ -138,9 +138,17 @@ def _effective(changes: Sequence[Change], revision: int) -> tuple[list[Change], 
 
 
 def _with_next(changes: Sequence[Change]) -> list[tuple[Change, int | None]]:
-    """Each change, and when the next one of the same subscription came."""
-    following = [*(change.at_ms for change in changes[1:]), None]
-    return list(zip(changes, following, strict=True))
+    """Each change, and when a later one of the same subscription ended it.
+
+    That is the next, unless clocks of brokers differ: what comes later on the topic counts from its
+    time on, even if that is earlier.
+    """
+    found: list[tuple[Change, int | None]] = []
+    end: int | None = None
+    for change in reversed(changes):
+        found.append((change, end))
+        end = change.at_ms if end is None else min(end, change.at_ms)
+    return found[::-1]
 
 
 def _to_us(change: Change, after_ms: int | None) -> int:
@@ -151,12 +159,16 @@ def _to_us(change: Change, after_ms: int | None) -> int:
 def _ended(
     snapshot: Snapshot, rows: Rows, owners: Rows, first_ms: Mapping[int, int]
 ) -> tuple[Regions, Rows]:
-    """The regions that changed subscriptions had, up to their first change; and whose they are."""
+    """The regions that changed subscriptions had, up to their first change; and whose they are.
+
+    Marks of earlier changes are no longer needed.
+    """
     regions, of = snapshot.regions(rows)
     owner = owners[of]
     until = np.array([first_ms[one] * 1000 - 1 for one in owner.tolist()], np.int64)
     lifetime = regions.batch(regions.space[LIFETIME], np.arange(len(regions)))
     assert isinstance(lifetime, Scalars)
+    until[lifetime.lower % 1000 == _MARK_US] = _TIMES.low
     before = Scalars.of(_TIMES, np.full(len(until), _TIMES.low), until)
     given = dict(regions.constraints)
     given[LIFETIME] = Constraints(np.arange(len(regions)), lifetime.intersect(before))
@@ -173,10 +185,19 @@ def _without_ended(regions: Regions, of: Rows, horizon_us: int) -> tuple[Regions
     return (regions, of) if len(kept) == len(of) else (regions.take(kept), of[kept])
 
 
-def _lasting(space: Space, lower: Rows, upper: Rows) -> Regions:
-    """Regions that constrain nothing but the lifetime.
+def _ends(regions: Regions, of: Rows, count: int) -> Rows:
+    """When the last region of each subscription ends; of one that has none, before all times."""
+    lifetime = regions.batch(regions.space[LIFETIME], np.arange(len(regions)))
+    assert isinstance(lifetime, Scalars)
+    ends = np.full(count, _TIMES.low, np.int64)
+    np.maximum.at(ends, of, lifetime.upper)
+    return ends
 
-    Events have whole milliseconds: a lifetime between two of them matches none.
+
+def _marks(space: Space, moments: Rows) -> Regions:
+    """Regions that match nothing, and keep revisions as long as a region that ended just now.
+
+    Events have whole milliseconds: a lifetime between two of them contains none.
     """
-    lifetime = Constraints(np.arange(len(lower)), Scalars.of(_TIMES, lower, upper))
-    return Regions(space, len(lower), {LIFETIME: lifetime})
+    lifetime = Constraints(np.arange(len(moments)), Scalars.of(_TIMES, moments, moments))
+    return Regions(space, len(moments), {LIFETIME: lifetime} if len(moments) else {})
