@@ -1,0 +1,114 @@
+"""Messages of the control topic: what is written is read back, and anything else is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.stream import cancel_message, change_message
+from covey.stream.messages import Change, read_change
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+REVISIONS = st.none() | st.integers(1, (1 << 62) - 1)
+TIMES = st.none() | st.integers(-62_135_596_800_000, 253_402_300_799_999)
+
+
+def read(key: bytes | None, value: bytes | None, *headers: tuple[str, bytes | None]) -> Change:
+    return read_change(key, value, headers, 1000, "alerts-0-4")
+
+
+def problem(value: Any, key: bytes | None = b"7") -> str:
+    """What is told of a value, which is a change to nothing then."""
+    found = read(key, value if isinstance(value, bytes) else json.dumps(value).encode())
+    assert found.problem is not None
+    assert (found.predicate, found.revision, found.from_ms, found.to_ms) == (None, 0, None, None)
+    assert (found.at_ms, found.place) == (1000, "alerts-0-4")
+    return found.problem
+
+
+@given(TEXTS.filter(bool), TEXTS, REVISIONS, TIMES, TIMES)
+def test_a_change_is_read_back(
+    id: str, predicate: str, revision: int | None, from_ms: int | None, to_ms: int | None
+) -> None:
+    key, value = change_message(id, predicate, revision, from_ms, to_ms)
+    expected = Change(id, 1000, "alerts-0-4", predicate, revision or 0, from_ms, to_ms)
+    assert read(key, value) == expected
+
+
+@given(TEXTS.filter(bool), REVISIONS)
+def test_a_cancellation_is_read_back(id: str, revision: int | None) -> None:
+    key, value = cancel_message(id, revision)
+    assert (value is None) == (revision is None)
+    assert read(key, value) == Change(id, 1000, "alerts-0-4", revision=revision or 0)
+
+
+def test_what_is_not_given_is_not_written() -> None:
+    assert change_message("ž", "a > 1") == ("ž".encode(), b'{"predicate": "a > 1"}')
+    assert change_message("x", "a", from_ms=0) == (b"x", b'{"predicate": "a", "from": 0}')
+
+
+def test_a_null_value_may_have_its_revision_in_a_header() -> None:
+    headers: list[tuple[str, bytes | None]] = [("trace", b"x"), ("revision", b"0012")]
+    assert read(b"7", None, *headers) == Change("7", 1000, "alerts-0-4", revision=12)
+    assert read(b"7", None, ("revision", None)).revision == 0
+    assert read(b"7", b'{"predicate": "a"}', ("revision", b"9")).revision == 0
+
+
+@pytest.mark.parametrize("given_", [{}, {"predicate": None}, {"revision": None, "to": None}])
+def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
+    assert read(b"7", json.dumps(given_).encode()) == Change("7", 1000, "alerts-0-4")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (b"", "the value is no JSON"),
+        (b"{", "the value is no JSON"),
+        (b"\xff\xfe{", "the value is no JSON"),
+        (b"[" * 100_000, "the value is no JSON"),
+        (b'{"revision": ' + b"9" * 5000 + b"}", "the value is no JSON"),
+        ([1], 'the value is no JSON object, as {"predicate": "price > 5"}'),
+        ("a > 1", 'the value is no JSON object, as {"predicate": "price > 5"}'),
+        (None, 'the value is no JSON object, as {"predicate": "price > 5"}'),
+        ({"Predicate": "a"}, "no key 'Predicate' is known: a change has predicate, revision, from"),
+        ({"predicate": 5}, "the predicate is no text"),
+        ({"predicate": ["a"]}, "the predicate is no text"),
+        ({"revision": 0}, "revision is a whole number from 1 on, not 0"),
+        ({"revision": -3}, "revision is a whole number from 1 on, not -3"),
+        ({"revision": True}, "revision is a whole number from 1 on, not True"),
+        ({"revision": "3"}, "revision is a whole number from 1 on, not '3'"),
+        ({"revision": 1.0}, "revision is a whole number from 1 on, not 1.0"),
+        ({"revision": float("nan")}, "revision is a whole number from 1 on, not nan"),
+        ({"revision": 1 << 62}, "revision is a whole number from 1 on, not 46116860"),
+        ({"from": "2026-01-01"}, "from is milliseconds since 1970, not '2026-01-01'"),
+        ({"predicate": "a", "to": 1.5}, "to is milliseconds since 1970, not 1.5"),
+        ({"predicate": "a", "to": False}, "to is milliseconds since 1970, not False"),
+    ],
+)
+def test_what_cannot_be_read_is_told(value: Any, said: str) -> None:
+    assert problem(value).startswith(said)
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"-1", b"1.5", b"\xb2", "٣".encode()])
+def test_a_header_that_is_no_revision_is_told(content: bytes) -> None:
+    said = read(b"7", None, ("revision", content)).problem
+    assert said == f"the header revision is decimal digits, not {content!r}"
+
+
+@pytest.mark.parametrize("key", [None, b""])
+def test_a_message_without_a_key_is_told(key: bytes | None) -> None:
+    assert problem({"predicate": "a > 1"}, key) == (
+        "the key, which is the subscription's id, is missing"
+    )
+
+
+@given(st.none() | st.binary(), st.none() | st.binary(), st.binary())
+def test_whatever_is_on_the_topic_is_a_change(
+    key: bytes | None, value: bytes | None, header: bytes
+) -> None:
+    found = read(key, value, ("revision", header))
+    assert found.problem is None or found.predicate is None
