@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.spark.lifetimes import LIFETIME
+from covey.space import Space
+from covey.spark.lifetimes import LIFETIME, with_lifetime
 from covey.store import Changes, IdKind, Store
 from covey.stream.history import Historian
-from covey.stream.messages import Change
+from covey.stream.messages import Change, read_change
 from tests.stream.simple import NEVER_US, SPACE, TINY, Event, change, create, follow, notified
 
 Holds = Callable[[int | None, int | None], bool]
@@ -116,6 +119,9 @@ def logs(draw: st.DrawFn) -> Log:
 
 
 VALUES = st.none() | st.integers(0, 3)
+WIDE = with_lifetime(Space.of({"s": pa.string(), "tags": pa.list_(pa.string()), "a": pa.int8()}))
+LETTERS = st.text(st.sampled_from("as1 '\\%_()=\0\nß🐦\ud800\udfff"))
+ANYTHING = LETTERS | st.builds("s {} '{}'".format, st.sampled_from(("=", "LIKE")), LETTERS)
 
 
 @given(st.data(), logs())
@@ -247,6 +253,36 @@ def test_what_could_not_be_read_is_told_and_wants_nothing(store: Store) -> None:
     assert at(store, 199, 200) == [["x", "y", "z"], ["z"]]
 
 
+def test_a_change_of_nobody_changes_nothing(store: Store) -> None:
+    follow(store, change("\ufffd", 100))
+    number = store.snapshot().version.number
+    applied = follow(store, read_change(b"\xff", None, [], 200, "alerts-0-7"))
+    assert [(one.place, one.id) for one in applied.unreadable] == [("alerts-0-7", "")]
+    assert applied.ignored == 0
+    assert store.snapshot().version.number == number
+    assert at(store, 200) == [["\ufffd"]]
+
+
+@given(texts=st.lists(ANYTHING, min_size=1, max_size=5))
+def test_no_predicate_ends_a_stream(texts: list[str]) -> None:
+    """Whatever JSON says the predicate is, a version is made."""
+    messages = [json.dumps({"predicate": text}).encode() for text in texts]
+    given_ = [read_change(b"x", one, [], 100, "alerts-0-1") for one in messages]
+    with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
+        with Store.create(Path(folder, "store"), WIDE, ids=IdKind.TEXT) as store:
+            applied = follow(store, *given_)
+            assert len(store.snapshot()) == 1
+        assert all((one.problem or "").encode() for one in applied.unreadable)
+
+
+@pytest.mark.parametrize("name", ["from", "to"])
+@pytest.mark.parametrize("ms", [-62_135_596_800_000, 253_402_300_799_999])
+def test_any_time_that_can_be_read_can_be_kept(store: Store, name: str, ms: int) -> None:
+    value = json.dumps({"predicate": "true", name: ms}).encode()
+    follow(store, read_change(b"x", value, [], 100, "alerts-0-1"), allowance_ms=5)
+    assert at(store, 100) == [["x"] if (name == "to") == (ms > 0) else []]
+
+
 def test_what_was_overtaken_is_not_told(store: Store) -> None:
     follow(store, change("x", 100, "true", 5))
     assert follow(store, change("x", 110, "price > 5", 4)).unreadable == ()
@@ -352,6 +388,6 @@ def _of(ids: Sequence[str]) -> list[Change]:
 
 
 def test_ids_are_any_text(store: Store) -> None:
-    ids = ["", " ", "a/b", "%", "\n", "\0", "\ufffd", "é", "e\u0301", "🐦", "z" * 5000]
+    ids = [" ", "a/b", "%", "\n", "\0", "\ufffd", "é", "e\u0301", "🐦", "z" * 5000]
     follow(store, *_of(ids))
     assert at(store, 500) == [sorted(ids)]

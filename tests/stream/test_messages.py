@@ -87,13 +87,18 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
         ({"from": "2026-01-01"}, "from is milliseconds since 1970, not '2026-01-01'"),
         ({"predicate": "a", "to": 1.5}, "to is milliseconds since 1970, not 1.5"),
         ({"predicate": "a", "to": False}, "to is milliseconds since 1970, not False"),
+        ({"from": 253_402_300_800_000}, "from is milliseconds since 1970, not 2534023008"),
+        ({"to": 1_767_312_000_000_000_000}, "to is milliseconds since 1970, not 17673120"),
+        ({"to": -(1 << 61)}, "to is milliseconds since 1970, not -230584"),
+        ({"predicate": "s = '\ud83d'"}, "the predicate has half of a surrogate pair: \"s = '\\ud8"),
+        (b'{"predicate": "\xed\xa0\x80"}', "the predicate has half of a surrogate pair"),
     ],
 )
 def test_what_cannot_be_read_is_told(value: Any, said: str) -> None:
     assert problem(value).startswith(said)
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"-1", b"1.5", b"\xb2", "٣".encode()])
+@pytest.mark.parametrize("content", [b"", b"x", b"-1", b"1.5", b"\xb2", "٣".encode(), b"1" * 5000])
 def test_a_header_that_is_no_revision_is_told(content: bytes) -> None:
     said = read(b"7", None, ("revision", content)).problem
     assert said == f"the header revision is decimal digits, not {content!r}"
@@ -104,6 +109,13 @@ def test_a_message_without_a_key_is_told(key: bytes | None) -> None:
     assert problem({"predicate": "a > 1"}, key) == (
         "the key, which is the subscription's id, is missing"
     )
+
+
+def test_a_key_that_is_no_text_is_nobodys() -> None:
+    """It is not the id that its bytes look like."""
+    found = read(b"a\xff", b'{"predicate": "a > 1"}')
+    assert found.id == ""
+    assert found.problem == "the key, which is the subscription's id, is no UTF-8: b'a\\xff'"
 
 
 @given(st.none() | st.binary(), st.none() | st.binary(), st.binary())

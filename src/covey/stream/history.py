@@ -62,9 +62,11 @@ class Historian:
 
         Cost: a binary search per id and segment, and a parse per predicate.
         """
+        nobodys = [change for change in given if not change.id]
         by_id: dict[str, list[Change]] = {}
         for change in given:
-            by_id.setdefault(change.id, []).append(change)
+            if change.id:
+                by_id.setdefault(change.id, []).append(change)
         asked = list(by_id)
         rows = snapshot.find(pa.array(asked, pa.large_string()))
         revisions = np.zeros(len(asked), np.int64)
@@ -96,7 +98,8 @@ class Historian:
             pa.array(ids, pa.large_string()), regions, of,
             revisions=np.array(highest, np.int64),
         )  # fmt: skip
-        return Applied(changes, tuple(unreadable), len(given) - len(counted))
+        ignored = len(given) - len(nobodys) - len(counted)
+        return Applied(changes, (*nobodys, *unreadable), ignored)
 
     def _begun(
         self, space: Space, counted: Sequence[tuple[int, Change, int | None]]

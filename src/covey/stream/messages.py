@@ -14,7 +14,8 @@ from typing import Any
 __all__ = ["Change", "cancel_message", "change_message", "read_change"]
 
 _KEYS = ("predicate", "revision", "from", "to")
-_MOST = 1 << 62  # milliseconds and revisions beyond are mistakes
+_HIGHEST = (1 << 62) - 1
+_FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Change:
     """One change: from `at_ms` on, the subscription is this predicate, or nothing.
 
     `place` is where on Kafka it stands. `revision` is 0 if it has none: then it counts in the order
-    of the log. `problem` says why it could not be read; it then is a change to nothing.
+    of the log. `problem` says why it could not be read; it then is a change to nothing, and of
+    nobody if the `id` is empty.
     """
 
     id: str
@@ -82,10 +84,9 @@ def read_change(
     >>> read_change(b"7", b'{"predicat": "price > 5"}', [], 1000, "alerts-0-4").problem
     "no key 'predicat' is known: a change has predicate, revision, from, to"
     """
-    id = (key or b"").decode(errors="replace")
+    id = ""
     try:
-        if not key or key.decode().encode() != key:
-            raise ValueError("the key, which is the subscription's id, is missing")
+        id = _id(key)
         given = _value(value, headers)
         return Change(
             id,
@@ -96,11 +97,17 @@ def read_change(
             _number(given, "from"),
             _number(given, "to"),
         )
-    except UnicodeDecodeError:
-        problem = "the key, which is the subscription's id, is no UTF-8"
     except ValueError as error:
-        problem = str(error)
-    return Change(id, at_ms, place, problem=problem)
+        return Change(id, at_ms, place, problem=str(error))
+
+
+def _id(key: bytes | None) -> str:
+    if not key:
+        raise ValueError("the key, which is the subscription's id, is missing")
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"the key, which is the subscription's id, is no UTF-8: {key!r}") from None
 
 
 def _value(value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> Mapping[str, Any]:
@@ -119,8 +126,11 @@ def _value(value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> 
     for name in given:
         if name not in _KEYS:
             raise ValueError(f"no key {name!r} is known: a change has {', '.join(_KEYS)}")
-    if not isinstance(given.get("predicate"), str | None):
+    predicate = given.get("predicate")
+    if not isinstance(predicate, str | None):
         raise ValueError("the predicate is no text")
+    if predicate is not None and any("\ud800" <= letter <= "\udfff" for letter in predicate):
+        raise ValueError(f"the predicate has half of a surrogate pair: {predicate!r}")
     return given
 
 
@@ -128,14 +138,15 @@ def _number(given: Mapping[str, Any], name: str) -> int | None:
     number = given.get(name)
     if number is None:
         return None
-    lowest = 1 if name == "revision" else -_MOST
-    if not isinstance(number, int) or isinstance(number, bool) or not lowest <= number < _MOST:
-        what = "a whole number from 1 on" if name == "revision" else "milliseconds since 1970"
+    is_time = name != "revision"
+    low, high = (_FIRST_MS, _LAST_MS) if is_time else (1, _HIGHEST)
+    if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
+        what = "milliseconds since 1970" if is_time else "a whole number from 1 on"
         raise ValueError(f"{name} is {what}, not {number!r}")
     return number
 
 
 def _digits(content: bytes) -> int:
-    if not content.isdigit():
+    if not content.isdigit() or len(content) > 100:
         raise ValueError(f"the header revision is decimal digits, not {content!r}")
     return int(content)
