@@ -1,0 +1,198 @@
+"""The file of a stream: what it says is understood, and every mistake in it is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from covey.errors import ValueRefused
+from covey.stream import Config
+from covey.stream.config import Kafka, Metrics, Notifications, Spark
+
+LEAST = """
+[kafka]
+servers = "127.0.0.1:9092"
+[events]
+topics = ["ads"]
+schema = "a DOUBLE"
+[subscriptions]
+topic = "alerts"
+[dead_letters]
+topic = "dead"
+[state]
+path = "state"
+"""
+ALL = """
+[kafka]
+servers = "one:9092,two:9092"
+options = { "security.protocol" = "SSL" }
+spark_options = { "request.timeout.ms" = 5000 }
+client_options = { "socket.timeout.ms" = 5000 }
+[events]
+topics = ["ads", "offers"]
+schema = "a DOUBLE, v ARRAY<FLOAT>"
+format = "avro"
+id = "a"
+starting = "earliest"
+vectors = { v = 3 }
+per_batch = 1000
+[subscriptions]
+topic = "alerts"
+allowance_ms = 0
+max_derived = 0
+[notifications]
+sink = "delta"
+topic = "notes"
+include = ["a"]
+path = "table"
+[dead_letters]
+topic = "dead"
+[state]
+path = "state"
+retention_s = 10
+forget_s = 5
+[spark]
+master = "local[2,4]"
+jars = "jars/*.jar"
+conf = { "spark.driver.memory" = "2g" }
+[metrics]
+port = 9464
+host = "0.0.0.0"
+"""
+
+
+def with_(section: str, setting: str, base: str = LEAST) -> str:
+    """The text with a setting that it did not have, or had otherwise, or without one."""
+    key, value = setting.split(" =")[0], [setting] if "=" in setting else []
+    lines, inside = [], False
+    for line in base.splitlines():
+        inside = line == f"[{section}]" if line.startswith("[") else inside
+        if not (inside and line.startswith(f"{key} =")):
+            lines.append(line)
+        if line == f"[{section}]":
+            lines += value
+    return "\n".join(lines if f"[{section}]" in lines else [*lines, f"[{section}]", *value])
+
+
+def refused(text: str) -> str:
+    with pytest.raises(ValueRefused) as caught:
+        Config.parse(text)
+    return str(caught.value)
+
+
+def test_the_least_is_enough() -> None:
+    config = Config.parse(LEAST)
+    assert config.kafka == Kafka("127.0.0.1:9092")
+    assert (config.events.format, config.events.starting) == ("json", "latest")
+    assert (config.subscriptions.allowance_ms, config.subscriptions.max_derived) == (1000, 32)
+    assert config.notifications == Notifications("kafka", "notifications")
+    assert (config.state.retention_s, config.state.forget_s) == (86_400, 900)
+    assert (config.spark, config.metrics) == (Spark(), Metrics())
+
+
+def test_everything_can_be_said() -> None:
+    config = Config.parse(ALL)
+    assert config.kafka == Kafka(
+        "one:9092,two:9092",
+        {"security.protocol": "SSL"},
+        {"request.timeout.ms": "5000"},
+        {"socket.timeout.ms": "5000"},
+    )
+    assert (config.events.topics, config.events.vectors) == (["ads", "offers"], {"v": 3})
+    assert (config.events.format, config.events.id) == ("avro", "a")
+    assert (config.events.starting, config.events.per_batch) == ("earliest", 1000)
+    assert config.notifications == Notifications("delta", "notes", ["a"], "table")
+    assert config.subscriptions.allowance_ms == 0
+    assert (config.state.retention_s, config.state.forget_s) == (10, 5)
+    assert config.spark == Spark("local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"})
+    assert config.metrics == Metrics(9464, "0.0.0.0")
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "alerts.toml").write_text(ALL, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for path in (tmp_path / "alerts.toml", Path("alerts.toml"), "alerts.toml"):
+        config = Config.read(path)
+        assert config.state.path == str(tmp_path / "state")
+        assert config.spark.jars == str(tmp_path / "jars/*.jar")
+        assert config.notifications.path == str(tmp_path / "table")
+
+
+def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
+    text = with_("state", 'path = "s3://bucket/state"', with_("spark", 'jars = "/jars/*"', ALL))
+    config = Config.parse(text).under(tmp_path)
+    assert (config.state.path, config.spark.jars) == ("s3://bucket/state", "/jars/*")
+
+
+@pytest.mark.parametrize(
+    ("section", "setting", "said"),
+    [
+        ("kafka", "servers", "[kafka] lacks servers"),
+        ("kafka", 'server = "x"', "[kafka] has no setting 'server', did you mean 'servers'?"),
+        ("kafka", "servers = 9092", "[kafka] servers is a text, not 9092"),
+        ("kafka", 'options = "x"', '[kafka] options is a table, as { "key" = "value" }, not \'x\''),
+        ("kafka", "options = { a = [1] }", "[kafka] options is a table"),
+        ("kafka", 'options.security.protocol = "SSL"', "[kafka] options is a table"),
+        ("events", "topics", "[events] lacks topics"),
+        ("events", 'topics = "ads"', "[events] topics is a list of texts, as [\"one\"], not 'ads'"),
+        ("events", "topics = [1]", "[events] topics is a list of texts"),
+        ("events", "topics = []", "[events] topics is empty: name one at least"),
+        ("events", 'format = "csv"', "[events] format is 'json' or 'avro', not 'csv'"),
+        ("events", 'starting = "now"', "[events] starting is 'latest' or 'earliest', not 'now'"),
+        ("events", "id = 5", "[events] id is a text, not 5"),
+        ("events", "per_batch = 1.5", "[events] per_batch is a whole number, not 1.5"),
+        ("events", "per_batch = true", "[events] per_batch is a whole number, not True"),
+        ("events", "zzz = 1", "[events] has no setting 'zzz': it has topics, schema, format, id"),
+        ("subscriptions", "topic", "[subscriptions] lacks topic"),
+        ("subscriptions", "allowance_ms = -1", "[subscriptions] allowance_ms cannot be negative"),
+        ("subscriptions", 'topic = "ads"', "a topic has two uses: ads, ads, dead, notifications;"),
+        ("subscriptions", 'topic = "notifications"', "a topic has two uses"),
+        ("dead_letters", 'topic = "alerts"', "a topic has two uses"),
+        ("notifications", 'topic = "dead"', "a topic has two uses"),
+        ("notifications", 'sink = "mail"', "[notifications] sink is 'kafka' or 'delta' or 'foreac"),
+        ("notifications", 'sink = "delta"', '[notifications] sink = "delta" needs path'),
+        ("notifications", 'sink = "foreach"', '[notifications] sink = "foreach" needs function'),
+        ("state", "retention_s = 0", "[state] retention_s is one second at least, not 0"),
+        ("state", "forget_s = -5", "[state] forget_s is one second at least, not -5"),
+        ("metrics", 'port = "x"', "[metrics] port is a whole number, not 'x'"),
+        ("spark", 'conf = ["x"]', "[spark] conf is a table"),
+        ("event", "a = 1", "the file has no setting 'event', did you mean 'events'?"),
+        ("zzz", "a = 1", "the file has no setting 'zzz': it has kafka, events, subscriptions"),
+    ],
+)
+def test_a_mistake_is_told(section: str, setting: str, said: str) -> None:
+    assert refused(with_(section, setting)).startswith(said)
+
+
+@pytest.mark.parametrize("section", ["kafka", "events", "subscriptions", "dead_letters", "state"])
+def test_a_section_that_is_missing_is_told(section: str) -> None:
+    text = re.sub(rf"\[{section}\]\n(?:\w.*\n)*", "", LEAST)
+    assert refused(text) == f"the file lacks [{section}]"
+    assert refused(f"{section} = 1\n{text}") == f"{section} is a section: write [{section}]"
+    assert refused(f"{text}[[{section}]]\n") == f"{section} is a section: write [{section}]"
+
+
+def test_no_topic_of_notifications_is_needed_for_other_sinks() -> None:
+    text = with_("notifications", 'sink = "foreach"\nfunction = "a:b"\ntopic = "ads"')
+    assert Config.parse(text).notifications.function == "a:b"
+
+
+def test_what_is_no_toml_is_told_with_its_place() -> None:
+    assert refused("[kafka]\nservers = x") == "no TOML: Invalid value (at line 2, column 11)"
+    assert "line 3" in refused('[kafka]\nservers = "a"\nservers = "b"\n')
+
+
+def test_a_file_is_named_with_what_is_wrong_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.toml"
+    with pytest.raises(ValueRefused, match=r"alerts\.toml cannot be read: .*No such file"):
+        Config.read(path)
+    with pytest.raises(ValueRefused, match=r"cannot be read: .*directory"):
+        Config.read(tmp_path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(ValueRefused, match=r"alerts\.toml cannot be read: .*utf-8"):
+        Config.read(path)
+    path.write_text(with_("kafka", "servers"), encoding="utf-8")
+    with pytest.raises(ValueRefused, match=r"alerts\.toml: \[kafka\] lacks servers"):
+        Config.read(path)
