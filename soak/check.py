@@ -20,6 +20,7 @@ import argparse
 import json
 import sqlite3
 import time
+from array import array
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -118,15 +119,21 @@ def _missing(events: EventLog, changes: Iterable[str], journal: Path) -> int:
 
 def _effects(sent: Sent, ledger: Path) -> Report:
     """What the receiver did more than once, and how its ids differ from those of the topic."""
+    counted, strangers = array("q"), list[str]()
     with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as database:
-        done = database.execute("SELECT count(*), count(DISTINCT id) FROM effects").fetchone()
-        ids = [row[0] for row in database.execute("SELECT DISTINCT id FROM effects")]
-    known = [sent.code(id_) for id_ in ids]
-    counted = np.array([code for code in known if code is not None], np.int64)
-    strangers = {id_ for id_, code in zip(ids, known, strict=True) if code is None}
-    differs = len(np.setxor1d(counted, np.unique(np.array(sent.codes, np.int64))))
-    differs += len(strangers ^ set(sent.strangers))
-    return {"effects": done[0], "double_effects": done[0] - done[1], "ledger_differs": differs}
+        for (id_,) in database.execute("SELECT id FROM effects"):
+            if (code := sent.code(id_)) is None:
+                strangers.append(id_)
+            else:
+                counted.append(code)
+    once = np.unique(np.array(counted, np.int64))
+    done = len(counted) + len(strangers)
+    differs = len(np.setxor1d(once, np.unique(np.array(sent.codes, np.int64))))
+    return {
+        "effects": done,
+        "double_effects": done - len(once) - len(set(strangers)),
+        "ledger_differs": differs + len(set(strangers) ^ set(sent.strangers)),
+    }
 
 
 def main() -> None:

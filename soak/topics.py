@@ -32,8 +32,8 @@ class Record(NamedTuple):
     @classmethod
     def of(cls, message: Message) -> Record:
         """The record of a message that is no error."""
-        found = cast("list[tuple[str, bytes]]", message.headers() or [])
-        headers = {name: value.decode() for name, value in found}
+        found = cast("list[tuple[str, bytes]] | None", message.headers())
+        headers = {name: value.decode() for name, value in found} if found else {}
         partition, offset = cast(int, message.partition()), cast(int, message.offset())
         return cls(
             partition, offset, message.timestamp()[1], message.key(), message.value(), headers
