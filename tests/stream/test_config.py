@@ -110,6 +110,12 @@ def test_everything_can_be_said() -> None:
     assert config.metrics == Metrics(9464, "0.0.0.0")
 
 
+def test_options_are_spelled_as_kafka_spells_them() -> None:
+    text = with_("kafka", 'options = { "ssl.a" = true, "b" = false, "c" = 7, "d" = "True" }')
+    options = Config.parse(text).kafka.options
+    assert options == {"ssl.a": "true", "b": "false", "c": "7", "d": "True"}
+
+
 def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "alerts.toml").write_text(ALL, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -159,6 +165,17 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         ("metrics", 'port = "x"', "[metrics] port is a whole number, not 'x'"),
         ("spark", 'conf = ["x"]', "[spark] conf is a table"),
         ("event", "a = 1", "the file has no setting 'event', did you mean 'events'?"),
+        ("kafka", 'servers = ""', "[kafka] servers is empty: write a text, or leave it out"),
+        ("events", 'id = ""', "[events] id is empty"),
+        ("events", 'topics = [""]', "[events] topics is a list of texts, as [\"one\"], not ['']"),
+        ("events", 'vectors = { v = "x" }', "[events] vectors is a table of whole numbers, as {"),
+        ("events", "vectors = { v = true }", "[events] vectors is a table of whole numbers"),
+        ("events", "vectors = [3]", "[events] vectors is a table of whole numbers"),
+        ("events", "per_batch = 0", "[events] per_batch is from 1 to 1000000000, not 0"),
+        ("subscriptions", f"allowance_ms = {1 << 60}", "[subscriptions] allowance_ms is from 0 to"),
+        ("subscriptions", "max_derived = -1", "[subscriptions] max_derived is from 0 to 10000, "),
+        ("metrics", "port = 65536", "[metrics] port is from 1 to 65535, not 65536"),
+        ("metrics", "port = -1", "[metrics] port is from 1 to 65535, not -1"),
         ("zzz", "a = 1", "the file has no setting 'zzz': it has kafka, events, subscriptions"),
     ],
 )

@@ -184,19 +184,31 @@ def _section(kind: type[S], given: Any, name: str) -> S:
 def _typed(hint: Any, value: Any, where: str) -> Any:
     """A value of the type that a setting has."""
     kinds = [one for one in (get_args(hint) or (hint,)) if one is not type(None)]
-    if hint in (dict[str, str], dict[str, int]):
-        kind = get_args(hint)[1]
+    if hint == dict[str, str]:
         if isinstance(value, dict) and all(isinstance(one, str | int) for one in value.values()):
-            return {key: kind(one) for key, one in value.items()}
+            return {key: _as_text(one) for key, one in value.items()}
         raise ValueRefused(f'{where} is a table, as {{ "key" = "value" }}, not {value!r}')
+    if hint == dict[str, int]:
+        if isinstance(value, dict) and all(type(one) is int for one in value.values()):
+            return value
+        raise ValueRefused(
+            f'{where} is a table of whole numbers, as {{ "key" = 3 }}, not {value!r}'
+        )
     if hint == list[str]:
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
             return value
         raise ValueRefused(f'{where} is a list of texts, as ["one"], not {value!r}')
     if isinstance(value, bool) or not isinstance(value, kinds[0]):
         what = "a text" if kinds[0] is str else "a whole number"
         raise ValueRefused(f"{where} is {what}, not {value!r}")
+    if value == "":
+        raise ValueRefused(f"{where} is empty: write a text, or leave it out")
     return value
+
+
+def _as_text(value: str | int) -> str:
+    """A value of Kafka's or Spark's, as they spell it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check(config: Config) -> None:
@@ -211,6 +223,14 @@ def _check(config: Config) -> None:
         raise ValueRefused("[events] topics is empty: name one at least")
     if config.subscriptions.allowance_ms < 0:
         raise ValueRefused("[subscriptions] allowance_ms cannot be negative")
+    for where, number, least, most in (
+        ("[events] per_batch", config.events.per_batch, 1, 1_000_000_000),
+        ("[subscriptions] allowance_ms", config.subscriptions.allowance_ms, 0, 86_400_000),
+        ("[subscriptions] max_derived", config.subscriptions.max_derived, 0, 10_000),
+        ("[metrics] port", config.metrics.port, 1, 65_535),
+    ):
+        if number is not None and not least <= number <= most:
+            raise ValueRefused(f"{where} is from {least} to {most}, not {number}")
     for name in ("retention_s", "forget_s"):
         if (seconds := getattr(config.state, name)) < 1:
             raise ValueRefused(f"[state] {name} is one second at least, not {seconds}")
