@@ -1,0 +1,67 @@
+"""What Spark 4.2 writes of a query with a Kafka source, as it writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from covey.errors import StreamError
+from covey.store.local import LocalDirectory
+from covey.stream.checkpoint import Checkpoint
+
+CONF = (
+    '"conf":{"spark.sql.shuffle.partitions":"8","spark.sql.streaming.join.stateFormatVersion":"2"}'
+)
+META = f'{{"batchWatermarkMs":0,"batchTimestampMs":1794781371065,{CONF}}}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two batches, after which the topic got a partition, and a second topic."""
+    for path, text in {
+        "metadata": '{"id":"de148bac-5534-4f41-ae20-0f336499f6ce"}',
+        "sources/0/0": '\0v1\n{"ads":{"0":3,"1":0}}',
+        "offsets/0": f'v1\n{META}\n{{"ads":{{"0":5,"1":4}}}}',
+        "offsets/1": f'v1\n{META}\n{{"ads":{{"1":5,"0":5}}}}',
+        "offsets/2": f'v1\n{META}\n{{"offers":{{"0":2}},"ads":{{"2":1,"0":6,"10":7,"1":5}}}}',
+        "commits/0": 'v1\n{"nextBatchWatermarkMs":0}',
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(text.encode())
+    return tmp_path
+
+
+def test_a_query_has_its_id(folder: Path) -> None:
+    found = Checkpoint(LocalDirectory(folder))
+    assert found.query() == "de148bac-5534-4f41-ae20-0f336499f6ce"
+
+
+def test_the_first_batch_begins_where_the_source_began(folder: Path) -> None:
+    assert Checkpoint(LocalDirectory(folder)).events(0) == {"ads": {"0": (3, 5), "1": (0, 4)}}
+
+
+def test_a_batch_begins_where_the_one_before_ended(folder: Path) -> None:
+    assert Checkpoint(LocalDirectory(folder)).events(1) == {"ads": {"0": (5, 5), "1": (4, 5)}}
+
+
+def test_new_partitions_and_topics_begin_at_their_beginning(folder: Path) -> None:
+    assert Checkpoint(LocalDirectory(folder)).events(2) == {
+        "ads": {"0": (5, 6), "1": (5, 5), "2": (0, 1), "10": (0, 7)},
+        "offers": {"0": (0, 2)},
+    }
+
+
+@pytest.mark.parametrize(("missing", "batch"), [("offsets/1", 1), ("offsets/0", 1)])
+def test_a_file_that_is_missing_is_named(folder: Path, missing: str, batch: int) -> None:
+    (folder / missing).unlink()
+    said = f"has no {missing}: it is no checkpoint of a stream, or files of it were deleted. Delete"
+    with pytest.raises(StreamError, match=said):
+        Checkpoint(LocalDirectory(folder)).events(batch)
+
+
+def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StreamError, match="has no metadata"):
+        Checkpoint(LocalDirectory(tmp_path)).query()
+    with pytest.raises(StreamError, match="has no offsets/0"):
+        Checkpoint(LocalDirectory(tmp_path)).events(0)

@@ -1,0 +1,35 @@
+"""How many events a batch may have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from covey.stream.pace import cost_seen, per_batch
+
+
+def seen(*batches: tuple[int, float]) -> dict[str, Any]:
+    return {"batches": [{"events": events, "match_ms": ms} for events, ms in batches]}
+
+
+@pytest.mark.parametrize(
+    ("cost_s", "events"),
+    [
+        (50e-6, 100_000), (1e-3, 5_000), (1.0, 1_000), (1e9, 1_000), (1e-12, 2_000_000),
+        (None, 50_000), (0.0, 50_000), (-1.0, 50_000),
+    ],
+)  # fmt: skip
+def test_a_batch_takes_some_seconds_within_bounds(cost_s: float | None, events: int) -> None:
+    assert per_batch(cost_s) == events
+
+
+def test_what_an_event_cost_is_that_of_a_usual_batch() -> None:
+    assert cost_seen(seen((1000, 10.0), (1000, 9000.0), (2000, 40.0))) == 20e-6
+
+
+def test_batches_of_few_events_say_nothing() -> None:
+    assert cost_seen(seen((1000, 10.0), (499, 9000.0), (0, 9000.0), (1, 9000.0))) == 10e-6
+    assert cost_seen(seen((499, 10.0), (0, 0.0))) is None
+    assert cost_seen(seen()) is None
+    assert cost_seen(None) is None

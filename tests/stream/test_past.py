@@ -1,0 +1,91 @@
+"""A stretch of the past in pieces, each with the version that decided it then."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from covey.errors import StoreError, StreamError, ValueRefused
+from covey.store.local import LocalDirectory
+from covey.stream.config import Config
+from covey.stream.past import Past, parse_offsets, version_at
+from covey.stream.records import Offsets, Record, Records
+from tests.stream.simple import change, create, follow
+from tests.stream.test_config import LEAST
+
+
+def recorded(folder: Path, *batches: Offsets) -> Records:
+    """One after another; batch i was decided by version i."""
+    records = Records(LocalDirectory(folder))
+    for i, events in enumerate(batches):
+        path = records.directory.local_path(records.record(Record("q", i, events, i, 0)).name)
+        assert path is not None
+        os.utime(path, (i, i))
+    return records
+
+
+def versions(past: Past, records: Records) -> dict[tuple[str, str, int], int]:
+    """The version of each event; an event is in one piece only."""
+    found: dict[tuple[str, str, int], int] = {}
+    for version, piece in past.decided(records):
+        assert piece.first.keys() == piece.end.keys()
+        for topic, offsets in piece.first.items():
+            for partition, first in offsets.items():
+                for offset in range(first, piece.end[topic][partition]):
+                    assert (topic, partition, offset) not in found
+                    found[topic, partition, offset] = version
+    return found
+
+
+def test_a_stretch_is_cut_by_batches(tmp_path: Path) -> None:
+    records = recorded(
+        tmp_path,
+        {"ads": {"0": (0, 5), "1": (0, 2)}},
+        {"ads": {"0": (5, 9), "1": (2, 2)}},
+        {"ads": {"0": (9, 20), "1": (2, 7)}},
+    )
+    past = Past({"ads": {"0": 3, "1": 1}}, {"ads": {"0": 12, "1": 4}})
+    assert past.decided(records) == [
+        (2, Past({"ads": {"0": 9, "1": 2}}, {"ads": {"0": 12, "1": 4}})),
+        (1, Past({"ads": {"0": 5}}, {"ads": {"0": 9}})),
+        (0, Past({"ads": {"0": 3, "1": 1}}, {"ads": {"0": 5, "1": 2}})),
+    ]
+
+
+def test_an_event_of_several_batches_counts_as_in_the_last(tmp_path: Path) -> None:
+    records = recorded(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (6, 9)}})
+    assert list(versions(Past({"ads": {"0": 4}}, {"ads": {"0": 8}}), records).values()) == [
+        1, 1, 0, 0,
+    ]  # fmt: skip
+
+
+def test_what_no_batch_had_is_told(tmp_path: Path) -> None:
+    records = recorded(tmp_path, {"ads": {"0": (3, 5)}}, {"ads": {"0": (5, 9)}})
+    for first, end, said in ((2, 5, "from 2 to before 3"), (4, 11, "from 9 to before 11")):
+        with pytest.raises(StreamError, match=f"'ads' partition 0 {said}: .*retention_s.*--versio"):
+            Past({"ads": {"0": first}}, {"ads": {"0": end}}).decided(records)
+    with pytest.raises(StreamError, match="'ads' partition 1 from 0 to before 1"):
+        Past({"ads": {"1": 0}}, {"ads": {"1": 1}}).decided(records)
+
+
+def test_offsets_are_read_as_spark_writes_them() -> None:
+    assert parse_offsets('{"ads": {"0": 12, "1": 7}}') == {"ads": {"0": 12, "1": 7}}
+    assert parse_offsets("{}") == {}
+
+
+@pytest.mark.parametrize("text", ["", "5", "[]", '{"ads": 5}', '{"ads": {"x": 1}}', '{"ads": [1]}'])
+def test_what_are_no_offsets_is_told(text: str) -> None:
+    with pytest.raises(ValueRefused, match=r'is no offsets: write {"topic": {"0": 1200'):
+        parse_offsets(text)
+
+
+def test_a_version_is_the_newest_or_the_one_that_is_named(tmp_path: Path) -> None:
+    config = Config.parse(LEAST).under(tmp_path)
+    with create(tmp_path / "state" / "store") as store:
+        follow(store, change("x", 100))
+    assert version_at(config, None).version.number == 1
+    assert version_at(config, 0).version.number == 0
+    with pytest.raises(StoreError, match=r"7.*kept for .state. retention_s = 86400 seconds after"):
+        version_at(config, 7)
