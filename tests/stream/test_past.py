@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from covey.errors import StoreError, StreamError, ValueRefused
 from covey.store.local import LocalDirectory
@@ -59,6 +63,46 @@ def test_an_event_of_several_batches_counts_as_in_the_last(tmp_path: Path) -> No
     assert list(versions(Past({"ads": {"0": 4}}, {"ads": {"0": 8}}), records).values()) == [
         1, 1, 0, 0,
     ]  # fmt: skip
+
+
+def test_a_batch_may_have_had_what_is_before_and_after_a_later_one(tmp_path: Path) -> None:
+    records = recorded(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (4, 6)}})
+    past = Past({"ads": {"0": 0}}, {"ads": {"0": 9}})
+    assert versions(past, records) == {("ads", "0", i): int(4 <= i < 6) for i in range(9)}
+
+
+def test_nothing_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
+    records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
+    past = Past({"ads": {"0": 7, "1": 4, "2": 5}}, {"ads": {"0": 9, "1": 4, "2": 3}})
+    assert past.decided(records) == [(0, Past({"ads": {"0": 7}}, {"ads": {"0": 9}}))]
+    assert Past({"ads": {"1": 4}}, {"ads": {"1": 4}}).decided(records) == []
+
+
+RANGES = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted).map(tuple)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("01"), RANGES), max_size=6), RANGES, RANGES)
+def test_each_event_is_decided_by_its_last_batch(
+    batches: list[dict[str, tuple[int, int]]], one: tuple[int, int], other: tuple[int, int]
+) -> None:
+    asked = {"0": one, "1": other}
+    past = Past({"ads": {p: r[0] for p, r in asked.items()}},
+                {"ads": {p: r[1] for p, r in asked.items()}})  # fmt: skip
+    right = {
+        ("ads", p, offset): max(
+            (i for i, batch in enumerate(batches) if offset in range(*batch.get(p, (0, 0)))),
+            default=None,
+        )
+        for p, r in asked.items()
+        for offset in range(*r)
+    }
+    with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
+        records = recorded(Path(folder), *({"ads": batch} for batch in batches))
+        if None in right.values():
+            with pytest.raises(StreamError, match="no batch is known"):
+                past.decided(records)
+        else:
+            assert versions(past, records) == right
 
 
 def test_what_no_batch_had_is_told(tmp_path: Path) -> None:

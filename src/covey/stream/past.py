@@ -18,7 +18,7 @@ from covey.stream.control import first_and_end
 from covey.stream.events import Decoding
 from covey.stream.matched import Matched
 from covey.stream.opening import store_place_of
-from covey.stream.records import Records
+from covey.stream.records import Record, Records
 from covey.stream.sinks import addressed
 
 __all__ = ["Past", "parse_offsets", "version_at"]
@@ -85,26 +85,14 @@ class Past:
         An event that several batches had, because a query began anew, counts as in the last.
         """
         left = {
-            (topic, p): [(first, self.end[topic][p])]
+            (topic, p): [(first, self.end[topic][p])] if first < self.end[topic][p] else []
             for topic, offsets in self.first.items()
             for p, first in offsets.items()
         }
         pieces = []
         for record in records.newest_first():
-            first: dict[str, dict[str, int]] = {}
-            end: dict[str, dict[str, int]] = {}
-            for (topic, p), open_ in left.items():
-                low, high = record.events.get(topic, {}).get(p, (0, 0))
-                for start, stop in list(open_):
-                    begin, until = max(start, low), min(stop, high)
-                    if begin < until:
-                        first.setdefault(topic, {})[p] = begin
-                        end.setdefault(topic, {})[p] = until
-                        open_.remove((start, stop))
-                        open_ += [r for r in ((start, begin), (until, stop)) if r[0] < r[1]]
-                        break
-            if first:
-                pieces.append((record.version, Past(first, end)))
+            while (piece := _taken(left, record)) is not None:
+                pieces.append((record.version, piece))
         missing = [(topic, p, ranges) for (topic, p), ranges in left.items() if ranges]
         for topic, p, ranges in missing:
             raise StreamError(
@@ -113,6 +101,23 @@ class Past:
                 "than [state] retention_s. Say with --version what is to decide them"
             )
         return pieces
+
+
+def _taken(left: dict[tuple[str, str], list[tuple[int, int]]], record: Record) -> Past | None:
+    """What a batch had of the ranges that are left, one a partition; None if it had nothing."""
+    first: dict[str, dict[str, int]] = {}
+    end: dict[str, dict[str, int]] = {}
+    for (topic, p), ranges in left.items():
+        low, high = record.events.get(topic, {}).get(p, (0, 0))
+        for start, stop in ranges:
+            begin, until = max(start, low), min(stop, high)
+            if begin < until:
+                first.setdefault(topic, {})[p] = begin
+                end.setdefault(topic, {})[p] = until
+                ranges.remove((start, stop))
+                ranges += [r for r in ((start, begin), (until, stop)) if r[0] < r[1]]
+                break
+    return Past(first, end) if first else None
 
 
 def version_at(config: Config, number: int | None) -> Snapshot:
