@@ -145,3 +145,25 @@ def test_the_newest_record_is_never_forgotten(records: Records) -> None:
     assert records.forget(1) == 1
     assert [one.batch for one in records.newest_first()] == [9]
     assert records.forget(1) == 0
+
+
+def test_what_was_not_written_to_its_end_is_not_the_newest(records: Records) -> None:
+    aged(records, batch(8), 20_000)
+    unfinished = records.directory.local_path(f"{batch(9).name}.abc{PARTIAL}")
+    assert unfinished is not None
+    unfinished.write_text("{")
+    assert records.forget(1000) == 0
+    assert [one.batch for one in records.newest_first()] == [8]
+    assert unfinished.exists()
+    os.utime(unfinished, (0, 0))
+    assert records.forget(1000) == 0
+    assert not unfinished.exists()
+
+
+def test_of_one_moment_the_newest_to_be_kept_is_the_higher_batch(records: Records) -> None:
+    for number in (10, 9, 100, 11, 12):
+        path = records.directory.local_path(records.record(batch(number)).name)
+        assert path is not None
+        os.utime(path, (5, 5))
+    assert records.forget(1000) == 4
+    assert [one.batch for one in records.newest_first()] == [100]

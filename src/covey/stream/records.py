@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from covey.errors import StoreError
-from covey.store.directory import PARTIAL, Directory
+from covey.store.directory import PARTIAL, Directory, Listed
 
 __all__ = ["Offsets", "Record", "Records"]
 
@@ -89,20 +89,32 @@ class Records:
 
     def newest_first(self) -> Iterator[Record]:
         """All records that are kept."""
-        listed = [one for one in self.directory.list(_FOLDER) if not one.name.endswith(PARTIAL)]
-        for one in sorted(listed, key=lambda file: (file.written, file.name), reverse=True):
+        for one in self._listed():
             try:
                 yield _read(self.directory.read(f"{_FOLDER}/{one.name}"))
             except FileNotFoundError:  # it was old, and has just been forgotten
                 continue
 
     def forget(self, keep_seconds: float) -> int:
-        """Deletes records that are older, but never the newest; how many."""
-        listed = sorted(self.directory.list(_FOLDER), key=lambda file: file.written)
-        old = [one for one in listed[:-1] if one.written < time.time() - keep_seconds]
-        for one in old:
+        """Deletes records that are older, but never the newest; how many.
+
+        What was not written to its end goes as well, and is not counted.
+        """
+        before = time.time() - keep_seconds
+        old = [one for one in self._listed()[1:] if one.written < before]
+        given_up = [
+            one
+            for one in self.directory.list(_FOLDER)
+            if one.name.endswith(PARTIAL) and one.written < before
+        ]
+        for one in old + given_up:
             self.directory.delete(f"{_FOLDER}/{one.name}")
         return len(old)
+
+    def _listed(self) -> list[Listed]:
+        """The files of records, the newest first."""
+        listed = [one for one in self.directory.list(_FOLDER) if not one.name.endswith(PARTIAL)]
+        return sorted(listed, key=lambda file: (file.written, file.name), reverse=True)
 
 
 def _read(content: bytes) -> Record:
