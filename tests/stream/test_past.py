@@ -75,7 +75,13 @@ def test_nothing_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
     records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
     past = Past({"ads": {"0": 7, "1": 4, "2": 5}}, {"ads": {"0": 9, "1": 4, "2": 3}})
     assert past.decided(records) == [(0, Past({"ads": {"0": 7}}, {"ads": {"0": 9}}))]
-    assert Past({"ads": {"1": 4}}, {"ads": {"1": 4}}).decided(records) == []
+
+
+def test_a_stretch_without_any_event_is_told(tmp_path: Path) -> None:
+    records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
+    for first, end in ((4, 4), (9, 7)):
+        with pytest.raises(StreamError, match="no event in the stretch: it begins where Kafka end"):
+            Past({"ads": {"1": first}}, {"ads": {"1": end}}).decided(records)
 
 
 RANGES = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted).map(tuple)
@@ -98,8 +104,9 @@ def test_each_event_is_decided_by_its_last_batch(
     }
     with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
         records = recorded(Path(folder), *({"ads": batch} for batch in batches))
-        if None in right.values():
-            with pytest.raises(StreamError, match="no batch is known"):
+        if None in right.values() or not right:
+            said = "no batch is known" if right else "no event in the stretch"
+            with pytest.raises(StreamError, match=said):
                 past.decided(records)
         else:
             assert versions(past, records) == right

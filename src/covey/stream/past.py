@@ -93,6 +93,8 @@ class Past:
         for record in records.newest_first():
             while (piece := _taken(left, record)) is not None:
                 pieces.append((record.version, piece))
+        if not any(left.values()) and not pieces:
+            raise StreamError("there is no event in the stretch: it begins where Kafka ends")
         missing = [(topic, p, ranges) for (topic, p), ranges in left.items() if ranges]
         for topic, p, ranges in missing:
             raise StreamError(
