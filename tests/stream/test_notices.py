@@ -1,0 +1,217 @@
+"""Notifications to the byte: what workers make of batches of events."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.errors import StoreError
+from covey.spark import matching
+from covey.store import Store
+from covey.stream import notices
+from covey.stream.notices import KEPT, TALLY, TO_DEAD_LETTERS, TO_SUBSCRIBERS, Notices
+from tests.stream.simple import Event, change, columns, create, follow
+
+HARD = [
+    '"',
+    "\\",
+    "a/b",
+    "100%",
+    "\n\t\b\f\r",
+    "\0\x1f\x7f",
+    "ž🐦",
+    "\u2028",
+    "</script>",
+    "\\u0041",
+]
+
+
+def events(
+    store: Store,
+    given_: Sequence[Event],
+    names: Sequence[str] | None = None,
+    included: Sequence[str | None] | None = None,
+    letters: Sequence[str | None] | None = None,
+    keys: Sequence[bytes | None] | None = None,
+) -> pa.RecordBatch:
+    """Events as Spark hands them over: what is kept of them, then what some region constrains."""
+    snapshot, nothing = store.snapshot(), [None] * len(given_)
+    table = columns(given_, snapshot)
+    kept = [
+        pa.array(names or [f"ads-0-{i}" for i in range(len(given_))], pa.string()),
+        pa.array(letters or nothing, pa.string()),
+        pa.array(keys or nothing, pa.binary()),
+        pa.array(included or nothing, pa.string()),
+    ]
+    arrays = [*kept, *(table[name].combine_chunks() for name in snapshot.constrained)]
+    return pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
+
+
+def noticed(store: Store, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows that come of batches, without the tallies."""
+    return [row for one in made(store, *batches) for row in one.to_pylist() if row["route"] >= 0]
+
+
+def made(store: Store, *batches: pa.RecordBatch) -> list[pa.RecordBatch]:
+    snapshot = store.snapshot()
+    place = str(store._directory.place)
+    attributes = {name: KEPT + i for i, name in enumerate(snapshot.constrained)}
+    version = snapshot.version
+    return list(Notices(place, version.number, version.label, attributes)(iter(batches)))
+
+
+def values(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted(row["value"] for row in rows)
+
+
+def spelled(event: str, subscription: str, version: int) -> str:
+    """What the contract says, by another way to JSON."""
+    said = {
+        "id": f"{event}/{subscription}", "event": event, "subscription": subscription,
+        "version": version,
+    }  # fmt: skip
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = create(tmp_path / "store")
+    follow(store, change("alert-1", 100, "a > 1"), change("alert-2", 100, "a > 2"))
+    return store
+
+
+def test_a_notification_is_these_bytes(store: Store) -> None:
+    rows = noticed(store, events(store, [(3, 0, 100)]))
+    assert sorted(row["key"] for row in rows) == [b"alert-1", b"alert-2"]
+    assert values(rows) == [
+        '{"id":"ads-0-0/alert-1","event":"ads-0-0","subscription":"alert-1","version":1}',
+        '{"id":"ads-0-0/alert-2","event":"ads-0-0","subscription":"alert-2","version":1}',
+    ]
+    assert {(row["route"], row["proposed"]) for row in rows} == {(TO_SUBSCRIBERS, None)}
+
+
+def test_values_of_the_event_come_last(store: Store) -> None:
+    shown = ['{"a":2,"s":"\\"x"}', '{"a":null}', '{"a":7}']
+    batch = events(store, [(2, 0, 100), (0, 0, 100), (2, 0, 99)], included=shown)
+    assert values(noticed(store, batch)) == [
+        '{"id":"ads-0-0/alert-1","event":"ads-0-0","subscription":"alert-1","version":1,'
+        '"event_values":{"a":2,"s":"\\"x"}}',
+    ]
+
+
+def test_whoever_was_not_subscribed_then_is_not_notified(store: Store) -> None:
+    assert noticed(store, events(store, [(3, 0, 99), (3, 0, None), (None, 0, 100)])) == []
+
+
+def test_texts_are_spelled_as_json_spells_them(tmp_path: Path) -> None:
+    store = create(tmp_path / "hard")
+    follow(store, *(change(id_, 100, "a > 1") for id_ in HARD))
+    rows = noticed(store, events(store, [(2, 0, 100)] * len(HARD), names=HARD))
+    assert values(rows) == sorted(spelled(event, id_, 1) for event in HARD for id_ in HARD)
+    assert {row["key"] for row in rows} == {id_.encode() for id_ in HARD}
+    for row in rows:
+        said = json.loads(row["value"])
+        assert said["id"] == f"{said['event']}/{said['subscription']}"
+        assert said["subscription"].encode() == row["key"]
+
+
+TEXTS = st.text(min_size=1, max_size=8)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4, unique=True), TEXTS)
+def test_any_text_is_spelled_as_json_spells_it(ids: list[str], event: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
+        store = create(Path(folder, "store"))
+        follow(store, *(change(id_, 100, "true") for id_ in ids))
+        rows = noticed(store, events(store, [(2, 0, 100)], names=[event]))
+        assert values(rows) == sorted(spelled(event, id_, 1) for id_ in ids)
+
+
+def test_what_could_not_be_read_goes_to_dead_letters_only(store: Store) -> None:
+    letters = [None, '{"event":"ads-0-1","reason":"…"}', '{"event":"ads-0-2"}', None]
+    keys = [None, b"\xff", None, None]
+    batch = events(
+        store, [(2, 0, 100), (9, 0, None), (9, 0, None), (2, 0, 100)], letters=letters, keys=keys
+    )
+    rows = noticed(store, batch)
+    dead = [(row["key"], row["value"]) for row in rows if row["route"] == TO_DEAD_LETTERS]
+    assert dead == [(b"\xff", letters[1]), (None, letters[2])]
+    alive = [row["value"] for row in rows if row["route"] == TO_SUBSCRIBERS]
+    assert alive == [spelled("ads-0-0", "alert-1", 1), spelled("ads-0-3", "alert-1", 1)]
+
+
+def test_a_tally_says_what_was_proposed(store: Store) -> None:
+    *_, last = made(store, events(store, [(3, 0, 100), (0, 0, 100)]))
+    (row,) = last.to_pylist()
+    assert (row["route"], row["key"], row["value"]) == (TALLY, None, None)
+    assert row["proposed"] >= 2
+
+
+def test_no_event_is_one_tally_of_nothing(store: Store) -> None:
+    for given_ in ([], [events(store, [])]):
+        (only,) = made(store, *given_)
+        assert [(row["route"], row["proposed"]) for row in only.to_pylist()] == [(TALLY, 0)]
+
+
+def test_batches_are_all_of_one_schema(store: Store) -> None:
+    batch = events(store, [(3, 0, 100), (0, 0, None)], letters=[None, "x"])
+    assert len({str(one.schema) for one in made(store, batch)}) == 1
+
+
+def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However matches and events are portioned, each notification is there once."""
+    store = create(tmp_path / "many")
+    for start in range(0, 60, 20):
+        ids = [f"s{i}" if i % 7 else f's"{i}' for i in range(start, start + 20)]
+        follow(store, *(change(id_, 100, f"a > {i}") for i, id_ in enumerate(ids)))
+    given_ = [(i % 23, 0, 100) for i in range(50)]
+    shown = [json.dumps({"a": a}) for a, _, _ in given_]
+    batches = [events(store, given_, included=shown).slice(i, 10) for i in range(0, 50, 10)]
+    whole = noticed(store, *batches)
+    tally = made(store, *batches)[-1].to_pylist()[0]["proposed"]
+    right = [(i, a) for i, (a, _, _) in enumerate(given_) for _ in range(3 * min(a or 0, 20))]
+    assert len(whole) == len(right) == len({row["value"] for row in whole})
+    for constants in ({"_AT_ONCE": 7}, {"_PAIRS": 10}, {"_EVENTS": 3}, {"_AT_ONCE": 1}):
+        for name, value in constants.items():
+            monkeypatch.setattr(notices if name == "_AT_ONCE" else matching, name, value)
+        assert values(noticed(store, *batches)) == values(whole)
+        assert made(store, *batches)[-1].to_pylist()[0]["proposed"] == tally
+        if "_AT_ONCE" in constants:
+            assert max(one.num_rows for one in made(store, *batches)) == constants["_AT_ONCE"]
+
+
+def test_each_notification_names_its_event(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an answer is too large, events are matched in slices of their batch."""
+    monkeypatch.setattr(matching, "_PAIRS", 1)
+    batch = events(store, [(2, 0, 100), (3, 0, 100), (0, 0, 100), (2, 0, 100), (5, 0, 100)])
+    assert values(noticed(store, batch)) == sorted(
+        spelled(f"ads-0-{row}", id_, 1)
+        for row, id_ in [
+            (0, "alert-1"), (1, "alert-1"), (1, "alert-2"), (3, "alert-1"), (4, "alert-1"),
+            (4, "alert-2"),
+        ]
+    )  # fmt: skip
+
+
+def test_a_repeat_is_the_same_to_the_byte(store: Store) -> None:
+    batch = events(store, [(3, 0, 100)] * 5)
+    before = [(row["key"], row["value"]) for row in noticed(store, batch)]
+    old = Notices(str(store._directory.place), 1, None, {"a": KEPT, "covey.lifetime": KEPT + 1})
+    follow(store, change("alert-1", 200, None), change("alert-3", 50))
+    rows = [row for one in old(iter([batch])) for row in one.to_pylist() if row["route"] >= 0]
+    assert [(row["key"], row["value"]) for row in rows] == before
+
+
+def test_a_version_of_another_store_is_refused(store: Store) -> None:
+    place = str(store._directory.place)
+    with pytest.raises(StoreError, match="another one than"):
+        list(Notices(place, 1, "another label", {})(iter([events(store, [(3, 0, 100)])])))
