@@ -21,9 +21,10 @@ from soak.names import EVENTS
 __all__ = ["SHARE", "Transactions"]
 
 SHARE = 0.2  # of the events
-_ABORTED = 0.3  # of the transactions
+_ABORTED = 3  # every third transaction is
 _OPEN_S = 1.0  # at most, from the begin of a transaction to its end
 _SECONDS = 20.0  # for the server to answer, then it is asked again
+_FAILURES = KafkaException, SystemError  # the latter where a fatal error came in a callback
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class Transactions:
     _producer: Producer = field(init=False)
     _end_s: float = 0.0
     _is_open: bool = False
+    _begun: int = 0
     _delivered: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,13 +49,14 @@ class Transactions:
         try:
             if not self._is_open:
                 self._producer.begin_transaction()
-                self._delivered.clear()
+                self._delivered = []
+                self._begun += 1
                 self._end_s = time.monotonic() + self.rng.uniform(0, _OPEN_S)
                 self._is_open = True
             for value in values:
-                self._producer.produce(EVENTS, value, on_delivery=self._noted)
+                self._producer.produce(EVENTS, value, on_delivery=_into(self._delivered))
             self._producer.poll(0)
-        except KafkaException:
+        except _FAILURES:
             self._abort()
         if time.monotonic() >= self._end_s:
             self.finish()
@@ -62,13 +65,13 @@ class Transactions:
         """Ends the transaction, if one is open; notes what became of its events."""
         if not self._is_open:
             return
-        if self.rng.random() < _ABORTED:
+        if self._begun % _ABORTED == 0:
             self._abort()
             return
         try:
             self._producer.flush(_SECONDS)
             _again(lambda: self._producer.commit_transaction(_SECONDS))
-        except KafkaException:
+        except _FAILURES:
             self._abort()
             return
         for partition, offset in self._delivered:
@@ -84,7 +87,7 @@ class Transactions:
             _again(lambda: self._producer.abort_transaction(_SECONDS))
             for partition, offset in self._delivered:
                 self.journal.note(EVENTS, partition, offset, aborted=True)
-        except KafkaException:
+        except _FAILURES:
             self._renew()
         self._is_open = False
 
@@ -98,14 +101,19 @@ class Transactions:
                 "linger.ms": 5,
                 "reconnect.backoff.max.ms": 1000,
                 "log_level": 0,
-                "error_cb": lambda _: None,  # else fatal errors are raised out of callbacks
             }
         )
         _again(lambda: self._producer.init_transactions(_SECONDS))
 
-    def _noted(self, error: KafkaError | None, message: Message) -> None:
+
+def _into(delivered: list[tuple[int, int]]) -> Callable[[KafkaError | None, Message], None]:
+    """Notes for one transaction, even if what was delivered is told after it ended."""
+
+    def noted(error: KafkaError | None, message: Message) -> None:
         if error is None:
-            self._delivered.append((cast(int, message.partition()), cast(int, message.offset())))
+            delivered.append((cast(int, message.partition()), cast(int, message.offset())))
+
+    return noted
 
 
 def _again(attempt: Callable[[], None]) -> None:
