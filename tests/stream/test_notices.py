@@ -189,6 +189,17 @@ def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             assert max(one.num_rows for one in made(store, *batches)) == constants["_AT_ONCE"]
 
 
+def test_a_batch_of_notifications_has_a_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is included may be long, and then goes to many."""
+    batch = events(store, [(3, 0, 100)] * 20, included=["1" * 1000] * 20)
+    whole = noticed(store, batch)
+    monkeypatch.setattr(notices, "_BYTES", 10_000)
+    assert max(one.nbytes for one in made(store, batch)) < 10_000
+    assert noticed(store, batch) == whole
+    monkeypatch.setattr(notices, "_BYTES", 10)
+    assert noticed(store, batch) == whole
+
+
 def test_each_notification_names_its_event(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an answer is too large, events are matched in slices of their batch."""
     monkeypatch.setattr(matching, "_PAIRS", 1)

@@ -32,7 +32,7 @@ TO_SUBSCRIBERS, TO_DEAD_LETTERS = 0, 1
 TALLY = -1
 """The route of rows that go nowhere, and only say how many pairs were proposed."""
 
-_AT_ONCE = 1 << 16
+_AT_ONCE, _BYTES = 1 << 16, 1 << 26  # notifications in a batch; Arrow's end at 2 GiB
 _ESCAPED = r'["\\\x00-\x1f]'
 _SCHEMA = pa.schema(
     [("route", pa.int8()), ("key", pa.binary()), ("value", pa.string()), ("proposed", pa.int64())]
@@ -71,8 +71,9 @@ class Notices:
         before = pc.binary_join_element_wise('{"id":"', event, "/", "")
         between = pc.binary_join_element_wise('","event":"', event, '","subscription":"', "")
         after = f'","version":{self.version}'
-        for start in range(0, len(asked), _AT_ONCE):
-            rows = pa.array(asked[start : start + _AT_ONCE])
+        at_once = _at_once(event, included, ids)
+        for start in range(0, len(asked), at_once):
+            rows = pa.array(asked[start : start + at_once])
             to = ids.slice(start, len(rows)).cast(pa.string())
             name, tail = _in_json(to), [after + "}"]
             if included.null_count < len(included):
@@ -81,6 +82,12 @@ class Notices:
                 before.take(rows), name, between.take(rows), name, *tail, ""
             )
             yield _rows(TO_SUBSCRIBERS, to.cast(pa.binary()), values)
+
+
+def _at_once(*texts: pa.Array) -> int:
+    """How many notifications are made at once, if each has the longest of these."""
+    longest = sum(pc.max(pc.binary_length(one)).as_py() or 0 for one in texts)
+    return max(1, min(_AT_ONCE, _BYTES // (2 * longest + 1)))
 
 
 def _letters(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
