@@ -54,7 +54,7 @@ def test_a_place_is_a_topic_a_partition_and_an_offset(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ads", "ads-0", "-0-1", "ads-0-", "ads--1", "ads-x-1", "a-0-1.5"]
+    "text", ["", "ads", "ads-0", "-0-1", "ads-0-", "ads--1", "ads-x-1", "a-0-1.5", "ads-0-²"]
 )
 def test_what_is_no_place_is_told(text: str) -> None:
     with pytest.raises(ValueRefused, match="is no place of an event: write TOPIC-PARTITION-OFFSET"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def parse_place(text: str) -> tuple[str, int, int]:
     ('new-ads', 0, 17)
     """
     parts = text.rsplit("-", 2)
-    if len(parts) != 3 or not (parts[1].isdigit() and parts[2].isdigit()) or not parts[0]:
+    if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()) or not parts[0]:
         raise ValueRefused(f"{text!r} is no place of an event: write TOPIC-PARTITION-OFFSET")
     return parts[0], int(parts[1]), int(parts[2])
 
@@ -174,4 +174,5 @@ def _with_zone(value: Any) -> Any:
 def _when(ms: int | None) -> str:
     if ms is None:
         return "ever"
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+    when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    return when.isoformat(timespec="milliseconds")
