@@ -1,0 +1,170 @@
+"""What a stream says of itself: in its file, to Prometheus, in its log, and as people see it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from covey.cli.status import picture
+from covey.errors import ValueRefused
+from covey.stream import status as module
+from covey.stream.config import Metrics
+from covey.stream.figures import Figures
+from covey.stream.status import FILE, Status, read_status
+
+BATCH = Figures(
+    batch=7, version=12, at_ms=1_794_781_372_766, events=1000, notifications=40, dead_letters=3,
+    in_vain=5, changes=6, ignored=1, unreadable=2, oldest_change_ms=80, subscriptions=1_234_567,
+    segments=4, recent_share=0.125, delay_mean_ms=420.5, delay_max_ms=900, decide_ms=100.0,
+    match_ms=400.0,
+)  # fmt: skip
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is renewed by every batch, not only as often as people can read."""
+    monkeypatch.setattr(module, "_EVERY_S", 0.0)
+
+
+def seen(folder: Path, now: float | None = None) -> str:
+    """The picture as a terminal shows it."""
+    saved = read_status(str(folder))
+    assert saved is not None
+    console = Console(width=200, color_system=None)
+    with console.capture() as captured:
+        console.print(picture(saved, saved["written_ms"] / 1000 if now is None else now))
+    return captured.get()
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_file_has_the_last_batches_and_all_that_was_counted(tmp_path: Path) -> None:
+    status = Status(tmp_path, Metrics())
+    assert read_status(str(tmp_path)) is None
+    for number in range(70):
+        status.batch(replace(BATCH, batch=number, notifications=None if number == 3 else 40))
+    saved = read_status(str(tmp_path))
+    assert saved is not None
+    assert [one["batch"] for one in saved["batches"]] == list(range(10, 70))
+    assert saved["totals"] == {
+        "events": 70_000, "notifications": 2760, "dead_letters": 210, "in_vain": 350,
+        "changes": 420, "ignored": 70, "unreadable": 140,
+    }  # fmt: skip
+    assert (saved["is_running"], saved["process"]) == (True, os.getpid())
+    assert saved["started_ms"] <= saved["written_ms"]
+    assert [one.name for one in tmp_path.glob("*")] == [FILE]
+
+
+def test_the_last_word_is_written_for_sure(tmp_path: Path) -> None:
+    status = Status(tmp_path, Metrics())
+    for number in range(3):
+        status.batch(replace(BATCH, batch=number))
+    status.write(is_last=True)
+    saved = read_status(str(tmp_path))
+    assert saved is not None
+    assert (saved["is_running"], saved["totals"]["events"]) == (False, 3000)
+    assert len(saved["batches"]) == 3
+
+
+def test_a_folder_that_is_not_local_has_no_file() -> None:
+    status = Status(None, Metrics())
+    status.batch(BATCH)
+    status.write(is_last=True)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff"])
+def test_a_folder_that_says_nothing_is_no_error(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / FILE).write_bytes(content)
+    assert read_status(str(tmp_path)) is None
+
+
+def test_prometheus_finds_the_same_figures() -> None:
+    port = free_port()
+    status = Status(None, Metrics(port))
+    status.batch(BATCH)
+    status.batch(replace(BATCH, batch=8, dead_letters=None, recent_share=0.5))
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    for line in (
+        "covey_events_total 2000.0", "covey_notifications_total 80.0",
+        "covey_dead_letters_total 3.0", "covey_in_vain_total 10.0", "covey_changes_total 12.0",
+        "covey_ignored_total 2.0", "covey_unreadable_total 4.0", "covey_batch 8.0",
+        "covey_version 12.0", "covey_subscriptions 1.234567e+06", "covey_segments 4.0",
+        "covey_recent_share 0.5", "covey_oldest_change_ms 80.0", "covey_delay_seconds_sum 0.841",
+        "covey_delay_seconds_count 2.0", 'covey_delay_seconds_bucket{le="0.3"} 0.0',
+        'covey_delay_seconds_bucket{le="0.5"} 2.0',
+    ):  # fmt: skip
+        assert line in lines
+
+
+def test_a_port_in_use_is_told() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ValueRefused, match=rf"\[metrics\] port {port} cannot be used: Address"):
+            Status(None, Metrics(port))
+
+
+def test_each_batch_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "covey.stream.status"):
+        Status(None, Metrics()).batch(BATCH)
+    (record,) = caplog.records
+    assert (record.getMessage(), record.__dict__["events"]) == ("batch", 1000)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
+    status = Status(tmp_path, Metrics())
+    for number in range(12):
+        status.batch(replace(BATCH, batch=number, events=100 * number, in_vain=None))
+    said = seen(tmp_path)
+    first, rates, delays, header, *rows = said.splitlines()
+    assert first.startswith(
+        f"process {os.getpid()}, running; in 0 s: 6,600 events, 480 notificatio"
+    )
+    assert "events per second ▁▁▂▃▃▄▅▆▆▇██ 2,200 (most 2,200)" in rates
+    assert "mean delay in ms ████████████ 420 (most 420)" in delays
+    assert header.split()[:3] == ["batch", "version", "events"]
+    assert len(rows) == 10
+    assert rows[-1].split() == [
+        "11", "12", "1,100", "40", "3", "?", "6", "80", "1,234,567", "4", "12.5%", "900",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("at_once")
+def test_people_see_whether_it_still_runs(tmp_path: Path) -> None:
+    status = Status(tmp_path, Metrics())
+    status.batch(BATCH)
+    saved = read_status(str(tmp_path))
+    assert saved is not None
+    now = saved["written_ms"] / 1000
+    assert ", running;" in seen(tmp_path, now + 29)
+    assert ", silent for 31 s: idle, or gone;" in seen(tmp_path, now + 31)
+    status.write(is_last=True)
+    assert ", stopped;" in seen(tmp_path, now + 500)
+
+
+def test_before_the_first_batch_there_is_none(tmp_path: Path) -> None:
+    Status(tmp_path, Metrics()).write()
+    assert "no batch yet" in seen(tmp_path)
+
+
+def test_what_is_written_is_json(tmp_path: Path) -> None:
+    Status(tmp_path, Metrics()).batch(BATCH)
+    assert json.loads((tmp_path / FILE).read_bytes())["batches"][0]["in_vain"] == 5
