@@ -85,6 +85,7 @@ class Pipeline:
         """Runs until `stop`; what fails is tried again for some minutes."""
         lock = self._locked()
         try:
+            self._status.serve()
             subscriptions = open_subscriptions(
                 self._spark, self._config, self._cluster, self._decoding
             )

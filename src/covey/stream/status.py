@@ -58,12 +58,17 @@ class Status:
         self._delay = Histogram(
             "covey_delay_seconds", "mean delay of a batch", registry=registry, buckets=_DELAYS
         )
-        if metrics.port is not None:
+        self._metrics, self._registry = metrics, registry
+
+    def serve(self) -> None:
+        """Lets Prometheus in, from now until the process ends."""
+        port = self._metrics.port
+        if port is not None:
             try:
-                start_http_server(metrics.port, metrics.host, registry)
+                start_http_server(port, self._metrics.host, self._registry)
             except OSError as error:
                 raise ValueRefused(
-                    f"[metrics] port {metrics.port} cannot be used: {error.strerror}"
+                    f"[metrics] port {port} cannot be used: {error.strerror}"
                 ) from None
 
     def batch(self, figures: Figures) -> None:
