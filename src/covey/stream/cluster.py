@@ -18,6 +18,7 @@ from covey.stream.config import Kafka
 __all__ = ["Cluster", "told_of_kafka"]
 
 _TIMEOUT_S = 30.0
+_START_S = 15.0  # for what is asked once, when a person may be waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Cluster:
     def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, which must be there."""
         with told_of_kafka(f"topic {topic!r} at {self.kafka.servers}"):
-            found = AdminClient(self._settings).list_topics(topic, timeout=_TIMEOUT_S)
+            found = AdminClient(self._settings).list_topics(topic, timeout=_START_S)
             if (error := found.topics[topic].error) is not None:
                 raise KafkaException(error)
             return sorted(found.topics[topic].partitions)
@@ -64,8 +65,8 @@ class Cluster:
         resource = ConfigResource(ResourceType.TOPIC, topic)
         with told_of_kafka(f"topic {topic!r} at {self.kafka.servers}"):
             admin = AdminClient(self._settings)  # lives until the answer is there
-            found = admin.describe_configs([resource], request_timeout=_TIMEOUT_S)[resource]
-            return {name: entry.value for name, entry in found.result(_TIMEOUT_S).items()}
+            found = admin.describe_configs([resource], request_timeout=_START_S)[resource]
+            return {name: entry.value for name, entry in found.result().items()}
 
     def check_append_time(self, topic: str) -> None:
         """Refuses a topic whose messages have the time of producers, which may be anything."""

@@ -63,13 +63,15 @@ class Pipeline:
 
     def __init__(self, spark: SparkSession, config: Config) -> None:
         self._spark, self._config = spark, config
-        self._cluster = Cluster(config.kafka)
-        for topic in config.events.topics:
-            self._cluster.check_append_time(topic)
         self._topics = [config.notifications.topic, config.dead_letters.topic]
         self._sink, self._decoding = sink_of(config), Decoding.of(config.events)
         place = store_place_of(config)
         self._matched = Matched(self._decoding, config.notifications.include, place)
+        self._cluster = Cluster(config.kafka)
+        for topic in config.events.topics:
+            self._cluster.check_append_time(topic)
+        for topic in self._topics if config.notifications.sink == "kafka" else self._topics[1:]:
+            self._cluster.partitions(topic)
         self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/checkpoint"))
         folder = directory_at(config.state.path).local_path("")
         self._status = Status(folder, config.metrics)
