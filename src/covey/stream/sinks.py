@@ -93,6 +93,10 @@ def _function(name: str) -> Callable[[DataFrame, int], object]:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueRefused(f"[notifications] function {name!r} is not found: {error}") from None
+    except Exception as error:  # whatever the module does when it is imported
+        raise ValueRefused(
+            f"[notifications] function {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from None
     if not callable(found):
         raise ValueRefused(f"[notifications] function {name!r} is no function")
     return found  # type: ignore[no-any-return]
