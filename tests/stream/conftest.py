@@ -1,12 +1,123 @@
-"""No test touches the cache of whoever runs it."""
+"""One Kafka server for all tests of streams, and one process for the commands that look at them."""
 
 from __future__ import annotations
 
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from covey.testing.broker import Broker
+from tests.stream.live import ROOT, SECONDS, Live, free_port
+
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the cache of whoever runs it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users-cache"))
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    folder = tmp_path_factory.mktemp("kafka")
+    with Broker.on_free_ports(ROOT / ".kafka", folder / "server") as one:
+        yield one
+
+
+@pytest.fixture
+def streams(broker: Broker) -> Iterator[Callable[..., Live]]:
+    """Makes streams that end with the test."""
+    made: list[Live] = []
+
+    def make(folder: Path, **sections: dict[str, object]) -> Live:
+        made.append(Live(broker, folder, **sections))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Outcome]]:
+    """Runs a command line of covey, which must not end with a traceback.
+
+    The folder that it is run in has a module that is no Python.
+    """
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "unready.py").write_text("def write(rows, batch): to be done\n")
+    jars = ",".join(sorted(map(str, (ROOT / ".jars").glob("*.jar"))))
+    script = str(Path(__file__).with_name("commands.py"))
+    with subprocess.Popen(
+        [sys.executable, script, jars],
+        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def run_one(*words: object) -> Outcome:
+            process.stdin.write(json.dumps([str(word) for word in words]) + "\n")
+            process.stdin.flush()
+            ready, _, _ = select.select([process.stdout], [], [], SECONDS)
+            assert ready, f"{words} did not end"
+            answer = json.loads(process.stdout.readline())
+            assert answer.pop("raised") is None, answer
+            return Outcome(**answer)
+
+        yield run_one
+        process.kill()  # Spark's process ends with it, and nobody asks it anything by now
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A stream that runs, and whom the events are for that were there before it was started."""
+
+    stream: Live
+    backlog: dict[str, list[str]]
+
+
+@pytest.fixture(scope="session")
+def running(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One for all tests that leave it running; the column `of` keeps their events apart."""
+    schema = "of STRING, a DOUBLE, t STRING, n INT, tags ARRAY<STRING>"
+    stream = Live(
+        broker, tmp_path_factory.mktemp("running"), events={"schema": schema},
+        notifications={"include": ["a", "t"]}, metrics={"port": free_port()},
+    )  # fmt: skip
+    backlog = {}
+
+    def publish(a: float, *expected: str) -> None:
+        (place,) = stream.publish({"of": "backlog", "a": a}, partition=len(backlog) % 2)
+        backlog[place] = list(expected)
+
+    try:
+        publish(2.0)
+        stream.subscribe("early", "of = 'backlog' AND a > 1")
+        publish(2.0, "early")
+        publish(0.0)
+        stream.subscribe("early", "of = 'backlog' AND a < 1")
+        publish(2.0)
+        publish(0.0, "early")
+        stream.subscribe("late", "of = 'backlog'")
+        publish(0.0, "early", "late")
+        stream.cancel("early")
+        publish(0.0, "late")
+        stream.start()
+        yield Running(stream, backlog)
+        assert stream.stop() == 0
+    finally:
+        stream.close()

@@ -1,0 +1,301 @@
+"""A stream as its users see it: a process, messages that go in, messages that come out.
+
+Each has topics and a state folder of its own. Nothing here waits for a time to pass: an event was
+decided when the batch that had it is in the log, and what came of it is on Kafka by then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+from covey.store.places import directory_at
+from covey.stream import cancel_message, change_message
+from covey.stream.explaining import parse_place
+from covey.stream.records import Record, Records
+from covey.testing.broker import Broker
+
+ROOT = Path(__file__).parents[2]
+COVEY = str(Path(sys.executable).with_name("covey"))
+APPENDED = {"message_timestamp_type": "LogAppendTime"}
+SECONDS = 180.0  # for what takes a few, on machines that are busy
+
+T = TypeVar("T")
+Value = dict[str, Any] | str | bytes | None
+
+
+class Live:
+    """A stream that is not started: `start`, then `kill` or `stop`, and `start` again.
+
+    Sections of its configuration are given by name, and are added to what every stream has.
+    """
+
+    def __init__(self, broker: Broker, folder: Path, **sections: dict[str, Any]) -> None:
+        name = uuid.uuid4().hex[:8]
+        self.broker, self.folder = broker, folder
+        self.events, self.control = f"events-{name}", f"control-{name}"
+        self.notifications, self.dead_letters = f"notifications-{name}", f"dead-{name}"
+        broker.create(self.events, 2, **APPENDED)
+        broker.create(self.control, 1, cleanup_policy="compact", **APPENDED)
+        broker.create(self.notifications, 2)
+        broker.create(self.dead_letters, 1)
+        self.path, self.state = folder / "stream.toml", folder / "state"
+        self.configure(**sections)
+        self._producer = producer(broker)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def configure(self, **sections: dict[str, Any]) -> Path:
+        """Writes the configuration; a process that runs has read the one of before."""
+        usual: dict[str, dict[str, Any]] = {
+            "kafka": {"servers": self.broker.address},
+            "events": {"topics": [self.events], "schema": "a DOUBLE", "starting": "earliest"},
+            "subscriptions": {"topic": self.control, "allowance_ms": 0},
+            "notifications": {"topic": self.notifications},
+            "dead_letters": {"topic": self.dead_letters},
+            "state": {"path": "state"},
+            "spark": {"master": "local[2,4]", "jars": str(ROOT / ".jars" / "*.jar")},
+        }
+        self.sections, lines = sections, []
+        for section in {**usual, **sections}:
+            lines.append(f"[{section}]")
+            given = {**usual.get(section, {}), **sections.get(section, {})}
+            lines += [f"{key} = {_toml(value)}" for key, value in given.items()]
+        self.path.write_text("\n".join(lines), encoding="utf-8")
+        return self.path
+
+    # The process
+
+    def start(self) -> None:
+        """Starts the driver, and waits for nothing."""
+        assert self._process is None
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [COVEY, "stream", str(self.path)],
+                cwd=self.folder, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+
+    def kill(self) -> None:
+        """Ends the driver as a power cut would."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self.ended()
+
+    def stop(self) -> int:
+        """Asks the driver to end; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Waits until the driver has ended, and all that it started; its exit code."""
+        assert self._process is not None
+        process, self._process = self._process, None
+        try:
+            code = process.wait(SECONDS)
+            waited(lambda: not _is_there(process.pid) or None, "the end of Spark", seconds=30)
+        finally:
+            _kill_group(process.pid)
+            process.wait()
+        return code
+
+    def close(self) -> None:
+        """Ends what is left."""
+        if self._process is not None:
+            _kill_group(self._process.pid)
+            self._process.wait()
+            self._process = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    # What goes in
+
+    def publish(self, *values: Value, key: str = "k", partition: int = -1) -> list[str]:
+        """Sends events, and waits until Kafka has them; where they are, in their order."""
+        return sent(self._producer, self.events, [(key.encode(), v) for v in values], partition)
+
+    def subscribe(self, id: str, predicate: str, **others: Any) -> str:
+        """Sends a change, and waits until it is acknowledged; where it is."""
+        return self.change(*change_message(id, predicate, **others))
+
+    def cancel(self, id: str, **others: Any) -> str:
+        return self.change(*cancel_message(id, **others))
+
+    def change(self, key: bytes, value: Value) -> str:
+        """Sends any message to the control topic.
+
+        Events that were acknowledged before have an earlier time than it, to the millisecond.
+        """
+        time.sleep(0.002)
+        (place,) = sent(self._producer, self.control, [(key, value)])
+        return place
+
+    # What comes out
+
+    def notified(self, *places: str) -> dict[str, list[str]]:
+        """Who was notified of events, as often as it was; waits until they are decided."""
+        self.decided(*places)
+        found: dict[str, list[str]] = {place: [] for place in places}
+        for note in map(read_json, self.read(self.notifications)):
+            if note["event"] in found:
+                found[note["event"]].append(note["subscription"])
+        return {place: sorted(ids) for place, ids in found.items()}
+
+    def decided(self, *places: str) -> Record:
+        """Waits until these events are decided; the record of the last batch that had one."""
+        records, newest = Records(directory_at(str(self.state))), list[Record]()
+        last: dict[tuple[str, int], int] = {}
+        for topic, partition, offset in map(parse_place, places):
+            last[topic, partition] = max(offset, last.get((topic, partition), 0))
+        for (topic, partition), offset in last.items():
+            where = (topic, partition, offset)
+            found = partial(records.of_event, *where)
+            newest.append(self.waited(found, f"the batch of {where}"))
+        record = max(newest, key=lambda one: one.batch)
+        self.waited(partial(self._done, record), f"the end of batch {record.batch}")
+        return record
+
+    def read(self, topic: str) -> list[Message]:
+        """All committed messages that a topic has now."""
+        return list(_to_end(self.broker, topic))
+
+    def letters(self) -> dict[str, dict[str, Any]]:
+        """The dead letters, by the event or the change that they are about."""
+        letters = map(read_json, self.read(self.dead_letters))
+        return {letter.get("event") or letter["change"]: letter for letter in letters}
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """The lines that were logged until now, by all processes of this stream."""
+        return [json.loads(line) for line in self.printed.splitlines() if line.startswith("{")]
+
+    @property
+    def printed(self) -> str:
+        path = self.folder / "log"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    @property
+    def batches(self) -> list[dict[str, Any]]:
+        """The batches that were done, by all processes of this stream."""
+        return [line for line in self.log if line["what"] == "batch"]
+
+    def _done(self, record: Record) -> bool | None:
+        is_it = ((one["batch"], one["at_ms"] >= record.written_ms) for one in self.batches)
+        return (record.batch, True) in is_it or None
+
+    def waited(self, found: Callable[[], T | None], what: str) -> T:
+        """What is found at last, while the driver runs."""
+
+        def still() -> T | None:
+            is_running, answer = self.is_running, found()
+            assert is_running or answer is not None, self.printed[-5000:]
+            return answer
+
+        try:
+            return waited(still, what)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}\n{self.printed[-5000:]}") from None
+
+
+def waited(found: Callable[[], T | None], what: str, seconds: float = SECONDS) -> T:
+    """What is found at last."""
+    until = time.monotonic() + seconds
+    while (answer := found()) is None:
+        if time.monotonic() > until:
+            raise TimeoutError(f"{what} did not come in {seconds:g} seconds")
+        time.sleep(0.05)
+    return answer
+
+
+def producer(broker: Broker, **settings: str) -> Producer:
+    """A client that waits for nothing before it sends."""
+    usual = {"bootstrap.servers": broker.address, "acks": "all", "linger.ms": 0, "log_level": 0}
+    return Producer(usual | {name.replace("_", "."): value for name, value in settings.items()})
+
+
+def sent(
+    producer: Producer, topic: str, messages: Sequence[tuple[bytes, Value]], partition: int = -1
+) -> list[str]:
+    """Where messages are, once Kafka has acknowledged them all."""
+    places = [""] * len(messages)
+
+    def taken(row: int) -> Callable[[KafkaError | None, Message], None]:
+        def note(error: KafkaError | None, message: Message) -> None:
+            assert error is None, error
+            places[row] = f"{message.topic()}-{message.partition()}-{message.offset()}"
+
+        return note
+
+    for row, (key, value) in enumerate(messages):
+        content = json.dumps(value) if isinstance(value, dict) else value
+        producer.produce(topic, content, key, partition, on_delivery=taken(row))
+    assert producer.flush(SECONDS) == 0
+    return places
+
+
+def read_json(message: Message) -> dict[str, Any]:
+    """The object that a message is."""
+    found: dict[str, Any] = json.loads(message.value() or b"")
+    return found
+
+
+def free_port() -> int:
+    """A port that nobody has now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        found: int = one.getsockname()[1]
+        return found
+
+
+def _to_end(broker: Broker, topic: str) -> Iterator[Message]:
+    settings = {
+        "bootstrap.servers": broker.address, "group.id": "tests", "enable.auto.commit": False,
+        "auto.offset.reset": "earliest", "enable.partition.eof": True, "log_level": 0,
+        "isolation.level": "read_committed",
+    }  # fmt: skip
+    consumer = Consumer(settings)
+    partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
+    left = set(partitions)
+    while left:
+        message = consumer.poll(60)
+        assert message is not None, f"{topic} cannot be read to its end"
+        if (error := message.error()) is None:
+            yield message
+        elif error.code() == KafkaError._PARTITION_EOF:
+            left.discard(message.partition())
+        else:
+            assert error.retriable(), error
+    consumer.close()
+
+
+def _is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def _kill_group(group: int) -> None:
+    if _is_there(group):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    return json.dumps(value)

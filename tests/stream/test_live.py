@@ -1,0 +1,220 @@
+"""A stream that runs: what its users send, and what comes of it. All with one driver."""
+
+from __future__ import annotations
+
+import os
+import urllib.request
+from collections.abc import Callable
+
+import pytest
+
+from tests.stream.conftest import Outcome, Running
+from tests.stream.live import producer, read_json, sent
+
+pytestmark = pytest.mark.integration
+
+
+def test_a_backlog_is_matched_against_who_was_subscribed_then(running: Running) -> None:
+    assert running.stream.notified(*running.backlog) == running.backlog
+    assert running.stream.decided(*running.backlog).batch == 0
+
+
+def test_events_are_matched_as_where_keeps_them(running: Running) -> None:
+    stream = running.stream
+    predicates = {
+        "above": "a > 0.5",
+        "not-above": "NOT a > 0.5",
+        "absent": "a IS NULL",
+        "either": "a < 0 OR t IN ('x', 'y')",
+        "prefix": "t LIKE 'ab%' AND n <=> NULL",
+        "between": "n BETWEEN 2 AND 3",
+        "tagged": "array_contains(tags, 'red')",
+    }
+    for id, predicate in predicates.items():
+        stream.subscribe(id, f"of = 'where' AND ({predicate})")
+    expected: list[tuple[dict[str, object], list[str]]] = [
+        ({"a": 0.75}, ["above"]),
+        ({"a": 0.5, "n": 2}, ["between", "not-above"]),
+        ({"a": None, "t": "x", "n": 3}, ["absent", "between", "either"]),
+        ({"a": -1, "t": "abc"}, ["either", "not-above", "prefix"]),
+        ({"a": 1e308, "t": "abc", "n": 4}, ["above"]),
+        ({"t": "é", "tags": ["blue", "red"]}, ["absent", "tagged"]),
+        ({"a": 0.6, "tags": [None], "unknown": {"x": 1}}, ["above"]),
+    ]
+    places = stream.publish(*({"of": "where", **event} for event, _ in expected))
+    found = stream.notified(*places)
+    assert [found[place] for place in places] == [ids for _, ids in expected]
+    version = stream.decided(places[5]).version
+    values = {m.value(): m.key() for m in stream.read(stream.notifications)}
+    value = (
+        f'{{"id":"{places[5]}/tagged","event":"{places[5]}","subscription":"tagged",'
+        f'"version":{version},"event_values":{{"a":null,"t":"é"}}}}'
+    )
+    assert values[value.encode()] == b"tagged"
+
+
+def test_events_that_cannot_be_read_are_dead_letters_and_the_stream_goes_on(
+    running: Running,
+) -> None:
+    stream = running.stream
+    stream.subscribe("living", "of = 'dead' OR of IS NULL")
+    unreadable = {
+        b"{broken": "the value is no JSON object",
+        b'{"of": "dead", "a": "abc"}': "of another type than in the schema: a",
+        b'{"of": "dead", "n": 0.5, "tags": "red"}': "of another type than in the schema: n, tags",
+        b"": "the value is no JSON object",
+        b"[1]": "the value is no JSON object",
+        b"7": "the value is no JSON object",
+        b"\xff\xfe": "the value is no JSON object",
+        None: "the value is null",
+    }
+    places = stream.publish(*unreadable, key="dead")
+    (good,) = stream.publish({"of": "dead"})
+    assert stream.notified(*places, good) == {**{place: [] for place in places}, good: ["living"]}
+    letters = stream.letters()
+    for place, (value, reason) in zip(places, unreadable.items(), strict=True):
+        given = {} if value is None else {"value": value.decode(errors="replace")}
+        if value == b"\xff\xfe":
+            given = {"value_base64": "//4="}
+        assert letters[place] == {"event": place, "reason": reason, **given}
+    keys = {message.key() for message in stream.read(stream.dead_letters)}
+    assert b"dead" in keys
+    assert good not in letters
+
+
+def test_changes_that_cannot_be_read_are_dead_letters_and_match_nothing(running: Running) -> None:
+    stream = running.stream
+    stream.subscribe("right", "of = 'changes'")
+    stream.subscribe("spoilt", "of = 'changes'")
+    wrong = {
+        stream.subscribe("spoilt", "zz > 1"): ("spoilt", "no column 'zz'"),
+        stream.change(b"b", "no JSON"): ("b", "the value is no JSON"),
+        stream.change(b"c", {"predicat": "a > 1"}): ("c", "no key 'predicat' is known"),
+        stream.change(b"d", {"predicate": 5}): ("d", "the predicate is no text"),
+        stream.change(b"e", {"predicate": "a > 1", "revision": "x"}): ("e", "revision is a whole"),
+        stream.change(b"\xff", {"predicate": "a > 1"}): ("\ufffd", "is no UTF-8"),
+        stream.change(b"", {"predicate": "a > 1"}): ("", "the key, which is the subscription's"),
+    }
+    (place,) = stream.publish({"of": "changes"})
+    assert stream.notified(place) == {place: ["right"]}
+    letters = stream.letters()
+    for change, (id, reason) in wrong.items():
+        assert letters[change]["subscription"] == id
+        assert reason in letters[change]["reason"]
+
+
+def test_changes_take_effect_and_lower_revisions_do_not(running: Running) -> None:
+    stream = running.stream
+    places, expected = [], []
+
+    def publish(a: float, *ids: str) -> None:
+        places.extend(stream.publish({"of": "revised", "a": a}))
+        expected.append(list(ids))
+
+    stream.subscribe("r", "of = 'revised' AND a > 1", revision=5)
+    stream.subscribe("s", "of = 'revised' AND a > 1")
+    publish(2, "r", "s")
+    stream.subscribe("r", "of = 'revised'", revision=4)
+    stream.subscribe("r", "of = 'revised'", revision=5)
+    stream.subscribe("s", "of = 'revised' AND a < 1")
+    publish(0, "s")
+    publish(2, "r")
+    stream.cancel("s")
+    stream.cancel("r", revision=3)
+    publish(0)
+    publish(2, "r")
+    stream.cancel("r", revision=7)
+    publish(2)
+    stream.subscribe("r", "of = 'revised'", revision=6)
+    publish(2)
+    stream.subscribe("r", "of = 'revised'", revision=8)
+    publish(0, "r")
+    stream.subscribe("r", "of = 'revised'", revision=9, to_ms=1)
+    stream.subscribe("s", "of = 'revised'", from_ms=1 << 50)
+    publish(0)
+    found = stream.notified(*places)
+    assert [found[place] for place in places] == expected
+
+
+def test_a_derived_attribute_arrives_while_it_runs(running: Running) -> None:
+    stream = running.stream
+    (before,) = stream.publish({"of": "derived", "t": "HI"})
+    stream.decided(before)
+    stream.subscribe("greeted", "of = 'derived' AND lower(t) = 'hi'")
+    places = stream.publish(*({"of": "derived", "t": t} for t in ("HI", "ho", None, "hi")))
+    assert [*stream.notified(before, *places).values()] == [
+        [], ["greeted"], [], [], ["greeted"],
+    ]  # fmt: skip
+
+
+def test_an_acknowledged_subscription_sees_every_later_event(running: Running) -> None:
+    stream, places = running.stream, []
+    for number in range(int(os.environ.get("COVEY_SUBSCRIBED", "200"))):
+        stream.subscribe(f"own-{number}", f"of = 'own' AND n = {number}")
+        places += stream.publish({"of": "own", "n": number})
+    found = stream.notified(*places)
+    assert [found[place] for place in places] == [[f"own-{i}"] for i in range(len(places))]
+
+
+def test_only_what_is_committed_counts_and_an_open_transaction_does_not_block(
+    running: Running,
+) -> None:
+    stream, broker = running.stream, running.stream.broker
+    stream.subscribe("plain", "of = 'transaction'")
+    writer = producer(broker, transactional_id=f"writer-{stream.events}")
+    writer.init_transactions(60)
+    event = [(b"k", {"of": "transaction"})]
+    writer.begin_transaction()
+    aborted = sent(writer, stream.events, event * 3)
+    sent(writer, stream.control, [(b"never", {"predicate": "of = 'transaction'"})])
+    writer.abort_transaction(60)
+    writer.begin_transaction()
+    committed = sent(writer, stream.events, event * 3)
+    writer.commit_transaction(60)
+    writer.begin_transaction()
+    sent(writer, stream.control, [(b"held", {"predicate": "of = 'transaction'"})])
+    (meanwhile,) = stream.publish({"of": "transaction"})
+    found = stream.notified(*aborted, *committed, meanwhile)
+    assert [found[place] for place in aborted] == [[]] * 3
+    assert [found[place] for place in [*committed, meanwhile]] == [["plain"]] * 4
+    writer.commit_transaction(60)
+    (after,) = stream.publish({"of": "transaction"})
+    assert stream.notified(after) == {after: ["held", "plain"]}
+
+
+def test_a_second_driver_is_refused_and_the_first_goes_on(
+    running: Running, run: Callable[..., Outcome]
+) -> None:
+    stream = running.stream
+    refused = run("stream", stream.path)
+    assert refused.code == 2
+    assert f"another writer has {stream.state} open" in refused.err
+    stream.subscribe("first", "of = 'first'")
+    (place,) = stream.publish({"of": "first"})
+    assert stream.notified(place) == {place: ["first"]}
+
+
+def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None:
+    stream = running.stream
+    stream.subscribe("counted", "of = 'counted'")
+    stream.change(b"uncounted", "no JSON")
+    places = stream.publish({"of": "counted"}, "{broken", {"of": "counted"}, partition=0)
+    before, record = figures(running), stream.decided(*places)
+    (line,) = [one for one in stream.batches if one["batch"] == record.batch]
+    assert line["version"] == record.version
+    assert line["delay_max_ms"] >= line["delay_mean_ms"] > 0
+    for name in ("events", "notifications", "dead_letters", "changes", "unreadable", "ignored"):
+        assert figures(running)[f"covey_{name}_total"] == sum(one[name] for one in stream.batches)
+    assert before["covey_events_total"] <= figures(running)["covey_events_total"]
+    sent_ = [read_json(message) for message in stream.read(stream.notifications)]
+    assert figures(running)["covey_notifications_total"] == len(sent_)
+    assert figures(running)["covey_version"] >= record.version
+
+
+def figures(running: Running) -> dict[str, float]:
+    """What Prometheus would see."""
+    port = running.stream.sections["metrics"]["port"]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    pairs = [line.rsplit(" ", 1) for line in lines if not line.startswith("#")]
+    return {name: float(value) for name, value in pairs}

@@ -1,0 +1,120 @@
+"""A stream's past, asked while it runs: what was decided, why, and what another version would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from covey.stream.explaining import parse_place
+from tests.stream.conftest import Outcome, Running
+from tests.stream.live import Live
+
+pytestmark = pytest.mark.integration
+
+Run = Callable[..., Outcome]
+
+
+class Asked:
+    """Events of one partition: who was notified of them has been seen on Kafka."""
+
+    def __init__(self, stream: Live) -> None:
+        (nobody,) = stream.publish({"of": "asked", "a": 2}, partition=0)
+        stream.decided(nobody)
+        stream.subscribe("asked", "of = 'asked' AND a > 1")
+        self.notified, self.low, self.broken = stream.publish(
+            {"of": "asked", "a": 2}, {"of": "asked", "a": 0}, "{broken", partition=0
+        )
+        stream.decided(self.broken)
+        stream.cancel("asked")
+        (self.after,) = stream.publish({"of": "asked", "a": 3}, partition=0)
+        self.nobody = nobody
+        places = (nobody, self.notified, self.low, self.broken, self.after)
+        assert [*stream.notified(*places).values()] == [[], ["asked"], [], [], []]
+
+
+@pytest.fixture(scope="module")
+def asked(running: Running) -> Asked:
+    return Asked(running.stream)
+
+
+def test_explain_tells_what_was_decided_and_why(running: Running, asked: Asked, run: Run) -> None:
+    stream = running.stream
+
+    def explained(place: str, id: str = "asked") -> str:
+        answer = run("explain", stream.path, "--event-offset", place, "--subscription", id)
+        assert (answer.code, answer.err) == (0, "")
+        return answer.out
+
+    version = stream.decided(asked.notified).version
+    said = explained(asked.notified)
+    assert said.startswith(f"asked was notified of {asked.notified}: version {version}, batch ")
+    assert "which counted" in said
+    assert "(a is 2.0)" in said
+    said = explained(asked.low)
+    assert f"asked was not notified of {asked.low}" in said
+    assert "which counted" in said
+    assert "no: a >= 1.0000000000000002D    (a is 0.0)" in said
+    said = explained(asked.after)
+    assert f"asked was not notified of {asked.after}" in said
+    assert "which did not count then" in said
+    said = explained(asked.broken)
+    assert "the event could not be read: the value is no JSON object" in said
+    assert "was not notified" in said
+    said = explained(asked.nobody)
+    assert "was not notified" in said
+    assert "has no subscription asked" in said
+    assert "has no subscription nobody" in explained(asked.notified, "nobody")
+    topic, partition, offset = parse_place(asked.after)
+    unknown = f"{topic}-{partition}-{offset + 1000}"
+    refused = run("explain", stream.path, "--event-offset", unknown, "--subscription", "asked")
+    assert refused.code == 2
+    assert "it was not decided yet, or longer ago than [state] retention_s" in refused.err
+
+
+def test_a_stretch_of_the_past_is_computed_again_and_nobody_is_notified(
+    running: Running, asked: Asked, run: Run, tmp_path: Path
+) -> None:
+    stream, output = running.stream, tmp_path / "past.txt"
+    first, end = ends(asked.nobody), ends(asked.after, 1)
+    past = ("stream", stream.path, "--from", first, "--to", end, "--dry-run")
+    sent = stream.read(stream.notifications)
+    again = run(*past, "--output", output)
+    assert (again.code, again.err) == (0, "")
+    assert "decided by version " in again.out
+    assert f"1 would go to {stream.notifications}" in again.out
+    assert f"1 would go to {stream.dead_letters}" in again.out
+    lines = dict(line.split("\t") for line in output.read_text().splitlines())
+    (was,) = [m.value().decode() for m in sent if asked.notified in m.value().decode()]
+    assert lines[stream.notifications] == was
+    assert json.loads(lines[stream.dead_letters])["event"] == asked.broken
+    before = stream.decided(asked.nobody).version
+    without = run(*past, "--version", before)
+    assert f"decided by version {before}; nobody was notified" in without.out
+    assert f"0 would go to {stream.notifications}" in without.out
+    assert len(stream.read(stream.notifications)) == len(sent)
+    refused = run(*past, "--output", output)
+    assert (refused.code, refused.err) == (
+        2, f"covey: {output} is there already: name another file\n",
+    )  # fmt: skip
+    refused = run(*past, "--version", 100_000)
+    assert refused.code == 2
+    assert "[state] retention_s = 86400" in refused.err
+
+
+def test_status_shows_what_a_stream_does(running: Running, asked: Asked, run: Run) -> None:
+    stream = running.stream
+    stream.decided(asked.after)
+    shown = run("status", stream.path, "--once")
+    assert shown.code == 0
+    assert ", running; in " in shown.out
+    assert "events per second" in shown.out
+    assert "dead letters" in shown.out
+
+
+def ends(place: str, more: int = 0) -> str:
+    """The offset of an event, or one after it, as Spark writes offsets."""
+    topic, partition, offset = parse_place(place)
+    return json.dumps({topic: {str(partition): offset + more}})

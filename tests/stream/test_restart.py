@@ -1,0 +1,174 @@
+"""Streams that end, by accident or on purpose, and go on where they were."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+
+from tests.stream.conftest import Outcome
+from tests.stream.live import Live, waited
+
+pytestmark = pytest.mark.integration
+
+Streams = Callable[..., Live]
+
+SINK = """
+import os, pathlib, signal, time
+
+here = pathlib.Path(__file__).parent
+
+def write(rows, batch):
+    found = sorted(tuple(row) for row in rows.select("topic", "key", "value").collect())
+    name = f"{batch}-{len(list(here.glob(f'{batch}-*.txt')))}"
+    temporary = here / f"{name}.partial"
+    temporary.write_text("".join(f"{value}\\n" for _, _, value in found))
+    if (here / "slow").exists():
+        (here / "begun").touch()
+        time.sleep(2)
+    temporary.rename(here / f"{name}.txt")
+    if (here / "deadly").exists():
+        (here / "deadly").unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_batch_that_is_run_again_gives_the_same_bytes(
+    streams: Streams, run: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / "collecting.py").write_text(SINK)
+    (tmp_path / "deadly").touch()
+    notifications = {"sink": "foreach", "function": "collecting:write"}
+    stream = streams(tmp_path, notifications=notifications)
+    stream.subscribe("kept", "a > 1")
+    stream.subscribe("gone", "a > 1")
+    places = stream.publish({"a": 2}, {"a": 0}, "{broken", {"a": 3})
+    stream.start()
+    assert stream.ended() == -9
+    assert not (stream.state / "checkpoint" / "commits" / "0").exists()
+    # What is changed before it goes on is for later events, even if it says otherwise.
+    stream.cancel("gone")
+    stream.subscribe("new", "a > 1", from_ms=0)
+    later = stream.publish({"a": 2})
+    stream.configure(notifications=notifications, state={"retention_s": 1})
+    stream.start()
+    record = stream.decided(*places)
+    assert record.batch == 0
+    first, again = ((tmp_path / f"0-{i}.txt").read_bytes() for i in range(2))
+    assert first == again
+    found = [json.loads(line) for line in first.splitlines()]
+    assert {one["version"] for one in found if "version" in one} == {record.version}
+    expected = [f"{place}/{id}" for place in (places[0], places[3]) for id in ("gone", "kept")]
+    assert sorted(one["id"] for one in found if "id" in one) == sorted(expected)
+    assert stream.decided(*later).batch == 1
+    lines = (tmp_path / "1-0.txt").read_text().splitlines()
+    assert {json.loads(line)["subscription"] for line in lines} == {"kept", "new"}
+    assert [(one["batch"], one["notifications"]) for one in stream.batches] == [(0, 4), (1, 2)]
+
+    # It ends after the batch under way.
+    (tmp_path / "slow").touch()
+    last = stream.publish({"a": 2})
+    waited(lambda: (tmp_path / "begun").exists() or None, "the batch")
+    assert stream.stop() == 0
+    assert (tmp_path / "2-0.txt").exists()
+    assert (stream.state / "checkpoint" / "commits" / "2").exists()
+
+    # What decided the first batch was longer ago than is kept by now.
+    explain = ("explain", stream.path, "--subscription", "kept", "--event-offset")
+    refused = run(*explain, places[0])
+    assert (refused.code, "longer ago than [state] retention_s = 1" in refused.err) == (2, True)
+    assert "kept was notified" in run(*explain, *last).out
+
+
+def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
+    streams: Streams, tmp_path: Path
+) -> None:
+    stream = streams(tmp_path)
+    for id in ("changed", "cancelled", "forgotten", "kept"):
+        stream.subscribe(id, "a > 1")
+    (place,) = stream.publish({"a": 2})
+    stream.start()
+    assert stream.notified(place) == {place: ["cancelled", "changed", "forgotten", "kept"]}
+
+    # Kafka goes away for some seconds, and what comes meanwhile is not lost.
+    stream.broker.kill()
+    with ThreadPoolExecutor() as pool:
+        subscribing = pool.submit(stream.subscribe, "kept", "a >= 1")
+        time.sleep(5)
+        stream.broker.start()
+        subscribing.result()
+    (place,) = stream.publish({"a": 1})
+    assert stream.notified(place) == {place: ["kept"]}
+    assert stream.stop() == 0
+
+    # From the store and the tail of the topic.
+    (before,) = stream.publish({"a": 2})
+    stream.cancel("cancelled")
+    stream.subscribe("changed", "a < 1")
+    stream.subscribe("new", "a >= 2")
+    low, high = stream.publish({"a": 0}, {"a": 2})
+    stream.start()
+    assert stream.notified(before, low, high) == {
+        before: ["cancelled", "changed", "forgotten", "kept"],
+        low: ["changed"],
+        high: ["forgotten", "kept", "new"],
+    }
+    assert count_anew(stream) == 1
+    assert stream.stop() == 0
+
+    # A cancellation that Kafka has removed before it was read.
+    stream.cancel("forgotten")
+    compact(stream, "forgotten")
+    low, high = stream.publish({"a": 0}, {"a": 2})
+    stream.start()
+    assert stream.notified(low, high) == {low: ["changed"], high: ["kept", "new"]}
+    why = [one["why"] for one in stream.log if one["what"] == "subscriptions are read anew"]
+    assert why[1:] == ["cancellations that were not read may be gone from the control topic"]
+    stream.kill()
+
+    # From nothing but the topic.
+    shutil.rmtree(stream.state)
+    low, high = stream.publish({"a": 0}, {"a": 2})
+    stream.start()
+    assert stream.notified(low, high) == {low: ["changed"], high: ["kept", "new"]}
+
+
+def count_anew(stream: Live) -> int:
+    """How often the whole control topic was read."""
+    return sum(one["what"] == "subscriptions are read anew" for one in stream.log)
+
+
+def compact(stream: Live, id: str) -> None:
+    """Lets Kafka remove all messages of a subscription that is cancelled."""
+    resource = ConfigResource(
+        ResourceType.TOPIC,
+        stream.control,
+        incremental_configs=[
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in (
+                ("delete.retention.ms", "100"), ("segment.ms", "100"),
+                ("min.cleanable.dirty.ratio", "0.01"),
+            )
+        ],
+    )  # fmt: skip
+    admin = AdminClient({"bootstrap.servers": stream.broker.address, "log_level": 0})
+    admin.incremental_alter_configs([resource])[resource].result(60)
+
+    def is_gone() -> bool | None:
+        stream.cancel("nobody")  # a segment is closed by the next message only
+        time.sleep(0.5)
+        return id.encode() not in [one.key() for one in stream.read(stream.control)] or None
+
+    waited(is_gone, f"compaction of {id}")

@@ -1,0 +1,104 @@
+"""Avro values into a Delta table, each notification once; sinks are also in test_restart.py."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.stream.live import Live
+
+pytestmark = pytest.mark.integration
+
+SCHEMA = {
+    "type": "record",
+    "name": "Ad",
+    "fields": [
+        {"name": "a", "type": ["null", "double"]},
+        {"name": "t", "type": ["null", "string"]},
+    ],
+}
+
+
+def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
+    streams: Callable[..., Live], tmp_path: Path
+) -> None:
+    stream = streams(
+        tmp_path,
+        events={"format": "avro", "schema": json.dumps(SCHEMA)},
+        notifications={"sink": "delta", "path": "table"},
+    )
+    stream.subscribe("above", "a > 0.5")
+    stream.subscribe("absent", "a IS NULL AND t IS NULL")
+    stream.subscribe("hi", "lower(t) = 'hi'")
+    stream.start()
+    events = {
+        avro(0.75, "Hi"): ["above", "hi"],
+        avro(0.25, None): [],
+        avro(None, "hi"): ["hi"],
+        avro(None, None): ["absent"],
+        b"": None,
+        b"\x02\x00": None,
+        b"\xff\xff\xff": None,
+        b'{"a": 0.75}': None,
+        None: None,
+    }
+    places = stream.publish(*events)
+    expected, dead = {}, {}
+    for place, ids in zip(places, events.values(), strict=True):
+        expected |= {f"{place}/{id}": id for id in ids or ()}
+        dead |= {place: "the value is no Avro of the schema"} if ids is None else {}
+    dead[places[-1]] = "the value is null"
+    assert stream.decided(*places).batch == 0
+    assert notified(tmp_path / "table", stream) == sorted(expected.items())
+    assert letters(tmp_path / "table", stream) == sorted(dead.items())
+    assert stream.stop() == 0
+
+    # As if it had been killed after Delta's commit and before Spark's.
+    (stream.state / "checkpoint" / "commits" / "0").unlink()
+    (stream.state / "checkpoint" / "commits" / ".0.crc").unlink(missing_ok=True)
+    stream.subscribe("later", "a > 0.5 OR a IS NULL")
+    (place,) = stream.publish(avro(0.75, None))
+    stream.start()
+    assert stream.decided(place).batch == 1
+    assert [one["batch"] for one in stream.batches] == [0, 0, 1]
+    assert [one["notifications"] for one in stream.batches] == [4, None, 2]  # it was not counted
+    expected |= {f"{place}/{id}": id for id in ("above", "later")}
+    assert notified(tmp_path / "table", stream) == sorted(expected.items())
+    assert letters(tmp_path / "table", stream) == sorted(dead.items())
+
+
+def avro(a: float | None, t: str | None) -> bytes:
+    """An event as Avro writes it: which of a union, then the value; a text after its length."""
+    number = b"\x00" if a is None else b"\x02" + struct.pack("<d", a)
+    text = b"\x00" if t is None else b"\x02" + bytes([2 * len(t)]) + t.encode()
+    return number + text
+
+
+def notified(table: Path, stream: Live) -> list[tuple[str, str]]:
+    """The notifications in the table: their ids and keys."""
+    found = [
+        (json.loads(v)["id"], k) for topic, k, v in rows(table) if topic == stream.notifications
+    ]
+    return sorted(found)
+
+
+def letters(table: Path, stream: Live) -> list[tuple[str, str]]:
+    """The dead letters in the table: of which event, and why."""
+    values = [json.loads(value) for topic, _, value in rows(table) if topic == stream.dead_letters]
+    return sorted((one["event"], one["reason"]) for one in values)
+
+
+def rows(table: Path) -> list[tuple[str, str, str]]:
+    """The rows of a Delta table, to which rows were only ever added."""
+    found = []
+    for commit in sorted((table / "_delta_log").glob("*.json")):
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        assert not any("remove" in one for one in actions)
+        for file in (one["add"]["path"] for one in actions if "add" in one):
+            found += pq.read_table(table / file).select(["topic", "key", "value"]).to_pylist()
+    return [(row["topic"], row["key"], row["value"]) for row in found]

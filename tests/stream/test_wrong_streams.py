@@ -1,0 +1,176 @@
+"""Mistakes of users end a stream with exit code 2 and one message that says what to do."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from covey.testing.broker import Broker
+from tests.stream.conftest import Outcome
+from tests.stream.live import COVEY, SECONDS, Live, free_port
+
+pytestmark = pytest.mark.integration
+
+Run = Callable[..., Outcome]
+
+WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
+    "unknown setting": (
+        {"kafka": {"server": "x"}},
+        "[kafka] has no setting 'server', did you mean 'servers'?",
+    ),
+    "events topic": (
+        {"events": {"topics": ["nowhere"]}},
+        "topic 'nowhere' at {address}: Kafka says: ",
+    ),
+    "control topic": (
+        {"subscriptions": {"topic": "nowhere"}},
+        "topic 'nowhere' at {address}: Kafka says: ",
+    ),
+    "notifications topic": (
+        {"notifications": {"topic": "nowhere"}},
+        "topic 'nowhere' at {address}: Kafka says: ",
+    ),
+    "dead letters topic": (
+        {"dead_letters": {"topic": "nowhere"}},
+        "topic 'nowhere' at {address}: Kafka says: ",
+    ),
+    "topic names": (
+        {"events": {"topics": ["no topic"]}},
+        "topic 'no topic' at {address}: Kafka says: ",
+    ),
+    "times of producers": (
+        {"events": {"topics": ["created"]}},
+        "topic 'created' has the time at which producers made a message",
+    ),
+    "times of subscribers": (
+        {"subscriptions": {"topic": "created"}},
+        "topic 'created' has the time at which producers made a message",
+    ),
+    "Kafka": (
+        {"kafka": {"servers": "127.0.0.1:{port}"}},
+        "at 127.0.0.1:{port}: Kafka says: ",
+    ),
+    "option of Kafka": (
+        {"kafka": {"options": {"security.protocoll": "SSL"}}},
+        'No such configuration property: "security.protocoll"',
+    ),
+    "schema": (
+        {"events": {"schema": "a DOUBLEE"}},
+        "[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: ",
+    ),
+    "schema of Avro": (
+        {"events": {"format": "avro", "schema": "a DOUBLE"}},
+        "[events] schema is no Avro schema of a record",
+    ),
+    "id": (
+        {"events": {"id": "b"}},
+        "[events] id is 'b', but the schema has a",
+    ),
+    "include": (
+        {"notifications": {"include": ["b"]}},
+        "[notifications] include names 'b', but events have a",
+    ),
+    "function": (
+        {"notifications": {"sink": "foreach", "function": "nowhere"}},
+        "[notifications] function is \"module:name\", not 'nowhere'",
+    ),
+    "module": (
+        {"notifications": {"sink": "foreach", "function": "nowhere_to_be:found"}},
+        "[notifications] function 'nowhere_to_be:found' is not found: No module named",
+    ),
+    "module that is no Python": (
+        {"notifications": {"sink": "foreach", "function": "unready:write"}},
+        "[notifications] function 'unready:write' cannot be imported: SyntaxError: ",
+    ),
+    "name in a module": (
+        {"notifications": {"sink": "foreach", "function": "json:found"}},
+        "[notifications] function 'json:found' is not found: module 'json' has no attribute",
+    ),
+    "no function": (
+        {"notifications": {"sink": "foreach", "function": "json:__name__"}},
+        "[notifications] function 'json:__name__' is no function",
+    ),
+    "jars": (
+        {"spark": {"jars": "nowhere/*.jar"}},
+        "[spark] jars: no file is ",
+    ),
+    "metrics": (
+        {"metrics": {"port": "{taken}"}},
+        "[metrics] port {taken} cannot be used: Address already in use",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stream(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Live:
+    """A stream that is never started, and a topic with the times of producers."""
+    broker.create("created")
+    return Live(broker, tmp_path_factory.mktemp("wrong"))
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_configuration_is_refused(name: str, stream: Live, run: Run) -> None:
+    sections, expected = WRONG[name]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        known = {"port": free_port(), "taken": taken.getsockname()[1]}
+        filled = {s: {k: fill(v, known) for k, v in c.items()} for s, c in sections.items()}
+        refused = run("stream", stream.configure(**filled))
+    assert refused.code == 2
+    assert expected.format(address=stream.broker.address, **known) in refused.err
+    assert refused.err.startswith("covey: ")
+    assert refused.err.count("\n") == 1
+
+
+def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> None:
+    absent, broken = tmp_path / "absent.toml", tmp_path / "broken.toml"
+    broken.write_text("[kafka\n")
+    for command in (["stream"], ["status"], ["explain", "--event-offset", "x-0-0",
+                                             "--subscription", "y"]):  # fmt: skip
+        refused = run(*command, absent)
+        assert (refused.code, f"{absent} cannot be read" in refused.err) == (2, True)
+        refused = run(*command, broken)
+        assert (refused.code, f"{broken}: no TOML" in refused.err) == (2, True)
+
+
+def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> None:
+    path = stream.configure()
+    wrong = {
+        ("stream", "--dry-run"): "--dry-run is for a stretch of the past: add --from",
+        ("stream", "--from", "{}"): "the past is computed again with --dry-run only",
+        ("stream", "--from", "0", "--dry-run"): "'0' is no offsets: write",
+        ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is no topic of events",
+        ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
+        ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is no place of an event",
+        ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch is known",
+        ("status", "--once"): "says nothing of a stream: has `covey stream",
+    }
+    for words, expected in wrong.items():
+        refused = run(*words, path)
+        assert refused.code == 2
+        assert expected in refused.err.replace("\n", " ")
+
+
+def test_a_session_without_the_connector_is_refused(stream: Live) -> None:
+    path = stream.configure()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(line for line in lines if not line.startswith("jars")))
+    done = subprocess.run(
+        [COVEY, "stream", str(path)], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("covey: Spark has no Kafka here: name the jars of its connector")
+    assert "Traceback" not in done.stderr
+
+
+def fill(value: Any, known: dict[str, int]) -> Any:
+    """A setting with the ports of now."""
+    if value == "{taken}":
+        return known["taken"]
+    return value.format(**known) if isinstance(value, str) else value
