@@ -72,7 +72,7 @@ def _head(saved: Mapping[str, Any], now: float) -> Text:
     if not saved["is_running"]:
         state = "stopped"
     else:
-        state = "running" if silent < _STALE_S else f"silent for {silent:,.0f} s: idle, or gone"
+        state = "running" if silent < _STALE_S else f"silent for {silent:,.0f} s: is it gone?"
     since = (saved["written_ms"] - saved["started_ms"]) / 1000
     counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in totals.items())
     return Text(f"process {saved['process']}, {state}; in {since:,.0f} s: {counted}")

@@ -91,7 +91,8 @@ class Pipeline:
             subscriptions = open_subscriptions(
                 self._spark, self._config, self._cluster, self._decoding
             )
-            upkeep, merger = Upkeep(subscriptions, self._config.state), Merger(subscriptions.store)
+            upkeep = Upkeep(subscriptions, self._config.state, self._status.write)
+            merger = Merger(subscriptions.store)
             try:
                 self._run(subscriptions)
             finally:

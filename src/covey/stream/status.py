@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import threading
 import time
 from collections import deque
 from dataclasses import asdict
@@ -38,14 +39,14 @@ _DELAYS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 60, 300, 360
 
 
 class Status:
-    """Takes the figures of each batch."""
+    """Takes the figures of each batch. For any number of threads."""
 
     def __init__(self, folder: Path | None, metrics: Metrics) -> None:
         self._path = None if folder is None else folder / FILE
         self._started_ms = time.time_ns() // 1_000_000
         self._batches: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._totals = dict.fromkeys(_COUNTED, 0)
-        self._written = 0.0
+        self._written, self._lock = 0.0, threading.RLock()
         registry = CollectorRegistry()
         self._counters = {
             name: Counter(f"covey_{name}", f"{name} of all batches", registry=registry)
@@ -74,33 +75,35 @@ class Status:
     def batch(self, figures: Figures) -> None:
         """One more batch."""
         shown = asdict(figures)
-        for name in _COUNTED:
-            self._counters[name].inc(shown[name] or 0)
-            self._totals[name] += shown[name] or 0
-        for name in _SHOWN:
-            self._gauges[name].set(shown[name])
-        self._delay.observe(figures.delay_mean_ms / 1000)
-        self._batches.append(shown)
-        _log.info("batch", extra=shown)
-        self.write()
+        with self._lock:
+            for name in _COUNTED:
+                self._counters[name].inc(shown[name] or 0)
+                self._totals[name] += shown[name] or 0
+            for name in _SHOWN:
+                self._gauges[name].set(shown[name])
+            self._delay.observe(figures.delay_mean_ms / 1000)
+            self._batches.append(shown)
+            _log.info("batch", extra=shown)
+            self.write()
 
     def write(self, is_last: bool = False) -> None:
         """Renews the file, not more often than people can read; for sure if it is the last time."""
-        now = time.monotonic()
-        if self._path is None or (now - self._written < _EVERY_S and not is_last):
-            return
-        self._written = now
-        saved = {
-            "is_running": not is_last,
-            "process": os.getpid(),
-            "started_ms": self._started_ms,
-            "written_ms": time.time_ns() // 1_000_000,
-            "totals": self._totals,
-            "batches": list(self._batches),
-        }
-        temporary = self._path.with_suffix(".partial")
-        temporary.write_text(json.dumps(saved), encoding="utf-8")
-        os.replace(temporary, self._path)
+        with self._lock:
+            now = time.monotonic()
+            if self._path is None or (now - self._written < _EVERY_S and not is_last):
+                return
+            self._written = now
+            saved = {
+                "is_running": not is_last,
+                "process": os.getpid(),
+                "started_ms": self._started_ms,
+                "written_ms": time.time_ns() // 1_000_000,
+                "totals": self._totals,
+                "batches": list(self._batches),
+            }
+            temporary = self._path.with_suffix(".partial")
+            temporary.write_text(json.dumps(saved), encoding="utf-8")
+            os.replace(temporary, self._path)
 
 
 def read_status(folder: str) -> dict[str, Any] | None:

@@ -1,5 +1,5 @@
 """What a stream does beside its batches: follow the control topic when no events come, forget what
-is over, delete what is older than the retention.
+is over, delete what is older than the retention, say that it is still there.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from covey.errors import CoveyError
 from covey.store.places import directory_at
@@ -21,16 +22,21 @@ _log = logging.getLogger(__name__)
 FOLLOWED = "control.json"
 """The file of the state folder that says when the control topic was last read to its end."""
 
-_IDLE_S, _NOTED_S, _CLEANED_S = 5.0, 15.0, 60.0
+_IDLE_S, _TOLD_S, _NOTED_S, _CLEANED_S = 5.0, 5.0, 15.0, 60.0
 
 
 class Upkeep:
-    """A thread that does it, from now until `close`; what fails is logged and done again."""
+    """A thread that does it, from now until `close`; what fails is logged and done again.
 
-    def __init__(self, subscriptions: LiveSubscriptions, state: State) -> None:
-        self._subscriptions, self._state = subscriptions, state
+    `tell` is called every few seconds, whether there are batches or not.
+    """
+
+    def __init__(
+        self, subscriptions: LiveSubscriptions, state: State, tell: Callable[[], None]
+    ) -> None:
+        self._subscriptions, self._state, self._tell = subscriptions, state, tell
         self._ending = threading.Event()
-        self._noted = self._cleaned = time.monotonic()
+        self._told = self._noted = self._cleaned = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="covey-upkeep", daemon=True)
         self._thread.start()
 
@@ -51,6 +57,9 @@ class Upkeep:
                 _log.warning("upkeep failed; it is done again", extra={"error": str(error)})
 
     def _step(self) -> None:
+        if time.monotonic() - self._told > _TOLD_S:
+            self._told = time.monotonic()
+            self._tell()
         if time.time() - self._subscriptions.followed[1] > _IDLE_S:
             self._subscriptions.follow()
         if time.monotonic() - self._noted > _NOTED_S:
