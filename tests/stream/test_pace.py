@@ -24,12 +24,18 @@ def test_a_batch_takes_some_seconds_within_bounds(cost_s: float | None, events: 
     assert per_batch(cost_s) == events
 
 
-def test_what_an_event_cost_is_that_of_a_usual_batch() -> None:
-    assert cost_seen(seen((1000, 10.0), (1000, 9000.0), (2000, 40.0))) == 20e-6
+def test_what_a_batch_costs_however_few_it_has_is_no_cost_of_events() -> None:
+    assert cost_seen(seen((10, 250.0), (10_010, 750.0))) == pytest.approx(50e-6)
+    assert cost_seen(seen((10, 250.0), (20, 9000.0), (10_010, 750.0))) == pytest.approx(50e-6)
 
 
-def test_batches_of_few_events_say_nothing() -> None:
-    assert cost_seen(seen((1000, 10.0), (499, 9000.0), (0, 9000.0), (1, 9000.0))) == 10e-6
+def test_of_larger_batches_the_median_counts() -> None:
+    batches = [(0, 0.0), (10_000, 100.0), (10_000, 9000.0), (10_000, 200.0)]
+    assert cost_seen(seen(*batches)) == pytest.approx(20e-6)
+
+
+def test_batches_of_one_size_say_nothing() -> None:
+    assert cost_seen(seen((100_000, 10.0), (100_000, 9000.0))) is None
     assert cost_seen(seen((499, 10.0), (0, 0.0))) is None
     assert cost_seen(seen()) is None
     assert cost_seen(None) is None

@@ -96,6 +96,7 @@ def test_a_folder_that_says_nothing_is_no_error(tmp_path: Path, content: bytes |
 def test_prometheus_finds_the_same_figures() -> None:
     port = free_port()
     status = Status(None, Metrics(port))
+    status.serve()
     status.batch(BATCH)
     status.batch(replace(BATCH, batch=8, dead_letters=None, recent_share=0.5))
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
@@ -118,7 +119,7 @@ def test_a_port_in_use_is_told() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(ValueRefused, match=rf"\[metrics\] port {port} cannot be used: Address"):
-            Status(None, Metrics(port))
+            Status(None, Metrics(port)).serve()
 
 
 def test_each_batch_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -155,7 +156,7 @@ def test_people_see_whether_it_still_runs(tmp_path: Path) -> None:
     assert saved is not None
     now = saved["written_ms"] / 1000
     assert ", running;" in seen(tmp_path, now + 29)
-    assert ", silent for 31 s: idle, or gone;" in seen(tmp_path, now + 31)
+    assert ", silent for 31 s: is it gone?;" in seen(tmp_path, now + 31)
     status.write(is_last=True)
     assert ", stopped;" in seen(tmp_path, now + 500)
 

@@ -18,7 +18,7 @@ from covey.stream.matched import Matched
 __all__ = ["cost_seen", "per_batch", "probed"]
 
 _BATCH_S = 5.0
-_LEAST, _MOST = 10_000, 2_000_000
+_LEAST, _MOST = 1_000, 2_000_000
 _UNKNOWN = 50_000
 _TELLING = 2_000  # more events than in another batch: else the difference says nothing
 _PROBED = 20_000
