@@ -149,6 +149,18 @@ def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("delays", [(-5.0, -3.0), (-5.0, 100.0), (0.0, 0.0)])
+def test_delays_may_be_negative_where_clocks_differ(
+    tmp_path: Path, delays: tuple[float, float]
+) -> None:
+    status = Status(tmp_path, Metrics())
+    for delay in delays:
+        status.batch(replace(BATCH, delay_mean_ms=delay))
+    bars = "▁█" if delays[1] > 0 else "▁▁"
+    assert f"mean delay in ms {bars} {delays[1]:,.0f} " in seen(tmp_path)
+
+
+@pytest.mark.usefixtures("at_once")
 def test_people_see_whether_it_still_runs(tmp_path: Path) -> None:
     status = Status(tmp_path, Metrics())
     status.batch(BATCH)

@@ -80,7 +80,7 @@ def _head(saved: Mapping[str, Any], now: float) -> Text:
 
 def _line(name: str, values: Sequence[float], form: str) -> Text:
     top = max(max(values), 1e-9)
-    bars = "".join(_BARS[min(7, int(8 * value / top))] for value in values)
+    bars = "".join(_BARS[max(0, min(7, int(8 * value / top)))] for value in values)
     return Text(f"{name:>18} {bars} {form.format(values[-1])} (most {form.format(top)})")
 
 
