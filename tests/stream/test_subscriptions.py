@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from covey.errors import StreamError
+from covey.errors import StoreError, StreamError
 from covey.store import Store
 from covey.store.local import LocalDirectory
 from covey.stream.cluster import Cluster
 from covey.stream.config import Kafka
 from covey.stream.control import ControlTopic
 from covey.stream.history import Historian
-from covey.stream.messages import Change, change_message
+from covey.stream.messages import Change, cancel_message, change_message
 from covey.stream.records import Offsets, Record, Records
 from covey.stream.subscriptions import LiveSubscriptions, Report, label_of, position_of
 from covey.testing.broker import Broker
@@ -160,4 +160,40 @@ def test_a_report_that_fails_loses_no_change(tmp_path: Path, broker: Broker, top
     assert [one.id for one in told] == ["y", "y"]
     assert now(subscriptions) == ["x", "z"]
     assert position_of(subscriptions.store.snapshot().version) == {0: 3}
+    subscriptions.close()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("took_effect", [True, False])
+def test_changes_count_once_however_a_version_fails(
+    tmp_path: Path,
+    broker: Broker,
+    topic: str,
+    took_effect: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A disk may fail after a version is there: then its changes are not to be applied again."""
+    subscriptions = live(tmp_path, broker.address, topic)
+    publish = LocalDirectory.publish
+
+    def fails(self: LocalDirectory, name: str, content: bytes) -> None:
+        if took_effect:
+            publish(self, name, content)
+        raise StoreError("the disk is gone")
+
+    send(
+        broker, topic, change_message("x", "a > 7"), change_message("x", "a > 1", revision=5),
+    )  # fmt: skip
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalDirectory, "publish", fails)
+        with pytest.raises(StoreError, match="the disk is gone"):
+            subscriptions.follow()
+    between_ms = time.time_ns() // 1_000_000
+    send(broker, topic, cancel_message("y"), cancel_message("x", revision=6))
+    assert subscriptions.follow().ignored == 0
+    snapshot = subscriptions.store.snapshot()
+    assert notified(snapshot, (2, 0, between_ms)) == [["x"]]
+    assert now(subscriptions) == []
+    assert position_of(snapshot.version) == {0: 4}
+    assert snapshot.revisions(snapshot.find(["x"])).tolist() == [6]
     subscriptions.close()

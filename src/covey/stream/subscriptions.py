@@ -118,6 +118,9 @@ class LiveSubscriptions:
 
     def _follow(self) -> Read:
         started, began = time.perf_counter(), time.time()
+        if self._waiting:  # an attempt failed, but its version may be there
+            known = position_of(self.store.snapshot().version) or {}
+            self._waiting = [one for one in self._waiting if not _is_within(one, known)]
         self.control.to_end(self._waiting)  # which gives each once, whatever fails below
         changes, position = self._waiting, dict(self.control.position)
         if not changes:
@@ -136,6 +139,12 @@ class LiveSubscriptions:
             max(0, time.time_ns() // 1_000_000 - oldest),
             time.perf_counter() - started,
         )
+
+
+def _is_within(change: Change, position: Mapping[int, int]) -> bool:
+    """Whether a change is before a position of its topic."""
+    _, partition, offset = change.place.rsplit("-", 2)
+    return int(offset) < position.get(int(partition), 0)
 
 
 def label_of(position: Mapping[int, int]) -> str:
