@@ -30,7 +30,7 @@ Report = Callable[[Sequence[Change]], None]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One reading of the control topic: how many changes, and how long it took.
+    """What was read of the control topic: how many changes, and how long it took.
 
     `age_ms` is that of the oldest change when it took effect.
     """
@@ -40,6 +40,16 @@ class Read:
     unreadable: int = 0
     age_ms: int = 0
     seconds: float = 0.0
+
+    def and_then(self, later: Read) -> Read:
+        """Both as one."""
+        return Read(
+            self.changes + later.changes,
+            self.ignored + later.ignored,
+            self.unreadable + later.unreadable,
+            max(self.age_ms, later.age_ms),
+            self.seconds + later.seconds,
+        )
 
 
 class LiveSubscriptions:
@@ -56,6 +66,7 @@ class LiveSubscriptions:
         self._deciding: int | None = None
         self._waiting: list[Change] = []  # read, but not in a version yet
         self._followed = dict(control.position), time.time()
+        self._uncounted = Read()  # since the last batch
 
     def decided_by(self, query: str, batch: int, events: Offsets) -> tuple[Record, Read]:
         """The record of a batch whose events are fixed: what is there, or else made now."""
@@ -64,7 +75,7 @@ class LiveSubscriptions:
             self._deciding = known.version
             return known, Read()
         with self._lock:
-            read = self._follow()
+            read, self._uncounted = self._uncounted.and_then(self._follow()), Read()
             version = self.store.snapshot().version
             now_ms = time.time_ns() // 1_000_000
             record = Record(query, batch, events, version.number, now_ms)
@@ -73,9 +84,14 @@ class LiveSubscriptions:
             return record, read
 
     def follow(self) -> Read:
-        """Reads the control topic to its end, for when there are no batches."""
+        """Reads the control topic to its end, for when there are no batches.
+
+        The next batch counts what it read.
+        """
         with self._lock:
-            return self._follow()
+            read = self._follow()
+            self._uncounted = self._uncounted.and_then(read)
+            return read
 
     def snapshot(self, record: Record) -> Snapshot:
         """The version that a batch is decided by."""
