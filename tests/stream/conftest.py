@@ -84,10 +84,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Outc
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A stream that runs, and whom the events are for that were there before it was started."""
+    """A stream that runs, and what was there before it was started.
+
+    `backlog` is whom the events are for, `changes` how many there were on the control topic.
+    """
 
     stream: Live
     backlog: dict[str, list[str]]
+    changes: int
 
 
 @pytest.fixture(scope="session")
@@ -116,8 +120,9 @@ def running(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         publish(0.0, "early", "late")
         stream.cancel("early")
         publish(0.0, "late")
+        changes = len(stream.read(stream.control))
         stream.start()
-        yield Running(stream, backlog)
+        yield Running(stream, backlog, changes)
         assert stream.stop() == 0
     finally:
         stream.close()

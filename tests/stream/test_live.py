@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from covey.store import Store
+from covey.stream.subscriptions import position_of
 from tests.stream.conftest import Outcome, Running
-from tests.stream.live import producer, read_json, sent
+from tests.stream.live import Live, producer, read_json, sent
 
 pytestmark = pytest.mark.integration
 
@@ -198,6 +200,7 @@ def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None
     stream = running.stream
     stream.subscribe("counted", "of = 'counted'")
     stream.change(b"uncounted", "no JSON")
+    stream.waited(lambda: counted_by_upkeep(stream), "the changes, though there are no events")
     places = stream.publish({"of": "counted"}, "{broken", {"of": "counted"}, partition=0)
     before, record = figures(running), stream.decided(*places)
     (line,) = [one for one in stream.batches if one["batch"] == record.batch]
@@ -206,9 +209,18 @@ def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None
     for name in ("events", "notifications", "dead_letters", "changes", "unreadable", "ignored"):
         assert figures(running)[f"covey_{name}_total"] == sum(one[name] for one in stream.batches)
     assert before["covey_events_total"] <= figures(running)["covey_events_total"]
+    changes = len(stream.read(stream.control)) - running.changes
+    assert figures(running)["covey_changes_total"] == changes
     sent_ = [read_json(message) for message in stream.read(stream.notifications)]
     assert figures(running)["covey_notifications_total"] == len(sent_)
     assert figures(running)["covey_version"] >= record.version
+
+
+def counted_by_upkeep(stream: Live) -> bool | None:
+    """Whether there is a version with all that the control topic has."""
+    last = stream.read(stream.control)[-1].offset()
+    position = position_of(Store.open(f"{stream.state}/store").snapshot().version)
+    return (position is not None and position[0] > last) or None
 
 
 def figures(running: Running) -> dict[str, float]:
