@@ -34,7 +34,7 @@ def load(servers: str, folder: Path, events: int, changes: int, rate: float, see
     with Journal(folder / JOURNAL) as journal:
         plain = _Plain(servers, journal, past)
         transactions = Transactions(servers, journal, past, rng)
-        while len(past.live) < min(draws.LIVE, changes):
+        while len(past.live) < min(draws.LIVE * 0.95, changes):
             plain.change(draws.change(rng, past))
         plain.flush()
         later = rate * max(changes - past.changes, 1) / max(events - past.events, 1)

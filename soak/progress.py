@@ -21,7 +21,7 @@ class Progress:
     """Watches a run from a thread of its own, because the run waits for this and that."""
 
     kills: Kills
-    longest_gap_s: float = 0.0  # between batches that were put on record
+    longest_gap_s: float = 0.0  # without a batch that was put on record
     events: int = 0
     changes: int = 0
     _read: int = 0
@@ -63,13 +63,13 @@ class Progress:
             self.changes += text.count(b'"topic"') - of_events
 
     def _watch(self) -> None:
-        state, seconds, newest_s = self.kills.scene.state, 0, 0.0
+        state, seconds, newest_s = self.kills.scene.state, 0, time.time()
         while not self._over.wait(1.0):
             seconds += 1
             self.update()
-            now_s = state.newest_s
-            self.longest_gap_s = max(self.longest_gap_s, now_s - newest_s if newest_s else 0.0)
-            newest_s = now_s or newest_s
+            now_s = max(state.newest_s, newest_s)
+            self.longest_gap_s = max(self.longest_gap_s, now_s - newest_s)
+            newest_s = now_s
             if seconds % _EVERY_S == 0:
                 print(self._line(), file=sys.stderr, flush=True)
 

@@ -20,6 +20,7 @@ from soak.topics import ends
 
 __all__ = ["faults", "run"]
 
+_FIRST_S = 240.0  # for the first batch of all, on machines that are busy
 _STILL_S = 20.0  # without a new notification, then no more will come
 _DRAIN_S = 600.0  # without anything new, then something hangs
 
@@ -32,7 +33,7 @@ def run(asked: Asked) -> Result:
     with Scene(asked) as scene:
         kills = Kills(scene, rng)
         with Progress(kills) as progress:
-            scene.wait_for_batch(0.0)
+            scene.wait_for_batch(0.0, _FIRST_S)
             while not progress.is_enough:
                 time.sleep(rng.uniform(0, 2 * asked.pause_s))
                 scene.keep_up()

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from soak.kills import daemons_and_workers
 from soak.processes import Child, Seen
 from soak.state import State
@@ -56,6 +58,46 @@ def test_workers_are_told_from_their_daemon() -> None:
     daemons, workers = daemons_and_workers(family)
     assert [seen.number for seen in daemons] == [11]
     assert [seen.number for seen in workers] == [12, 13]
+
+
+WORKS = """
+import time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", False).getOrCreate()
+def slow(batches):
+    time.sleep(600)
+    yield from batches
+spark.range(0, 2, 1, 2).mapInArrow(slow, "id LONG").collect()
+"""
+
+
+@pytest.mark.integration
+def test_workers_of_spark_are_found_and_killed_and_end_with_their_driver(tmp_path: Path) -> None:
+    environment = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    child = Child([sys.executable, "-c", WORKS], tmp_path / "log", environment)
+    child.start()
+    try:
+        workers = found(child, 2)
+        assert workers[0].kill()
+        while workers[0].is_running:
+            time.sleep(0.05)
+        again = found(child, 2)  # Spark tries the task again, with a new worker
+        assert {seen.number for seen in again} != {seen.number for seen in workers}
+    finally:
+        child.kill()
+        assert child.clear(60.0) == 0
+
+
+def found(child: Child, count: int) -> list[Seen]:
+    until = time.monotonic() + 300
+    while True:
+        daemons, workers = daemons_and_workers(child.family())
+        if len(workers) >= count:
+            assert len(daemons) == 1
+            return workers
+        assert child.code is None, child.said()
+        assert time.monotonic() < until, child.said()
+        time.sleep(0.2)
 
 
 def test_a_batch_is_done_when_it_is_committed(tmp_path: Path) -> None:
