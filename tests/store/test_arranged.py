@@ -65,9 +65,9 @@ def test_what_is_under_is_not_asked_for_other_events(
         (_, under), asked = store.snapshot().parts, []
         matching = type(under.subscriptions.index).matching
 
-        def counted(self, events, *more):  # type: ignore[no-untyped-def]
+        def counted(self, events, *more, **named):  # type: ignore[no-untyped-def]
             asked.append(len(events))
-            return matching(self, events, *more)
+            return matching(self, events, *more, **named)
 
         monkeypatch.setattr(type(under.subscriptions.index), "matching", counted)
         store.snapshot().matching(EVENTS)

@@ -23,7 +23,7 @@ from covey.stream.cluster import Cluster
 from covey.stream.history import Historian
 from covey.stream.messages import Change, read_change
 
-__all__ = ["Anew", "load_anew", "nobody"]
+__all__ = ["Anew", "load_anew", "messages", "nobody"]
 
 _OUTCOME = "kind STRING, content STRING"
 _NEVER = -(1 << 62)
@@ -53,9 +53,14 @@ def load_anew(
     with Store.open(place) as store:
         space, base = store.space, store.versions[-1]
     reading = _Reading(place, base, space, allowance_ms)
-    messages = _messages(spark, cluster, topic, ends)
+    tasks = 2 * spark.sparkContext.defaultParallelism
+    by_id = messages(spark, cluster, topic, ends).repartition(tasks, "key")
     with told():
-        rows = messages.mapInArrow(reading, _OUTCOME).collect()
+        rows = (
+            by_id.sortWithinPartitions("partition", "offset")
+            .mapInArrow(reading, _OUTCOME)
+            .collect()
+        )
     segments = [Prepared(**json.loads(r["content"])) for r in rows if r["kind"] == "segment"]
     unreadable = [Change(**json.loads(r["content"])) for r in rows if r["kind"] == "change"]
     loaded = in_a_task(spark, partial(_load, place, segments, label))
@@ -67,10 +72,10 @@ def nobody(space: Space) -> Snapshot:
     return Snapshot(Version(0, 0, space, IdKind.TEXT), ())
 
 
-def _messages(
+def messages(
     spark: SparkSession, cluster: Cluster, topic: str, ends: Mapping[int, int]
 ) -> DataFrame:
-    """The messages of the topic, all of an id in one partition and in the log's order."""
+    """The messages of the topic that are before `ends`."""
     read = (
         spark.read.format("kafka")
         .options(**cluster.spark_options)
@@ -83,12 +88,10 @@ def _messages(
         .load()
     )
     revision = F.expr("element_at(filter(headers, h -> h.key = 'revision'), 1).value")
-    chosen = read.select(
+    return read.select(
         "key", "value", revision.alias("revision"), F.unix_millis("timestamp").alias("at_ms"),
         "partition", "offset", F.concat_ws("-", "topic", "partition", "offset").alias("place"),
     )  # fmt: skip
-    tasks = 2 * spark.sparkContext.defaultParallelism
-    return chosen.repartition(tasks, "key").sortWithinPartitions("partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)

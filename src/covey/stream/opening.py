@@ -1,5 +1,5 @@
-"""The start of a stream: its subscriptions from the store and the tail of the control topic, or,
-where that would not be right, from the whole topic.
+"""The start of a stream: its subscriptions from the store and the rest of the control topic, or,
+where there is no store or the rest is not all, from the whole topic.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from covey.spark.schemas import settings_of, space_of
 from covey.store import IdKind, Store
 from covey.store.places import directory_at
 from covey.store.versions import listed_versions
+from covey.stream.absent import absent
 from covey.stream.anew import load_anew
 from covey.stream.cluster import Cluster
 from covey.stream.config import Config
@@ -49,19 +50,31 @@ def open_subscriptions(
     letters = Letters(cluster, config.dead_letters.topic)
     store = Store.open(place)
     _check_space(store.space, space, place)
-    position, why = _resumed(config, cluster, store)
+    first, ends = first_and_end(cluster, topic)
+    position, read_ms = _resumed(config, store)
+    why = _why_anew(position, first)
     if why is not None:
         _log.info("subscriptions are read anew", extra={"why": why})
-        _, ends = first_and_end(cluster, topic)
+        read_ms = time.time_ns() // 1_000_000
         anew = load_anew(
             spark, cluster, topic, ends, place, config.subscriptions.allowance_ms, label_of(ends)
         )
         letters.of_changes(anew.unreadable)
         position, store = ends, Store.open(place)
-    records = Records(directory_at(config.state.path))
-    control = ControlTopic(cluster, topic, position)
-    historian = Historian(config.subscriptions.allowance_ms)
-    return LiveSubscriptions(store, control, records, historian, letters.of_changes)
+    subscriptions = LiveSubscriptions(
+        store,
+        ControlTopic(cluster, topic, position),
+        Records(directory_at(config.state.path)),
+        Historian(config.subscriptions.allowance_ms),
+        letters.of_changes,
+        read_ms / 1000,
+    )
+    kept_ms = int(cluster.settings(topic)["delete.retention.ms"])
+    if time.time() * 1000 - read_ms > 0.9 * kept_ms:
+        rows = absent(spark, cluster, topic, ends, place, store.snapshot())
+        _log.info("cancellations may be gone from the control topic", extra={"gone": len(rows)})
+        subscriptions.cancel(rows, read_ms)
+    return subscriptions
 
 
 def store_place_of(config: Config) -> str:
@@ -69,29 +82,25 @@ def store_place_of(config: Config) -> str:
     return f"{config.state.path}/store"
 
 
-def _resumed(
-    config: Config, cluster: Cluster, store: Store
-) -> tuple[Mapping[int, int], str | None]:
-    """Where to read on, or why what was read before is not enough."""
-    topic = config.subscriptions.topic
+def _resumed(config: Config, store: Store) -> tuple[Mapping[int, int], int]:
+    """Up to where the control topic is in the store, and when it was last read to its end."""
     version = store.snapshot().version
-    position = position_of(version)
-    if position is None:
-        return {}, "there is nothing yet"
     followed = _followed(config)
-    read_ms = version.written_ms
-    if followed is not None and followed["read_ms"] > read_ms:
+    if followed is not None and followed["read_ms"] > version.written_ms:
         position = {int(p): offset for p, offset in followed["position"].items()}
-        read_ms = followed["read_ms"]
-    first, _ = first_and_end(cluster, topic)
+        return position, followed["read_ms"]
+    return position_of(version) or {}, version.written_ms
+
+
+def _why_anew(position: Mapping[int, int], first: Mapping[int, int]) -> str | None:
+    """Why the store and the rest of the topic are not enough; None if they are."""
+    if not position:
+        return "there is nothing yet"
     if set(first) != set(position):
-        return {}, "the control topic has other partitions than before"
+        return "the control topic has other partitions than before"
     if any(position[p] < first[p] for p in first):
-        return {}, "messages that were not read are gone from the control topic"
-    kept_ms = int(cluster.settings(topic)["delete.retention.ms"])
-    if time.time() * 1000 - read_ms > 0.9 * kept_ms:
-        return {}, "cancellations that were not read may be gone from the control topic"
-    return position, None
+        return "messages that were not read are gone from the control topic"
+    return None
 
 
 def _followed(config: Config) -> dict[str, Any] | None:

@@ -13,6 +13,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from covey.spark.lifetimes import LIFETIME
 from covey.store import Changes, Snapshot, Store, Version
 from covey.stream.control import ControlTopic
@@ -57,7 +60,7 @@ class LiveSubscriptions:
 
     def __init__(
         self, store: Store, control: ControlTopic, records: Records, historian: Historian,
-        report: Report,
+        report: Report, read_at: float,
     ) -> None:  # fmt: skip
         self.store, self.control, self.records = store, control, records
         self._historian, self._report = historian, report
@@ -65,7 +68,7 @@ class LiveSubscriptions:
         self._horizon_us = -(1 << 62)
         self._deciding: int | None = None
         self._waiting: list[Change] = []  # read, but not in a version yet
-        self._followed = dict(control.position), time.time()
+        self._followed = dict(control.position), read_at
         self._uncounted = Read()  # since the last batch
 
     def decided_by(self, query: str, batch: int, events: Offsets) -> tuple[Record, Read]:
@@ -92,6 +95,16 @@ class LiveSubscriptions:
             read = self._follow()
             self._uncounted = self._uncounted.and_then(read)
             return read
+
+    def cancel(self, rows: NDArray[np.int64], at_ms: int) -> None:
+        """Ends subscriptions of the newest version that have not ended, at a moment of the past."""
+        with self._lock:
+            now = self.store.snapshot()
+            living = np.setdiff1d(rows, now.ended(LIFETIME, at_ms * 1000))
+            ids = now.ids(living).to_pylist()
+            cancelled = [Change(id, at_ms, "") for id in ids]
+            applied = self._historian.applied(now, cancelled, self._horizon_us)
+            self.store.apply(applied.changes, now.version.label)
 
     def snapshot(self, record: Record) -> Snapshot:
         """The version that a batch is decided by."""
