@@ -96,6 +96,7 @@ def _json(config: EventsConfig) -> Decoding:
     )
     reason = (
         F.when(F.col("value").isNull(), F.lit("the value is null"))
+        .when(~F.is_valid_utf8(text), F.lit("the value is no UTF-8"))  # Spark would replace it
         .when(found.isNull(), F.lit("the value is no JSON object"))
         .when(
             found.getField(_CORRUPT).isNotNull(),
