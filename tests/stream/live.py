@@ -98,6 +98,12 @@ class Live:
         self._process.send_signal(signal.SIGTERM)
         return self.ended()
 
+    def interrupt(self) -> int:
+        """Ends the driver as Ctrl-C in its terminal does, which all its processes hear of."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGINT)
+        return self.ended()
+
     def ended(self) -> int:
         """Waits until the driver has ended, and all that it started; its exit code."""
         assert self._process is not None

@@ -70,6 +70,7 @@ def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
     expected |= {f"{place}/{id}": id for id in ("above", "later")}
     assert notified(tmp_path / "table", stream) == sorted(expected.items())
     assert letters(tmp_path / "table", stream) == sorted(dead.items())
+    assert stream.interrupt() == 0
 
 
 def avro(a: float | None, t: str | None) -> bytes:
