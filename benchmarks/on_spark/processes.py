@@ -20,11 +20,11 @@ def workers_below() -> Iterator[int]:
             yield pid
 
 
-def descendants() -> Iterator[int]:
-    """All processes that descend from this one."""
-    parents = dict(_parents())
+def descendants(of: int | None = None) -> Iterator[int]:
+    """All processes that descend from one, which is this one unless told."""
+    parents, ancestor = dict(_parents()), os.getpid() if of is None else of
     for pid in parents:
-        if pid != os.getpid() and _descends(pid, os.getpid(), parents):
+        if pid != ancestor and _descends(pid, ancestor, parents):
             yield pid
 
 

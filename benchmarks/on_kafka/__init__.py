@@ -1,0 +1,1 @@
+"""What `benchmarks.live` measures, a file for each question, and what these share."""

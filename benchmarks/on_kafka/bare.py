@@ -1,0 +1,73 @@
+"""The bare pipeline: from Kafka through `mapInArrow` to Kafka, with as much output and no matching.
+
+It is run as a process, as `covey stream` is, on a file of the same kind: `python -m
+benchmarks.on_kafka.bare CONFIG.toml`. For each event it writes as many notifications as an event
+has matches on average, each as wide as covey's and with the event's id (`identity`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tomllib
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from benchmarks.on_kafka.identity import SCHEMA, emit
+
+__all__ = ["main"]
+
+
+def main(path: Path) -> None:
+    """Runs until SIGTERM."""
+    config = tomllib.loads(path.read_text(encoding="utf-8"))
+    stop = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    spark = _session(config["spark"])
+    servers = config["kafka"]["servers"]
+    events = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", ",".join(config["events"]["topics"]))
+        .option("startingOffsets", config["events"].get("starting", "earliest"))
+        .options(**config["bare"].get("source", {}))
+        .load()
+        .selectExpr("topic", "partition", "offset", "value")
+    )
+    writer = (
+        events.mapInArrow(emit, SCHEMA)
+        .writeStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("topic", config["notifications"]["topic"])
+        .option("checkpointLocation", str(Path(config["state"]["path"], "checkpoint")))
+        .options(**config["bare"].get("sink", {}))
+    )
+    query = writer.start()
+    while not query.awaitTermination(1) and not stop.is_set():
+        pass
+    for progress in query.recentProgress:
+        _say(batch=progress.batchId, rows=progress.numInputRows, ms=dict(progress.durationMs))
+    query.stop()
+    spark.stop()
+
+
+def _session(given: dict[str, Any]) -> SparkSession:
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    pattern = Path(given["jars"])
+    jars = ",".join(str(jar) for jar in sorted(pattern.parent.glob(pattern.name)))
+    builder = SparkSession.builder.master(given["master"]).appName("bare")
+    return builder.config("spark.jars", jars).config(map=given.get("conf", {})).getOrCreate()
+
+
+def _say(**fields: object) -> None:
+    print(json.dumps(fields), file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,60 @@
+"""Subscriptions as boxes in four dimensions, changes to them, and events, as Kafka carries them.
+
+Boxes are cubes that lie in [0, 1)^4, of a side such that a uniform event is in ten of them on
+average, whatever their number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MATCHES", "NAMES", "changed", "events", "identifier", "side", "subscriptions"]
+
+NAMES = ("a", "b", "c", "d")
+MATCHES = 10  # of an event on average
+_PREDICATE = " AND ".join(f"{name} >= %.6f AND {name} < %.6f" for name in NAMES)
+_SUBSCRIPTION = f'{{"predicate":"{_PREDICATE}"}}'
+_EVENT = "{" + ",".join(f'"{name}":%r' for name in NAMES) + "}"
+
+
+def side(count: int) -> float:
+    """Of each of so many boxes.
+
+    >>> round(1_000_000 * side(1_000_000) ** 4, 9)
+    10.0
+    """
+    return float((MATCHES / count) ** (1 / len(NAMES)))
+
+
+def identifier(number: int) -> bytes:
+    """The id of a subscription.
+
+    >>> identifier(17)
+    b's000017'
+    """
+    return b"s%06d" % number
+
+
+def subscriptions(count: int, of: int, random: np.random.Generator) -> list[bytes]:
+    """Values of the control topic, each with a box of its own; they are so many `of` all."""
+    length = side(of)
+    lows = random.random((count, len(NAMES))) * (1 - length)
+    edges = np.empty((count, 2 * len(NAMES)))
+    edges[:, 0::2], edges[:, 1::2] = lows, lows + length
+    return [(_SUBSCRIPTION % tuple(row)).encode() for row in edges.tolist()]
+
+
+def changed(count: int, of: int, random: np.random.Generator) -> list[bytes]:
+    """Ids of subscriptions that are changed, drawn from all."""
+    numbers: NDArray[np.int64] = random.integers(0, of, count)
+    return [identifier(number) for number in numbers.tolist()]
+
+
+def events(count: int, random: np.random.Generator) -> list[bytes]:
+    """Values of the topic of events.
+
+    >>> list(__import__("json").loads(events(1, np.random.default_rng(1))[0]))
+    ['a', 'b', 'c', 'd']
+    """
+    return [(_EVENT % tuple(row)).encode() for row in random.random((count, len(NAMES))).tolist()]

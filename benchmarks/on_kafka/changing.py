@@ -1,0 +1,74 @@
+"""What one batch of changes costs the driver, by how many subscriptions there are.
+
+At 500 changes/s and the usual load, from what covey's own log says of each batch: all that it did
+because of changes, from reading the control topic to the record of the version. Medians of batches
+with changes, as they come, about 150 to 300 each.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Iterator
+
+from benchmarks.harness import Value
+from benchmarks.on_kafka.pipelines import COVEY, Pipeline
+from benchmarks.on_kafka.setting import Setting, say
+
+__all__ = ["KEYS", "run"]
+
+_NAMES = ("10k", "100k", "1m")
+KEYS = {
+    f"change_ms_{name}": f"milliseconds of the driver for a batch of changes, {name} subscriptions"
+    for name in _NAMES
+}
+COUNT, COST = "changes", "change_ms"  # fields of a line of covey's log
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """A pipeline for each number of subscriptions, from nothing."""
+    counts = dict(zip(_NAMES, (*setting.sizes.fewer, setting.sizes.subscriptions), strict=True))
+    results: dict[str, Value] = {}
+    for name, count in counts.items():
+        key = f"change_ms_{name}"
+        if key in only:
+            results[key] = _cost(setting, setting.pipeline(COVEY, count))
+            say(f"{count:,} subscriptions: {results[key]} ms for a batch of changes")
+    return results
+
+
+def _cost(setting: Setting, pipeline: Pipeline) -> float:
+    topics, process = setting.topics, pipeline.process()
+    before = topics.size(pipeline.notifications)
+    pipeline.forget()
+    try:
+        process.start()
+        with setting.loaded(pipeline):
+            setting.wait_for_first(pipeline, process, before)
+            time.sleep(setting.sizes.warm_s)
+            said = len(process.said())
+            time.sleep(setting.sizes.changing_s)
+        costs = list(_costs(process.said()[said:]))
+    finally:
+        process.stop()
+    for name in pipeline.topics:
+        topics.empty(name)
+    if not costs:
+        raise RuntimeError(f"no line of covey's log has {COUNT} and {COST}")
+    return round(statistics.median(costs), 2)
+
+
+def _costs(text: str) -> Iterator[float]:
+    """Of the batches with changes, from lines of JSON; other lines are passed over.
+
+    >>> list(_costs('{"changes": 250, "change_ms": 9.5}\\n{"changes": 0, "change_ms": 1}\\noh\\n'))
+    [9.5]
+    """
+    for line in text.splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and said.get(COUNT) and COST in said:
+            yield float(said[COST])

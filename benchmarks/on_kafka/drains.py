@@ -1,0 +1,85 @@
+"""The highest rate: both pipelines drain the same events that wait, one at a time and in turns.
+
+A topic is filled with the backlog while its pipeline is ended; then it is started, while changes of
+subscriptions go on. How many notifications there are is asked of the server ten times a second. The
+first part of the backlog warms up; the timer holds all from there to the last notification, with
+what lies between batches. Notifications stand for events, by the share of all that were written.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import numpy as np
+
+from benchmarks.harness import Value
+from benchmarks.on_kafka import boxes
+from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
+from benchmarks.on_kafka.setting import Setting, say
+
+__all__ = ["KEYS", "drained", "run"]
+
+KEYS = {
+    "rate_vs_bare": "events/s of a drained backlog, 1M subscriptions, 500 changes/s, against bare",
+    "events_per_s": "events/s of covey",
+    "bare_events_per_s": "events/s of the bare pipeline",
+}
+_DRAWN = 200_000  # events that a backlog repeats
+_QUIET_S = 10.0  # without a notification: longer than any batch takes before its first
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """Drains in turns, and medians over them."""
+    alone = {"bare_events_per_s": [BARE], "events_per_s": [COVEY]}
+    names = next((alone[key] for key in only), []) if len(only) == 1 else []
+    names = names or [BARE, COVEY]
+    rates: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(setting.sizes.turns):
+        for name in names:
+            rates[name].append(drained(setting, setting.pipeline(name)))
+            say(f"drain {turn + 1}/{setting.sizes.turns} {name}: {rates[name][-1]:,.0f} events/s")
+    setting.rates |= {name: statistics.median(found) for name, found in rates.items()}
+    keys = {BARE: "bare_events_per_s", COVEY: "events_per_s"}
+    results: dict[str, Value] = {keys[name]: round(setting.rates[name]) for name in names}
+    if len(names) == 2:
+        results["rate_vs_bare"] = round(setting.rates[COVEY] / setting.rates[BARE], 3)
+    return results
+
+
+def drained(setting: Setting, pipeline: Pipeline) -> float:
+    """Events a second after the warm part of a backlog."""
+    topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
+    values = boxes.events(_DRAWN, np.random.default_rng(1))
+    topics.fill_events([pipeline.events], values, sizes.backlog)
+    before = topics.size(pipeline.notifications)
+    counts: list[tuple[float, int]] = []
+
+    def count() -> bool:
+        """Whether there was something, and nothing more came for a while."""
+        counts.append((time.monotonic(), topics.size(pipeline.notifications) - before))
+        now, written = counts[-1]
+        since = next(when for when, size in counts if size == written)
+        return written > 0 and now - since > _QUIET_S
+
+    try:
+        process.start()
+        with setting.loaded(pipeline, events_per_s=0):
+            setting.wait(process, count)
+    finally:
+        process.stop()
+    for name in pipeline.topics:
+        topics.empty(name)
+    return _rate(counts, sizes.backlog, sizes.warm_share)
+
+
+def _rate(counts: list[tuple[float, int]], backlog: int, warm: float) -> float:
+    """Events a second between the warm share of the notifications and the last.
+
+    >>> _rate([(0.0, 0), (1.0, 30), (2.0, 60), (3.0, 90), (4.0, 90)], 9, 1 / 3)
+    3.0
+    """
+    total = counts[-1][1]
+    start, first = next((when, size) for when, size in counts if size >= warm * total)
+    end = next(when for when, size in counts if size == total)
+    return (total - first) / total * backlog / (end - start)

@@ -1,0 +1,44 @@
+"""Resident memory of a pipeline by kind of process, and bytes of a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["KINDS", "folder_mb", "memory_mb"]
+
+KINDS = ("driver", "jvm", "workers")
+_DAEMON = b"pyspark.daemon"  # forks the workers, which keep its command line
+
+
+def memory_mb(driver: int, family: Iterable[int]) -> dict[str, float]:
+    """Of the driver and the JVM what is resident, of workers their share of what they share."""
+    found = dict.fromkeys(KINDS, 0.0)
+    for pid in family:
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+        except OSError:
+            continue  # ended meanwhile
+        sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines}
+        if pid == driver:
+            found["driver"] += sizes["Rss"]
+        elif words[0].endswith(b"java"):
+            found["jvm"] += sizes["Rss"]
+        elif _DAEMON in words:
+            found["workers"] += sizes["Pss"]
+    return found
+
+
+def folder_mb(folder: Path) -> float:
+    """Of all files below, each counted once however many names it has."""
+    sizes: dict[int, int] = {}
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                status = os.stat(os.path.join(path, name), follow_symlinks=False)
+            except OSError:
+                continue  # removed meanwhile
+            sizes[status.st_ino] = status.st_size
+    return sum(sizes.values()) / (1 << 20)

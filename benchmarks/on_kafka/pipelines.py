@@ -1,0 +1,89 @@
+"""The two pipelines, and what they are told: one kind of file for both, and topics of their own.
+
+Topics have names of the same length, since names are part of what is written.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.on_kafka import boxes, settings
+from benchmarks.on_kafka.processes import Process
+
+__all__ = ["BARE", "COVEY", "Pipeline"]
+
+BARE, COVEY = "bare", "covey"
+_COMMANDS = {
+    BARE: ["-m", "benchmarks.on_kafka.bare"],
+    COVEY: ["-c", "from covey.cli import app; app()", "stream"],
+}
+_SCHEMA = ", ".join(f"{name} DOUBLE" for name in boxes.NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """One of them, in a folder of its own."""
+
+    name: str
+    servers: str
+    control: str
+    folder: Path
+    jars: Path
+
+    @property
+    def events(self) -> str:
+        return f"ads-{self.name[0]}"
+
+    @property
+    def notifications(self) -> str:
+        return f"found-{self.name[0]}"
+
+    @property
+    def dead_letters(self) -> str:
+        return f"dead-{self.name[0]}"
+
+    @property
+    def topics(self) -> tuple[str, str, str]:
+        return self.events, self.notifications, self.dead_letters
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def process(self) -> Process:
+        """Its command, on what it kept; not started."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "config.toml"
+        config.write_text(self._config(), encoding="utf-8")
+        words = [sys.executable, *_COMMANDS[self.name], str(config)]
+        return Process(words, self.folder / "log")
+
+    def forget(self) -> None:
+        """Removes all that it kept."""
+        shutil.rmtree(self.state, ignore_errors=True)
+
+    def _config(self) -> str:
+        sections: dict[str, dict[str, object]] = {
+            "kafka": {"servers": self.servers},
+            "events": {"topics": [self.events], "format": "json", "schema": _SCHEMA},
+            "subscriptions": {"topic": self.control},
+            "notifications": {"topic": self.notifications},
+            "dead_letters": {"topic": self.dead_letters},
+            "state": {"path": str(self.state)},
+            "spark": {"master": settings.MASTER, "jars": str(self.jars / "*.jar")},
+            "spark.conf": dict(settings.CONF),
+        }
+        if self.name == BARE:
+            sections["bare.source"] = dict(settings.SOURCE)
+            sections["bare.sink"] = dict(settings.SINK)
+        return "\n".join(_section(name, fields) for name, fields in sections.items())
+
+
+def _section(name: str, fields: dict[str, object]) -> str:
+    """In TOML, whose strings and lists are those of JSON."""
+    lines = [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in fields.items()]
+    return "\n".join([f"[{name}]", *lines, ""])

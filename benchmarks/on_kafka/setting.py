@@ -1,0 +1,141 @@
+"""What all measurements share: a server, its topics filled with subscriptions, and both pipelines.
+
+Everything is in a folder that goes with it, and on ports that were free.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.on_kafka import boxes
+from benchmarks.on_kafka.load import Load
+from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
+from benchmarks.on_kafka.processes import Process, running
+from benchmarks.on_kafka.sizes import Sizes
+from benchmarks.on_kafka.topics import Topics
+from covey.testing.broker import Broker
+
+__all__ = ["Setting", "say"]
+
+_ROOT = Path(__file__).parent.parent.parent
+_FIRST_S = 300.0  # that a first notification may take
+_QUIET_S = 3.0  # without a notification, and a pipeline is done
+_POLL_S = 0.1
+_BLOCK = 100_000
+
+
+def say(text: str) -> None:
+    """A line for those who wait."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@dataclass(slots=True)
+class Setting:
+    """A server that runs, with subscriptions on its control topic."""
+
+    sizes: Sizes
+    topics: Topics
+    folder: Path
+    rates: dict[str, float] = field(default_factory=dict)  # events/s, once they are measured
+    _controls: set[str] = field(default_factory=set)
+    _made: set[str] = field(default_factory=set)
+    _seed: int = 0
+
+    @classmethod
+    @contextmanager
+    def of(cls, sizes: Sizes) -> Iterator[Setting]:
+        """A setting in a folder of its own, which goes with it."""
+        with (
+            tempfile.TemporaryDirectory(prefix="covey-live-", ignore_cleanup_errors=True) as name,
+            Broker.on_free_ports(_ROOT / ".kafka", Path(name, "kafka")) as broker,
+        ):
+            topics = Topics(broker)
+            try:
+                yield cls(sizes, topics, Path(name))
+            finally:
+                topics.close()
+
+    def pipeline(self, name: str, count: int | None = None) -> Pipeline:
+        """One of the two, with topics and that many subscriptions; it keeps what it has."""
+        control = self.control(count or self.sizes.subscriptions)
+        folder = self.folder / f"{name}-{control}"
+        found = Pipeline(name, self.topics.broker.address, control, folder, _ROOT / ".jars")
+        new = set(found.topics) - self._made
+        self.topics.create(*sorted(new))
+        self._made |= new
+        return found
+
+    def control(self, count: int) -> str:
+        """A control topic with so many subscriptions, filled once."""
+        name = f"alerts-{count}"
+        if name not in self._controls:
+            start, random = time.perf_counter(), np.random.default_rng(count)
+            self.topics.create_control(name)
+            self.topics.fill(
+                name,
+                (
+                    (boxes.identifier(first + number), value)
+                    for first in range(0, count, _BLOCK)
+                    for number, value in enumerate(
+                        boxes.subscriptions(min(_BLOCK, count - first), count, random)
+                    )
+                ),
+            )
+            self._controls.add(name)
+            say(f"{count:,} subscriptions on {name} in {time.perf_counter() - start:.1f} s")
+        return name
+
+    def loaded(
+        self, pipeline: Pipeline, events_per_s: int | None = None
+    ) -> AbstractContextManager[Process]:
+        """A process that sends events and changes to a pipeline while it is needed."""
+        self._seed += 1
+        load = Load(
+            servers=self.topics.broker.address,
+            events=pipeline.events,
+            events_per_s=self.sizes.events_per_s if events_per_s is None else events_per_s,
+            control=pipeline.control,
+            changes_per_s=self.sizes.changes_per_s,
+            subscriptions=int(pipeline.control.rpartition("-")[2]),
+            seed=self._seed,
+        )
+        return running(load.words, self.folder / "load")
+
+    def wait_for_first(self, pipeline: Pipeline, process: Process, before: int) -> None:
+        """Until there are more notifications than before."""
+        self.wait(process, lambda: self.topics.size(pipeline.notifications) > before)
+
+    def wait_until_quiet(self, pipeline: Pipeline, process: Process) -> None:
+        """Until no more notifications come."""
+        size, since = -1, time.monotonic()
+
+        def is_quiet() -> bool:
+            nonlocal size, since
+            now = self.topics.size(pipeline.notifications)
+            if now != size:
+                size, since = now, time.monotonic()
+            return time.monotonic() - since > _QUIET_S
+
+        self.wait(process, is_quiet)
+
+    def wait(self, process: Process, is_done: Callable[[], bool]) -> None:
+        """Until something is so, while a process lives."""
+        until = time.monotonic() + _FIRST_S
+        while not is_done():
+            process.check()
+            if time.monotonic() > until:
+                raise RuntimeError(f"nothing in {_FIRST_S:.0f} s:\n{process.said()[-4000:]}")
+            time.sleep(_POLL_S)
+
+    def asked(self, only: frozenset[str], bare_keys: set[str], keys: set[str]) -> list[str]:
+        """The pipelines that these results are of."""
+        needed = [BARE] if only & bare_keys else []
+        return [*needed, COVEY] if only & keys else needed

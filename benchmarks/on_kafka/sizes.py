@@ -1,0 +1,61 @@
+"""How much and how long is measured: the published numbers, or less of everything for a test."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+__all__ = ["SHRINK", "Sizes"]
+
+SHRINK = "COVEY_LIVE_SHRINK"  # by how much numbers and times are divided; for tests only
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The names of results speak of the published numbers.
+
+    >>> Sizes().divided(100).subscriptions
+    10000
+    """
+
+    subscriptions: int = 1_000_000
+    fewer: tuple[int, ...] = (10_000, 100_000)  # and at how many more changes are timed
+    events_per_s: int = 3_000
+    changes_per_s: int = 500
+    warm_s: float = 30.0  # from the first notification to a window
+    window_s: float = 60.0
+    turns: int = 3  # of each pipeline
+    backlog: int = 1_500_000  # events that wait for a drain
+    warm_share: float = 1 / 3  # of the backlog, before the timer starts
+    changing_s: float = 30.0  # for which costs of changes are collected
+    soak_s: float = 1800.0
+    soak_warm_s: float = 300.0
+    sample_s: float = 10.0
+
+    @classmethod
+    def asked(cls) -> Sizes:
+        """The published numbers, divided by what the environment says."""
+        return cls().divided(int(os.environ.get(SHRINK, "1")))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether these are the numbers that results may be published for."""
+        return self == Sizes()
+
+    def divided(self, by: int) -> Sizes:
+        """So much less: subscriptions, events and seconds; the load stays what it is."""
+        if by == 1:
+            return self
+        return replace(
+            self,
+            subscriptions=max(1_000, self.subscriptions // by),
+            fewer=tuple(max(1_000, count // by) for count in self.fewer),
+            warm_s=max(5.0, self.warm_s / by),
+            window_s=max(5.0, self.window_s / by),
+            turns=1,
+            backlog=max(30_000, self.backlog // by),
+            changing_s=max(5.0, self.changing_s / by),
+            soak_s=max(15.0, self.soak_s / by),
+            soak_warm_s=max(3.0, self.soak_warm_s / by),
+            sample_s=max(1.0, self.sample_s / by),
+        )

@@ -1,0 +1,143 @@
+"""Half an hour under load: whether memory or what is kept grows.
+
+The load is 70% of the highest rate that was measured in the same run, or one that is measured
+first, or what the environment says. Every ten seconds memory is read, by kind of process, and the
+size of the state folder; what was notified is deleted, so that the server's disk does not fill up.
+A picture of all of it is drawn to `benchmarks/output/`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.harness import Value, progress
+from benchmarks.on_kafka.drains import drained
+from benchmarks.on_kafka.memory import KINDS, folder_mb, memory_mb
+from benchmarks.on_kafka.pipelines import COVEY, Pipeline
+from benchmarks.on_kafka.processes import Process
+from benchmarks.on_kafka.setting import Setting, say
+
+__all__ = ["KEYS", "RATE", "run"]
+
+RATE = "COVEY_LIVE_SOAK_RATE"  # events/s, instead of 70% of the highest
+_MEASURED = (*KINDS, "state")
+_TEXTS = {
+    "driver": "memory of the driver's Python",
+    "jvm": "memory of the JVM",
+    "workers": "memory of Python workers",
+    "state": "bytes of the state folder",
+}
+KEYS = {
+    "soak": "half an hour at 70% of the highest rate: events/s, and most of all in megabytes",
+    **{f"soak_{name}_growth": f"{text}, most against least" for name, text in _TEXTS.items()},
+    "soak_behind_s": "seconds to the last notification after the last event",
+}
+_SHARE = 0.7
+_KEPT_S = 120.0  # for which events stay on their topic
+_OUTPUT = Path(__file__).parent.parent / "output"
+
+Sample = dict[str, float]
+
+
+def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+    """One long run."""
+    pipeline = setting.pipeline(COVEY)
+    rate = _rate(setting, pipeline)
+    say(f"soak at {rate:,} events/s for {setting.sizes.soak_s:.0f} s")
+    samples, behind = _sampled(setting, pipeline, rate)
+    _OUTPUT.mkdir(exist_ok=True)
+    (_OUTPUT / "live-soak.json").write_text(json.dumps(samples), encoding="utf-8")
+    draw(samples, rate, _OUTPUT / "live-soak.png")
+    say(f"drawn to {_OUTPUT.name}/live-soak.png")
+    warm = [each for each in samples if each["s"] >= setting.sizes.soak_warm_s]
+    most = ", ".join(f"{name} {max(each[name] for each in warm):,.0f}" for name in _MEASURED)
+    results: dict[str, Value] = {"soak": f"{rate:,} events/s, MB: {most}", "soak_behind_s": behind}
+    for name in _MEASURED:
+        results[f"soak_{name}_growth"] = round(growth(warm, name), 3)
+    return results
+
+
+def growth(samples: Sequence[Sample], name: str) -> float:
+    """Most against least.
+
+    >>> growth([{"jvm": 100.0}, {"jvm": 125.0}, {"jvm": 110.0}], "jvm")
+    1.25
+    """
+    sizes = [each[name] for each in samples]
+    return max(sizes) / max(min(sizes), 1e-9)
+
+
+def draw(samples: Sequence[Sample], rate: int, path: Path) -> None:
+    """A picture: memory and the folder over time, each in a panel."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 8), layout="constrained")
+    for place, name in enumerate(_MEASURED, start=1):
+        axes = figure.add_subplot(len(_MEASURED), 1, place)
+        axes.plot([each["s"] / 60 for each in samples], [each[name] for each in samples])
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("MB")
+        axes.set_title(_TEXTS[name], loc="left", fontsize=10)
+    axes.set_xlabel(f"minutes at {rate:,} events/s")
+    figure.savefig(path, dpi=120)
+
+
+def _rate(setting: Setting, pipeline: Pipeline) -> int:
+    if RATE in os.environ:
+        return int(os.environ[RATE])
+    if COVEY not in setting.rates:
+        setting.rates[COVEY] = drained(setting, pipeline)
+        say(f"highest rate: {setting.rates[COVEY]:,.0f} events/s")
+    return int(_SHARE * setting.rates[COVEY])
+
+
+def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Sample], float]:
+    """Samples, and how far behind it was in the end."""
+    topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
+    before = topics.size(pipeline.notifications)
+    samples: list[Sample] = []
+    try:
+        process.start()
+        with setting.loaded(pipeline, rate):
+            setting.wait_for_first(pipeline, process, before)
+            start = time.monotonic()
+            while (now := time.monotonic() - start) < sizes.soak_s:
+                progress(int(now), int(sizes.soak_s), "soak")
+                samples.append({"s": round(now, 1), **_sample(pipeline, process)})
+                _emptied(setting, pipeline)
+                time.sleep(max(0.0, sizes.sample_s * len(samples) - (time.monotonic() - start)))
+                process.check()
+            progress(int(sizes.soak_s), int(sizes.soak_s), "soak")
+        ended = time.time()
+        setting.wait_until_quiet(pipeline, process)
+    finally:
+        process.stop()
+    return samples, round(max(0.0, _last(setting, pipeline) - ended), 1)
+
+
+def _sample(pipeline: Pipeline, process: Process) -> Sample:
+    sizes = memory_mb(process.pid, process.family())
+    sizes["state"] = folder_mb(pipeline.state)
+    return {name: round(size, 2) for name, size in sizes.items()}
+
+
+def _emptied(setting: Setting, pipeline: Pipeline) -> None:
+    """Notifications of all, and events of so long ago that they were surely read."""
+    topics = setting.topics
+    topics.empty(pipeline.notifications)
+    past = int((time.time() - _KEPT_S) * 1000)
+    topics.empty(pipeline.events, topics.at(pipeline.events, past))
+
+
+def _last(setting: Setting, pipeline: Pipeline) -> float:
+    """Append time of the last notification."""
+    topics, name = setting.topics, pipeline.notifications
+    ends = topics.ends(name)
+    last = {part: max(0, end - 1) for part, end in ends.items()}
+    found = topics.read(name, last, ends)
+    times = [message.timestamp()[1] for messages in found for message in messages]
+    return float(max(times)) / 1000
