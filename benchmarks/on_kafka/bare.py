@@ -29,23 +29,24 @@ def main(path: Path) -> None:
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     spark = _session(config["spark"])
-    servers = config["kafka"]["servers"]
+    kafka, given = config["kafka"], config["events"]
+    clients = {f"kafka.{name}": value for name, value in kafka["spark_options"].items()}
+    clients["kafka.bootstrap.servers"] = kafka["servers"]
     events = (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
-        .option("subscribe", ",".join(config["events"]["topics"]))
-        .option("startingOffsets", config["events"].get("starting", "earliest"))
-        .options(**config["bare"].get("source", {}))
+        .options(**clients)
+        .option("subscribe", ",".join(given["topics"]))
+        .option("startingOffsets", given["starting"])
+        .option("maxOffsetsPerTrigger", given["per_batch"])
         .load()
-        .selectExpr("topic", "partition", "offset", "value")
+        .select("topic", "partition", "offset", "value")
     )
     writer = (
         events.mapInArrow(emit, SCHEMA)
         .writeStream.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
+        .options(**clients)
         .option("topic", config["notifications"]["topic"])
         .option("checkpointLocation", str(Path(config["state"]["path"], "checkpoint")))
-        .options(**config["bare"].get("sink", {}))
     )
     query = writer.start()
     while not query.awaitTermination(1) and not stop.is_set():

@@ -68,22 +68,37 @@ class Pipeline:
 
     def _config(self) -> str:
         sections: dict[str, dict[str, object]] = {
-            "kafka": {"servers": self.servers},
-            "events": {"topics": [self.events], "format": "json", "schema": _SCHEMA},
+            "kafka": {"servers": self.servers, "spark_options": settings.CLIENTS},
+            "events": {
+                "topics": [self.events],
+                "schema": _SCHEMA,
+                "starting": "earliest",
+                "per_batch": settings.PER_BATCH,
+            },
             "subscriptions": {"topic": self.control},
             "notifications": {"topic": self.notifications},
             "dead_letters": {"topic": self.dead_letters},
             "state": {"path": str(self.state)},
-            "spark": {"master": settings.MASTER, "jars": str(self.jars / "*.jar")},
-            "spark.conf": dict(settings.CONF),
+            "spark": {
+                "master": settings.MASTER,
+                "jars": str(self.jars / "*.jar"),
+                "conf": settings.CONF,
+            },
         }
-        if self.name == BARE:
-            sections["bare.source"] = dict(settings.SOURCE)
-            sections["bare.sink"] = dict(settings.SINK)
         return "\n".join(_section(name, fields) for name, fields in sections.items())
 
 
 def _section(name: str, fields: dict[str, object]) -> str:
-    """In TOML, whose strings and lists are those of JSON."""
-    lines = [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in fields.items()]
+    lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
     return "\n".join([f"[{name}]", *lines, ""])
+
+
+def _toml(value: object) -> str:
+    """A value in TOML, whose texts, numbers and lists are those of JSON.
+
+    >>> _toml({"a.b": "c", "d": "e"})
+    '{ "a.b" = "c", "d" = "e" }'
+    """
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return "{ " + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + " }"

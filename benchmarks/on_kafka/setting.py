@@ -5,6 +5,7 @@ Everything is in a folder that goes with it, and on ports that were free.
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 import time
@@ -17,7 +18,7 @@ import numpy as np
 
 from benchmarks.on_kafka import boxes
 from benchmarks.on_kafka.load import Load
-from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
+from benchmarks.on_kafka.pipelines import Pipeline
 from benchmarks.on_kafka.processes import Process, running
 from benchmarks.on_kafka.sizes import Sizes
 from benchmarks.on_kafka.topics import Topics
@@ -54,6 +55,7 @@ class Setting:
     def of(cls, sizes: Sizes) -> Iterator[Setting]:
         """A setting in a folder of its own, which goes with it."""
         with (
+            _ended_by_signal(),
             tempfile.TemporaryDirectory(prefix="covey-live-", ignore_cleanup_errors=True) as name,
             Broker.on_free_ports(_ROOT / ".kafka", Path(name, "kafka")) as broker,
         ):
@@ -135,7 +137,16 @@ class Setting:
                 raise RuntimeError(f"nothing in {_FIRST_S:.0f} s:\n{process.said()[-4000:]}")
             time.sleep(_POLL_S)
 
-    def asked(self, only: frozenset[str], bare_keys: set[str], keys: set[str]) -> list[str]:
-        """The pipelines that these results are of."""
-        needed = [BARE] if only & bare_keys else []
-        return [*needed, COVEY] if only & keys else needed
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """SIGTERM ends this process as an error would, so that all that it started ends as well."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -5,7 +5,7 @@ Chosen by trying: each made the bare pipeline faster, or did not make it slower.
 
 from __future__ import annotations
 
-__all__ = ["CONF", "MASTER", "SINK", "SOURCE"]
+__all__ = ["CLIENTS", "CONF", "MASTER", "PER_BATCH"]
 
 MASTER = "local[2]"
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
@@ -20,5 +20,5 @@ CONF = {
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
-SOURCE = {"maxOffsetsPerTrigger": "100000"}
-SINK: dict[str, str] = {}
+PER_BATCH = 100_000  # events, at most
+CLIENTS: dict[str, str] = {}  # of Spark's consumers and producers

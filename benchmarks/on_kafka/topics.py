@@ -21,7 +21,7 @@ __all__ = ["PARTITIONS", "Topics", "producer"]
 PARTITIONS = 2
 _SEGMENT = 64 << 20  # bytes: small enough that what is deleted leaves the disk
 _SECONDS = 60.0
-_WAIT_S = 0.1
+_WAIT_S = 0.1  # for as many messages as are read at once
 _AT_ONCE = 10_000
 
 
