@@ -82,7 +82,7 @@ def window(setting: Setting, pipeline: Pipeline) -> Window:
             start = _now_ms()
             time.sleep(sizes.window_s)
             end = _now_ms()
-        setting.wait_until_quiet(pipeline, process)
+        setting.wait_until_quiet(process, lambda: topics.size(pipeline.notifications))
     finally:
         process.stop()
     appended = _appended(setting, pipeline, start, end)

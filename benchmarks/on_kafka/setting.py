@@ -27,8 +27,8 @@ from covey.testing.broker import Broker
 __all__ = ["Setting", "say"]
 
 _ROOT = Path(__file__).parent.parent.parent
-_FIRST_S = 300.0  # that a first notification may take
-_QUIET_S = 3.0  # without a notification, and a pipeline is done
+_LONGEST_S = 600.0  # that a first notification may take, or a backlog
+_QUIET_S = 10.0  # without a notification: longer than a batch takes before its first
 _POLL_S = 0.1
 _BLOCK = 100_000
 
@@ -115,13 +115,13 @@ class Setting:
         """Until there are more notifications than before."""
         self.wait(process, lambda: self.topics.size(pipeline.notifications) > before)
 
-    def wait_until_quiet(self, pipeline: Pipeline, process: Process) -> None:
-        """Until no more notifications come."""
+    def wait_until_quiet(self, process: Process, count: Callable[[], int]) -> None:
+        """Until a count of what is written stays the same."""
         size, since = -1, time.monotonic()
 
         def is_quiet() -> bool:
             nonlocal size, since
-            now = self.topics.size(pipeline.notifications)
+            now = count()
             if now != size:
                 size, since = now, time.monotonic()
             return time.monotonic() - since > _QUIET_S
@@ -130,11 +130,11 @@ class Setting:
 
     def wait(self, process: Process, is_done: Callable[[], bool]) -> None:
         """Until something is so, while a process lives."""
-        until = time.monotonic() + _FIRST_S
+        until = time.monotonic() + _LONGEST_S
         while not is_done():
             process.check()
             if time.monotonic() > until:
-                raise RuntimeError(f"nothing in {_FIRST_S:.0f} s:\n{process.said()[-4000:]}")
+                raise RuntimeError(f"nothing in {_LONGEST_S:.0f} s:\n{process.said()[-4000:]}")
             time.sleep(_POLL_S)
 
 

@@ -113,7 +113,7 @@ def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Samp
                 process.check()
             progress(int(sizes.soak_s), int(sizes.soak_s), "soak")
         ended = time.time()
-        setting.wait_until_quiet(pipeline, process)
+        setting.wait_until_quiet(process, lambda: topics.size(pipeline.notifications))
     finally:
         process.stop()
     return samples, round(max(0.0, _last(setting, pipeline) - ended), 1)

@@ -45,6 +45,7 @@ class Topics:
 
     broker: Broker
     _consumer: Any = field(default=None, init=False)
+    _parts: dict[str, list[int]] = field(default_factory=dict, init=False)
 
     def create(self, *names: str) -> None:
         """Makes topics of as many partitions as there are cores."""
@@ -157,7 +158,10 @@ class Topics:
         return self._consumer
 
     def _partitions(self, name: str) -> list[int]:
-        return sorted(self._reader().list_topics(name, _SECONDS).topics[name].partitions)
+        if name not in self._parts:
+            found = self._reader().list_topics(name, _SECONDS).topics[name]
+            self._parts[name] = sorted(found.partitions)
+        return self._parts[name]
 
     def _options(self) -> dict[str, object]:
         return {
