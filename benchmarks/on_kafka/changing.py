@@ -23,7 +23,7 @@ KEYS = {
     f"change_ms_{name}": f"milliseconds of the driver for a batch of changes, {name} subscriptions"
     for name in _NAMES
 }
-COUNT, COST = "changes", "decided_ms"  # fields of a line of covey's log
+COUNT, COST = "changes", "decide_ms"  # fields of a line of covey's log
 
 
 def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
@@ -62,7 +62,7 @@ def _cost(setting: Setting, pipeline: Pipeline) -> float:
 def _costs(text: str) -> Iterator[float]:
     """Of the batches with changes, from lines of JSON; other lines are passed over.
 
-    >>> list(_costs('{"changes": 250, "decided_ms": 9.5}\\n{"changes": 0}\\nnone of them\\n'))
+    >>> list(_costs('{"changes": 250, "decide_ms": 9.5}\\n{"changes": 0}\\nnone of them\\n'))
     [9.5]
     """
     for line in text.splitlines():

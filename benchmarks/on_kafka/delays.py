@@ -73,7 +73,7 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
 def window(setting: Setting, pipeline: Pipeline) -> Window:
     """Starts a pipeline, measures it, and ends it."""
     topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
-    before = topics.size(pipeline.notifications)
+    before, events = topics.size(pipeline.notifications), topics.size(pipeline.events)
     try:
         process.start()
         with setting.loaded(pipeline):
@@ -82,7 +82,11 @@ def window(setting: Setting, pipeline: Pipeline) -> Window:
             start = _now_ms()
             time.sleep(sizes.window_s)
             end = _now_ms()
-        setting.wait_until_quiet(process, lambda: topics.size(pipeline.notifications))
+        setting.wait_until_written(
+            process,
+            topics.size(pipeline.events) - events,
+            lambda: topics.size(pipeline.notifications) - before,
+        )
     finally:
         process.stop()
     appended = _appended(setting, pipeline, start, end)

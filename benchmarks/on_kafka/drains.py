@@ -26,7 +26,6 @@ KEYS = {
     "bare_events_per_s": "events/s of the bare pipeline",
 }
 _DRAWN = 200_000  # events that a backlog repeats
-_MOST = 0.95  # of the notifications that are expected, which vary a little by chance
 
 
 def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
@@ -63,14 +62,11 @@ def drained(setting: Setting, pipeline: Pipeline) -> float:
     try:
         process.start()
         with setting.loaded(pipeline, events_per_s=0):
-            setting.wait(process, lambda: count() > 0)
-            setting.wait_until_quiet(process, count)
+            setting.wait_until_written(process, sizes.backlog, count)
     finally:
         process.stop()
     for name in pipeline.topics:
         topics.empty(name)
-    if counts[-1][1] < _MOST * boxes.MATCHES * sizes.backlog:
-        raise RuntimeError(f"{pipeline.name} wrote {counts[-1][1]:,} notifications and stopped")
     return _rate(counts, sizes.backlog, sizes.warm_share)
 
 

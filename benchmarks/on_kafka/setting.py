@@ -28,7 +28,8 @@ __all__ = ["Setting", "say"]
 
 _ROOT = Path(__file__).parent.parent.parent
 _LONGEST_S = 600.0  # that a first notification may take, or a backlog
-_QUIET_S = 10.0  # without a notification: longer than a batch takes before its first
+_QUIET_S = 5.0  # without a notification: longer than a batch takes before its first
+_NEARLY = 0.95  # of the notifications that are expected, which vary a little by chance
 _POLL_S = 0.1
 _BLOCK = 100_000
 
@@ -115,16 +116,17 @@ class Setting:
         """Until there are more notifications than before."""
         self.wait(process, lambda: self.topics.size(pipeline.notifications) > before)
 
-    def wait_until_quiet(self, process: Process, count: Callable[[], int]) -> None:
-        """Until a count of what is written stays the same."""
+    def wait_until_written(self, process: Process, events: int, written: Callable[[], int]) -> None:
+        """Until nothing more is written of so many events, and all was, but for chance."""
+        expected = _NEARLY * boxes.MATCHES * events
         size, since = -1, time.monotonic()
 
         def is_quiet() -> bool:
             nonlocal size, since
-            now = count()
+            now = written()
             if now != size:
                 size, since = now, time.monotonic()
-            return time.monotonic() - since > _QUIET_S
+            return size >= expected and time.monotonic() - since > _QUIET_S
 
         self.wait(process, is_quiet)
 

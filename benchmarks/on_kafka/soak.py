@@ -98,7 +98,7 @@ def _rate(setting: Setting, pipeline: Pipeline) -> int:
 def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Sample], float]:
     """Samples, and how far behind it was in the end."""
     topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
-    before = topics.size(pipeline.notifications)
+    before, events = topics.size(pipeline.notifications), topics.size(pipeline.events)
     samples: list[Sample] = []
     try:
         process.start()
@@ -113,7 +113,11 @@ def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Samp
                 process.check()
             progress(int(sizes.soak_s), int(sizes.soak_s), "soak")
         ended = time.time()
-        setting.wait_until_quiet(process, lambda: topics.size(pipeline.notifications))
+        setting.wait_until_written(
+            process,
+            topics.size(pipeline.events) - events,
+            lambda: topics.size(pipeline.notifications) - before,
+        )
     finally:
         process.stop()
     return samples, round(max(0.0, _last(setting, pipeline) - ended), 1)
