@@ -39,9 +39,8 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _cost(setting: Setting, pipeline: Pipeline) -> float:
-    topics, process = setting.topics, pipeline.process()
-    before = topics.size(pipeline.notifications)
-    pipeline.forget()
+    setting.forget(pipeline)
+    process, before = pipeline.process(), setting.topics.size(pipeline.notifications)
     try:
         process.start()
         with setting.loaded(pipeline):
@@ -52,8 +51,7 @@ def _cost(setting: Setting, pipeline: Pipeline) -> float:
         costs = list(_costs(process.said()[said:]))
     finally:
         process.stop()
-    for name in pipeline.topics:
-        topics.empty(name)
+    setting.forget(pipeline)
     if not costs:
         raise RuntimeError(f"no line of covey's log has {COUNT} and {COST}")
     return round(statistics.median(costs), 2)

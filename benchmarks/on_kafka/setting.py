@@ -112,6 +112,12 @@ class Setting:
         )
         return running(load.words, self.folder / "load")
 
+    def forget(self, pipeline: Pipeline) -> None:
+        """Removes all that a pipeline kept, and all events that it may not have read."""
+        pipeline.forget()
+        for name in pipeline.topics:
+            self.topics.empty(name)
+
     def wait_for_first(self, pipeline: Pipeline, process: Process, before: int) -> None:
         """Until there are more notifications than before."""
         self.wait(process, lambda: self.topics.size(pipeline.notifications) > before)

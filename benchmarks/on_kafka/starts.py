@@ -58,12 +58,9 @@ def _keys(prefix: str) -> set[str]:
 
 
 def _started_and_killed(setting: Setting, pipeline: Pipeline) -> tuple[float, float]:
-    pipeline.forget()
-    topics = setting.topics
-    for name in pipeline.topics:
-        topics.empty(name)
+    setting.forget(pipeline)
     values = boxes.events(_WAITING, np.random.default_rng(2))
-    topics.fill_events([pipeline.events], values, _WAITING)
+    setting.topics.fill_events([pipeline.events], values, _WAITING)
     process = pipeline.process()
     try:
         cold = _cold(setting, pipeline, process)
@@ -75,7 +72,9 @@ def _started_and_killed(setting: Setting, pipeline: Pipeline) -> tuple[float, fl
             time.sleep(_AFTER_S)
     finally:
         process.stop()
-    return cold, _recovered(setting, pipeline, killed)
+    recovered = _recovered(setting, pipeline, killed)
+    setting.forget(pipeline)
+    return cold, recovered
 
 
 def _cold(setting: Setting, pipeline: Pipeline, process: Process) -> float:
