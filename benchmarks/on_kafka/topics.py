@@ -158,7 +158,10 @@ class Topics:
         return self._consumer
 
     def _partitions(self, name: str) -> list[int]:
-        if name not in self._parts:
+        until = time.monotonic() + _SECONDS
+        while not self._parts.get(name):  # a new topic is known a little after it is there
+            if time.monotonic() > until:
+                raise RuntimeError(f"there is no topic {name}")
             found = self._reader().list_topics(name, _SECONDS).topics[name]
             self._parts[name] = sorted(found.partitions)
         return self._parts[name]
