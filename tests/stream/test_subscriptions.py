@@ -38,7 +38,9 @@ def live(
     place = folder / "store"
     store = Store.open(place) if place.exists() else create(place)
     control = ControlTopic(Cluster(Kafka(server)), topic, {0: 0})
-    return LiveSubscriptions(store, control, Records(LocalDirectory(folder)), Historian(0), report, 0.0)
+    return LiveSubscriptions(
+        store, control, Records(LocalDirectory(folder)), Historian(0), report, 0.0
+    )
 
 
 @pytest.fixture
