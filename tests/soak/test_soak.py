@@ -1,4 +1,4 @@
-"""The soak, with a small pipeline in place of the real one: it finds faults, and only faults."""
+"""The soak: small, on the stream; and with a small pipeline in its place, whose faults it finds."""
 
 from __future__ import annotations
 
@@ -124,6 +124,27 @@ def test_transactions_go_on_after_they_were_fenced(broker: Broker, tmp_path: Pat
             first.tick([b"{}"] * 10)
             first.finish()
         assert past.events > before
+
+
+@pytest.mark.integration
+def test_a_stream_with_kills(tmp_path: Path) -> None:
+    covey = str(Path(sys.executable).with_name("covey"))
+    asked = Asked(
+        events=20_000,
+        changes=3000,
+        kills=6,
+        seed=5,
+        folder=tmp_path / "run",
+        rate=300,
+        pause_s=2.0,
+        lag_s=90,
+        driver=[covey, "stream"],
+        jars=str(ROOT / ".jars" / "*.jar"),
+        kafka=KAFKA,
+    )
+    result = run(asked)
+    assert faults(result, asked) == []
+    assert result["expected"] > 10_000
 
 
 @pytest.mark.integration

@@ -33,8 +33,19 @@ class ControlTopic:
         self.topic = topic
         self.position = dict(position)
         self._consumer = cluster.consumer()
-        self._asking = cluster.consumer()  # an answer would wait behind a fetch that waits for news
         self._consumer.assign([TopicPartition(topic, p, o) for p, o in self.position.items()])
+        self._asking = self._asker(cluster)
+
+    def _asker(self, cluster: Cluster) -> Consumer:
+        """Who asks where the topic ends: an answer would wait behind a fetch that waits for news.
+
+        It is assigned the topic, so that it follows it when brokers come and go, and fetches none.
+        """
+        asking = cluster.consumer()
+        assigned = [TopicPartition(self.topic, p, o) for p, o in self.position.items()]
+        asking.assign(assigned)
+        asking.pause(assigned)
+        return asking
 
     def to_end(self, into: list[Change]) -> None:
         """Adds all changes up to what is committed at the moment of the call, in the log's order.
