@@ -221,6 +221,20 @@ def test_given_times_narrow_a_lifetime(store: Store) -> None:
     assert at(store, 50, 199, 200) == [[], ["y"], []]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(("to_ms", "end_ms"), [(150, 150), (200, 200), (300, 200), (50, 100)])
+def test_a_lifetime_ends_with_the_given_time_or_the_next_change(
+    store: Store, to_ms: int, end_ms: int, at_once: bool
+) -> None:
+    changes = [change("x", 100, to_ms=to_ms), change("x", 200, None)]
+    for batch in [changes] if at_once else [[one] for one in changes]:
+        follow(store, *batch)
+    expected = [
+        ["x"] if 100 <= ms < end_ms else [] for ms in (49, 99, 100, 149, 150, 199, 200, 299)
+    ]
+    assert at(store, 49, 99, 100, 149, 150, 199, 200, 299) == expected
+
+
 def test_of_changes_in_one_millisecond_the_last_counts(store: Store) -> None:
     follow(store, change("x", 100, "a > 1"), change("x", 100, "a < 1"), change("x", 100, "a = 7"))
     assert notified(store.snapshot(), (2, 0, 100), (0, 0, 100), (7, 0, 100)) == [[], [], ["x"]]
