@@ -50,7 +50,7 @@ class Checkpoint:
 
     def _text(self, name: str) -> str:
         try:
-            return self.directory.read(name).decode().lstrip("\0")
+            return self.directory.read(name).decode()
         except FileNotFoundError:
             raise StreamError(
                 f"{self.directory.place} has no {name}: it is no checkpoint of a stream, or files "
