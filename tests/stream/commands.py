@@ -1,7 +1,7 @@
 """Runs many command lines of covey in one process, which has one Spark session for all of them.
 
 A line of JSON comes in for each, the list of its words; a line goes out, with its exit code and
-what it printed. Run with the jars that Spark is to have.
+what it printed. Run with the jars that Spark is to have, and settings as KEY=VALUE.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from covey.cli.session import Session
 from covey.stream.pipeline import SESSION
 
 
-def main(jars: str) -> None:
+def main(jars: str, *conf: str) -> None:
     """Answers until there are no more."""
-    conf = [f"{key}={value}" for key, value in SESSION.items()]
-    with Session.of("local[2,4]", conf, jars).started():
+    usual = [f"{key}={value}" for key, value in SESSION.items()]
+    with Session.of("local[2,4]", [*usual, *conf], jars).started():
         for line in sys.stdin:
             done = CliRunner().invoke(app, json.loads(line))
             problem = done.exception

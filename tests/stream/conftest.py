@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from covey.testing.broker import Broker
-from tests.stream.live import ROOT, SECONDS, Live, free_port
+from tests.stream.live import ROOT, SECONDS, SHORT_LIVED, Live, free_port
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Outc
     jars = ",".join(sorted(map(str, (ROOT / ".jars").glob("*.jar"))))
     script = str(Path(__file__).with_name("commands.py"))
     with subprocess.Popen(
-        [sys.executable, script, jars],
+        [sys.executable, script, jars, *(f"{key}={value}" for key, value in SHORT_LIVED.items())],
         cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdin is not None
@@ -99,7 +99,7 @@ def running(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """One for all tests that leave it running; the column `of` keeps their events apart."""
     schema = "of STRING, a DOUBLE, t STRING, n INT, tags ARRAY<STRING>"
     stream = Live(
-        broker, tmp_path_factory.mktemp("running"), events={"schema": schema},
+        broker, tmp_path_factory.mktemp("running"), events={"schema": schema, "per_batch": None},
         notifications={"include": ["a", "t"]}, metrics={"port": free_port()},
     )  # fmt: skip
     backlog = {}

@@ -6,6 +6,7 @@ decided when the batch that had it is in the log, and what came of it is on Kafk
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -30,6 +31,8 @@ from covey.testing.broker import Broker
 ROOT = Path(__file__).parents[2]
 COVEY = str(Path(sys.executable).with_name("covey"))
 APPENDED = {"message_timestamp_type": "LogAppendTime"}
+SHORT_LIVED = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""Java compiles less for a process that ends in a minute."""
 SECONDS = 180.0  # for what takes a few, on machines that are busy
 
 T = TypeVar("T")
@@ -39,7 +42,8 @@ Value = dict[str, Any] | str | bytes | None
 class Live:
     """A stream that is not started: `start`, then `kill` or `stop`, and `start` again.
 
-    Sections of its configuration are given by name, and are added to what every stream has.
+    Sections of its configuration are given by name, and are added to what every stream has; what is
+    None is left out.
     """
 
     def __init__(self, broker: Broker, folder: Path, **sections: dict[str, Any]) -> None:
@@ -60,18 +64,25 @@ class Live:
         """Writes the configuration; a process that runs has read the one of before."""
         usual: dict[str, dict[str, Any]] = {
             "kafka": {"servers": self.broker.address},
-            "events": {"topics": [self.events], "schema": "a DOUBLE", "starting": "earliest"},
+            "events": {
+                "topics": [self.events], "schema": "a DOUBLE", "starting": "earliest",
+                "per_batch": 50_000,
+            },
             "subscriptions": {"topic": self.control, "allowance_ms": 0},
             "notifications": {"topic": self.notifications},
             "dead_letters": {"topic": self.dead_letters},
             "state": {"path": "state"},
-            "spark": {"master": "local[2,4]", "jars": str(ROOT / ".jars" / "*.jar")},
-        }
+            "spark": {
+                "master": "local[2,4]", "jars": str(ROOT / ".jars" / "*.jar"), "conf": SHORT_LIVED,
+            },
+        }  # fmt: skip
         self.sections, lines = sections, []
         for section in {**usual, **sections}:
             lines.append(f"[{section}]")
             given = {**usual.get(section, {}), **sections.get(section, {})}
-            lines += [f"{key} = {_toml(value)}" for key, value in given.items()]
+            lines += [
+                f"{key} = {_toml(value)}" for key, value in given.items() if value is not None
+            ]
         self.path.write_text("\n".join(lines), encoding="utf-8")
         return self.path
 
@@ -84,6 +95,7 @@ class Live:
             self._process = subprocess.Popen(
                 [COVEY, "stream", str(self.path)],
                 cwd=self.folder, stdout=log, stderr=log, start_new_session=True,
+                preexec_fn=_die_with_parent,
             )  # fmt: skip
 
     def kill(self) -> None:
@@ -286,6 +298,12 @@ def _to_end(broker: Broker, topic: str) -> Iterator[Message]:
         else:
             assert error.retriable(), error
     consumer.close()
+
+
+def _die_with_parent() -> None:
+    """Lets a process end with the tests, however they end."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _is_there(group: int) -> bool:
