@@ -165,7 +165,8 @@ def test_only_what_is_committed_counts_and_an_open_transaction_does_not_block(
 ) -> None:
     stream, broker = running.stream, running.stream.broker
     stream.subscribe("plain", "of = 'transaction'")
-    writer = producer(broker, transactional_id=f"writer-{stream.events}")
+    settings = {"transactional_id": f"writer-{stream.events}", "transaction_timeout_ms": "600000"}
+    writer = producer(broker, **settings)
     writer.init_transactions(60)
     event = [(b"k", {"of": "transaction"})]
     writer.begin_transaction()
