@@ -11,34 +11,22 @@ finish; a difference raises.
 
 from __future__ import annotations
 
-import json
-import sys
 from types import ModuleType
 
-from benchmarks.harness import Value, progress
+from benchmarks.harness import Value
 from benchmarks.on_spark import by_hand, classifieds, fits, memory, throughput, watches
 from benchmarks.on_spark.setting import Setting
 from benchmarks.on_spark.sizes import SHRINK, Sizes
+from benchmarks.parts import check_published, keys_of, run_parts
 
 _PARTS: tuple[ModuleType, ...] = (fits, throughput, by_hand, memory, watches, classifieds)
 
-KEYS: dict[str, str] = {key: line for part in _PARTS for key, line in part.KEYS.items()}
+KEYS = keys_of(_PARTS)
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
     sizes = Sizes.asked()
-    if not sizes.is_published:
-        if full:
-            raise SystemExit(f"--full publishes: unset {SHRINK}")
-        print(f"{SHRINK} is set: these are no results", file=sys.stderr)
-    results: dict[str, Value] = {}
-    parts = [part for part in _PARTS if only & part.KEYS.keys()]
+    check_published(sizes.is_published, full, SHRINK)
     with Setting.of(sizes) as setting:
-        for n, part in enumerate(parts):
-            progress(n, len(parts), "parts")
-            found = part.run(setting, only & part.KEYS.keys())
-            print(json.dumps(found), file=sys.stderr)  # a stopped run has told so much
-            results |= found
-        progress(len(parts), len(parts), "parts")
-    return {key: value for key, value in results.items() if key in only}
+        return run_parts(_PARTS, setting, only)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -19,8 +16,7 @@ from benchmarks.on_kafka.identity import emit
 from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
 from benchmarks.on_kafka.sizes import SHRINK, Sizes
 from benchmarks.on_kafka.soak import draw
-
-ROOT = Path(__file__).parent.parent
+from tests import benchmarked
 
 
 @pytest.mark.integration
@@ -40,17 +36,7 @@ def test_every_key_is_measured():
 
 
 def measure(*only: str) -> dict[str, float]:
-    """What the command prints for programs, in a process of its own."""
-    asked = ["--only", *only] if only else []
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "live", *asked],
-        cwd=ROOT,
-        env={**os.environ, SHRINK: "100"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return benchmarked.measure("live", {SHRINK: "100"}, *only)
 
 
 def test_divided_sizes_are_never_published(monkeypatch):

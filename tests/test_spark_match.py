@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from benchmarks.on_spark.sizes import SHRINK, Sizes
 from benchmarks.spark_match import KEYS, run
-
-ROOT = Path(__file__).parent.parent
+from tests import benchmarked
 
 
 @pytest.mark.integration
@@ -33,17 +26,7 @@ def test_every_key_is_measured_and_answers_are_spark_s():
 
 
 def measure(*only: str) -> dict[str, float]:
-    """What the command prints for programs, in a process of its own."""
-    asked = ["--only", *only] if only else []
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "spark-match", *asked],
-        cwd=ROOT,
-        env={**os.environ, SHRINK: "200"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return benchmarked.measure("spark-match", {SHRINK: "200"}, *only)
 
 
 def test_divided_sizes_are_never_published(monkeypatch):

@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from covey.errors import ValueRefused
 
-__all__ = ["Session"]
+__all__ = ["Session", "has_class"]
 
 _QUIET = {
     "spark.app.name": "covey",
@@ -124,11 +124,15 @@ def _last_line(printed: IO[bytes]) -> str:
     return lines[-1].strip() if lines else "its Java process ended at once"
 
 
+def has_class(spark: SparkSession, name: str) -> bool:
+    """Whether Spark has a class of Java's, as far as it can be asked."""
+    jvm = spark.sparkContext._jvm
+    return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(name))
+
+
 def _check_delta(spark: SparkSession) -> None:
     """Raises where Spark has no Delta, before it says so in its own words."""
-    jvm = spark.sparkContext._jvm
-    name = _DELTA["spark.sql.extensions"]
-    if jvm is not None and not jvm.org.apache.spark.util.Utils.classIsLoadable(name):
+    if not has_class(spark, _DELTA["spark.sql.extensions"]):
         raise ValueRefused(
             "Spark has no Delta here: name its two jars with --jars DELTA-SPARK.jar,"
             "DELTA-STORAGE.jar, or have them fetched with --conf spark.jars.packages="

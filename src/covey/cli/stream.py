@@ -11,7 +11,7 @@ import typer
 from pyspark.sql import SparkSession
 
 from covey.cli.failures import reported
-from covey.cli.session import Session
+from covey.cli.session import Session, has_class
 from covey.errors import ValueRefused
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def _check_together(from_: str | None, dry_run: bool, others: dict[str, object])
 
 def _check_kafka(spark: SparkSession) -> None:
     """Raises where Spark has no Kafka, before it says so in its own words."""
-    jvm = spark.sparkContext._jvm
-    if jvm is not None and not jvm.org.apache.spark.util.Utils.classIsLoadable(_CONNECTOR):
+    if not has_class(spark, _CONNECTOR):
         raise ValueRefused(
             "Spark has no Kafka here: name the jars of its connector with [spark] jars, or have "
             'them fetched with [spark] conf = { "spark.jars.packages" = '

@@ -78,11 +78,10 @@ def messages(
     """The messages of the topic that are before `ends`."""
     read = (
         spark.read.format("kafka")
-        .options(**cluster.spark_options)
+        .options(**cluster.reading)
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
-        .option("kafka.isolation.level", "read_committed")
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "false")  # compaction leaves gaps, which are no loss
         .load()

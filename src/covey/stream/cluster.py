@@ -15,7 +15,7 @@ from confluent_kafka.admin._resource import ResourceType
 from covey.errors import StreamError, ValueRefused
 from covey.stream.config import Kafka
 
-__all__ = ["Cluster", "told_of_kafka"]
+__all__ = ["Cluster", "bounds", "first_and_end"]
 
 _TIMEOUT_S = 30.0
 _START_S = 15.0  # for what is asked once, when a person may be waiting
@@ -34,7 +34,12 @@ class Cluster:
         options = {f"kafka.{name}": value for name, value in given.items()}
         return {"kafka.bootstrap.servers": self.kafka.servers, **options}
 
-    def consumer(self, **settings: Any) -> Consumer:
+    @property
+    def reading(self) -> dict[str, str]:
+        """How Spark's readers reach it, and see what is committed only."""
+        return {**self.spark_options, "kafka.isolation.level": "read_committed"}
+
+    def consumer(self) -> Consumer:
         """A consumer of what is committed, that is told where to read and keeps no group."""
         return Consumer(
             {
@@ -44,7 +49,6 @@ class Cluster:
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
-                **{name.replace("_", "."): value for name, value in settings.items()},
             }
         )
 
@@ -89,6 +93,16 @@ def bounds(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
         where = TopicPartition(topic, partition)
         first, end = consumer.get_watermark_offsets(where, timeout=_TIMEOUT_S)
         return first, end
+
+
+def first_and_end(cluster: Cluster, topic: str) -> tuple[dict[int, int], dict[int, int]]:
+    """The first offset of each partition of a topic, and the one after the last."""
+    partitions, consumer = cluster.partitions(topic), cluster.consumer()
+    try:
+        found = {p: bounds(consumer, topic, p) for p in partitions}
+    finally:
+        consumer.close()
+    return {p: b[0] for p, b in found.items()}, {p: b[1] for p, b in found.items()}
 
 
 @contextmanager

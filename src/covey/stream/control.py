@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from covey.errors import StreamError
-from covey.stream.cluster import Cluster, bounds, told_of_kafka
+from covey.stream.cluster import Cluster, bounds
 from covey.stream.messages import Change, read_change
 
-__all__ = ["ControlTopic", "first_and_end"]
+__all__ = ["ControlTopic"]
 
 _AT_ONCE = 10_000
 _PATIENCE_S = 60.0  # without a message, while there must be one
@@ -32,20 +32,13 @@ class ControlTopic:
     def __init__(self, cluster: Cluster, topic: str, position: Mapping[int, int]) -> None:
         self.topic = topic
         self.position = dict(position)
-        self._consumer = cluster.consumer()
-        self._consumer.assign([TopicPartition(topic, p, o) for p, o in self.position.items()])
-        self._asking = self._asker(cluster)
-
-    def _asker(self, cluster: Cluster) -> Consumer:
-        """Who asks where the topic ends: an answer would wait behind a fetch that waits for news.
-
-        It is assigned the topic, so that it follows it when brokers come and go, and fetches none.
-        """
-        asking = cluster.consumer()
-        assigned = [TopicPartition(self.topic, p, o) for p, o in self.position.items()]
-        asking.assign(assigned)
-        asking.pause(assigned)
-        return asking
+        assigned = [TopicPartition(topic, p, offset) for p, offset in position.items()]
+        self._consumer, self._asking = cluster.consumer(), cluster.consumer()
+        self._consumer.assign(assigned)
+        # The other asks where the topic ends: an answer would wait behind a fetch that waits for
+        # news. It is assigned the topic to follow it when brokers come and go, and fetches none.
+        self._asking.assign(assigned)
+        self._asking.pause(assigned)
 
     def to_end(self, into: list[Change]) -> None:
         """Adds all changes up to what is committed at the moment of the call, in the log's order.
@@ -103,18 +96,6 @@ def change_of(message: Message) -> Change:
         _bytes(message.key()), _bytes(message.value()), _headers(message), message.timestamp()[1],
         place,
     )  # fmt: skip
-
-
-def first_and_end(cluster: Cluster, topic: str) -> tuple[dict[int, int], dict[int, int]]:
-    """The first offset of each partition of a topic, and the one after the last."""
-    partitions = cluster.partitions(topic)
-    consumer: Consumer = cluster.consumer()
-    try:
-        with told_of_kafka(f"topic {topic!r}"):
-            found = {p: bounds(consumer, topic, p) for p in partitions}
-    finally:
-        consumer.close()
-    return {p: b[0] for p, b in found.items()}, {p: b[1] for p, b in found.items()}
 
 
 def _next(consumer: Consumer) -> list[Message]:

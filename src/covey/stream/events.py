@@ -12,11 +12,10 @@ from covey.errors import ValueRefused
 from covey.spark.schemas import column_named
 from covey.stream.config import Events as EventsConfig
 
-__all__ = ["EVENT", "READ", "Decoding"]
+__all__ = ["READ", "Decoding"]
 
-EVENT = "covey.event"
 READ = "covey.read"
-"""The columns of an event's id, and of what its value was read as."""
+"""The column of what an event's value was read as."""
 _CORRUPT = "covey.corrupt"
 
 
@@ -48,22 +47,21 @@ class Decoding:
     def event(self) -> Column:
         """The id of an event: where it is on Kafka, or what the named column has."""
         if self.id_column is None:
-            return F.concat_ws("-", "topic", "partition", "offset")
+            return _place()
         given = self.column(self.id_column).cast("string")
         escaped = F.replace(F.replace(given, F.lit("%"), F.lit("%25")), F.lit("/"), F.lit("%2F"))
-        return F.coalesce(escaped, F.concat_ws("-", "topic", "partition", "offset"))
+        return F.coalesce(escaped, _place())
 
     @property
     def letter(self) -> Column:
         """What the dead-letter topic gets of an event: null if it could be read."""
         reason = self.reason
         if self.id_column is not None:
-            missing = F.concat(F.lit(f"column {self.id_column}, the event's id, is null"))
+            missing = F.lit(f"column {self.id_column}, the event's id, is null")
             reason = F.coalesce(reason, F.when(self.column(self.id_column).isNull(), missing))
-        place = F.concat_ws("-", "topic", "partition", "offset")
         is_text = F.is_valid_utf8(F.col("value").cast("string"))
         letter = F.struct(
-            place.alias("event"),
+            _place().alias("event"),
             reason.alias("reason"),
             F.when(is_text, F.col("value").cast("string")).alias("value"),
             F.when(~is_text, F.base64("value")).alias("value_base64"),
@@ -73,6 +71,11 @@ class Decoding:
     def column(self, name: str) -> Column:
         """A column of the event."""
         return column_named(READ).getField(name)
+
+
+def _place() -> Column:
+    """Where an event is on Kafka."""
+    return F.concat_ws("-", "topic", "partition", "offset")
 
 
 def _json(config: EventsConfig) -> Decoding:

@@ -99,13 +99,14 @@ def decision(
     first, end = {topic: {str(partition): offset}}, {topic: {str(partition): offset + 1}}
     past = Past.between(config, first, end)
     event = _event(spark, config, past, snapshot, name)
-    if row < 0 or event["problem"] is not None:
-        revision = None if row < 0 else int(snapshot.revisions(np.array([row]))[0])
-        return Decision(name, subscription, record, event["at"], event["problem"], revision, ())
-    regions, _ = snapshot.regions(np.array([row]))
-    counted = _counted(regions, event["at"], event["values"])
-    revision = int(snapshot.revisions(np.array([row]))[0])
-    return Decision(name, subscription, record, event["at"], None, revision, tuple(counted))
+    revision = None if row < 0 else int(snapshot.revisions(np.array([row]))[0])
+    counted: list[Counted] = []
+    if row >= 0 and event["problem"] is None:
+        regions, _ = snapshot.regions(np.array([row]))
+        counted = _counted(regions, event["at"], event["values"])
+    return Decision(
+        name, subscription, record, event["at"], event["problem"], revision, tuple(counted)
+    )
 
 
 def parse_place(text: str) -> tuple[str, int, int]:

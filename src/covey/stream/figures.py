@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from covey.store import Snapshot
+from covey.store.writer import now_ms
 from covey.stream.notices import TO_DEAD_LETTERS, TO_SUBSCRIBERS
 from covey.stream.records import Record
 from covey.stream.subscriptions import Read
@@ -76,20 +78,25 @@ class Observed:
     @property
     def oldest_ms(self) -> int | None:
         """When the oldest event was appended, if that is known."""
-        oldest: int | None = _told(self._events).get("oldest")
+        oldest: int | None = self._told[0].get("oldest")
         return oldest
+
+    @cached_property
+    def _told(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What was observed of events and of rows, after the batch was written."""
+        return _told(self._events), _told(self._rows)
 
     def figures(
         self, record: Record, snapshot: Snapshot, read: Read, decide_s: float, match_s: float
     ) -> Figures:
         """After the batch was written."""
-        events, rows = _told(self._events), _told(self._rows)
-        now_ms = time.time_ns() // 1_000_000
+        events, rows = self._told
+        now = now_ms()
         regions = [entry.regions for entry in snapshot.version.segments]
         return Figures(
             batch=record.batch,
             version=record.version,
-            at_ms=now_ms,
+            at_ms=now,
             events=events.get("events", record.count),
             notifications=rows.get("notifications"),
             dead_letters=rows.get("dead_letters"),
@@ -101,8 +108,8 @@ class Observed:
             subscriptions=len(snapshot),
             segments=len(regions),
             recent_share=round(1 - max(regions) / sum(regions), 4) if sum(regions) else 0.0,
-            delay_mean_ms=round(now_ms - (events.get("mean") or now_ms), 1),
-            delay_max_ms=now_ms - (events.get("oldest") or now_ms),
+            delay_mean_ms=round(now - (events.get("mean") or now), 1),
+            delay_max_ms=now - (events.get("oldest") or now),
             decide_ms=round(1000 * decide_s, 1),
             match_ms=round(1000 * match_s, 1),
         )

@@ -20,11 +20,12 @@ from covey.spark.schemas import settings_of, space_of
 from covey.store import IdKind, Store
 from covey.store.places import directory_at
 from covey.store.versions import listed_versions
+from covey.store.writer import now_ms
 from covey.stream.absent import absent
 from covey.stream.anew import load_anew
-from covey.stream.cluster import Cluster
+from covey.stream.cluster import Cluster, first_and_end
 from covey.stream.config import Config
-from covey.stream.control import ControlTopic, first_and_end
+from covey.stream.control import ControlTopic
 from covey.stream.events import Decoding
 from covey.stream.history import Historian
 from covey.stream.letters import Letters
@@ -55,7 +56,7 @@ def open_subscriptions(
     why = _why_anew(position, first)
     if why is not None:
         _log.info("subscriptions are read anew", extra={"why": why})
-        read_ms = time.time_ns() // 1_000_000
+        read_ms = now_ms()
         anew = load_anew(
             spark, cluster, topic, ends, place, config.subscriptions.allowance_ms, label_of(ends)
         )

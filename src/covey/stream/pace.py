@@ -54,10 +54,9 @@ def probed(
     """What an event costs, tried on the first that are on the topics; None if there are too few."""
     events = (
         spark.read.format("kafka")
-        .options(**cluster.spark_options)
+        .options(**cluster.reading)
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", "earliest")
-        .option("kafka.isolation.level", "read_committed")
         .load()
     )
     count = events.limit(_PROBED).count()

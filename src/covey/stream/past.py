@@ -12,9 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from covey.errors import StoreError, StreamError, ValueRefused
 from covey.store import Snapshot, Store
-from covey.stream.cluster import Cluster
+from covey.stream.cluster import Cluster, first_and_end
 from covey.stream.config import Config
-from covey.stream.control import first_and_end
 from covey.stream.events import Decoding
 from covey.stream.matched import Matched
 from covey.stream.opening import store_place_of
@@ -71,11 +70,10 @@ class Past:
         assigned = {topic: [int(p) for p in offsets] for topic, offsets in self.first.items()}
         return (
             spark.read.format("kafka")
-            .options(**Cluster(config.kafka).spark_options)
+            .options(**Cluster(config.kafka).reading)
             .option("assign", json.dumps(assigned))
             .option("startingOffsets", json.dumps(self.first))
             .option("endingOffsets", json.dumps(self.end))
-            .option("kafka.isolation.level", "read_committed")
             .load()
         )
 

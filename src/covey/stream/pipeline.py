@@ -77,8 +77,7 @@ class Pipeline:
         folder = directory_at(config.state.path).local_path("")
         self._status = Status(folder, config.metrics)
         self._stopping, self._deciding = threading.Event(), threading.Lock()
-        self._batches = 0
-        self._batch_number: int | None = None
+        self._done: int | None = None  # the last batch
 
     def stop(self) -> None:
         """Lets `run` end after the batch that is under way."""
@@ -106,7 +105,7 @@ class Pipeline:
                 lock.release()
 
     def _run(self, subscriptions: LiveSubscriptions) -> None:
-        failed_at, failures, batches = time.monotonic(), 0, self._batches
+        failed_at, failures, done = time.monotonic(), 0, self._done
         while not self._stopping.is_set():
             try:
                 self._follow(self._started(subscriptions))
@@ -114,8 +113,8 @@ class Pipeline:
                 if self._stopping.is_set():
                     return
                 said = raised_elsewhere(str(error)) or str(error).splitlines()[0]
-                if self._batches > batches:
-                    failed_at, failures, batches = time.monotonic(), 0, self._batches
+                if self._done != done:
+                    failed_at, failures, done = time.monotonic(), 0, self._done
                 if time.monotonic() - failed_at > _PATIENCE_S:
                     raise StreamError(f"the stream fails again and again: {said}") from None
                 pause = _PAUSE_S[min(failures, len(_PAUSE_S) - 1)]
@@ -128,7 +127,7 @@ class Pipeline:
         while not query.awaitTermination(1):
             if self._stopping.is_set():
                 with self._deciding:  # no batch is under way, and none begins
-                    batch = self._batch_number
+                    batch = self._done
                 until = time.monotonic() + _COMMIT_S
                 while batch is not None and not self._checkpoint.is_committed(batch):
                     if time.monotonic() > until:
@@ -141,19 +140,18 @@ class Pipeline:
         config = self._config
         reader = (
             self._spark.readStream.format("kafka")
-            .options(**self._cluster.spark_options)
+            .options(**self._cluster.reading)
             .option("subscribe", ",".join(config.events.topics))
             .option("startingOffsets", config.events.starting)
-            .option("kafka.isolation.level", "read_committed")
+            .option("maxOffsetsPerTrigger", self._per_batch(subscriptions))
         )
-        reader = reader.option("maxOffsetsPerTrigger", self._per_batch(subscriptions))
 
         def decide(frame: DataFrame, batch: int) -> None:
             with self._deciding:
                 if self._stopping.is_set():
                     raise StreamError("the stream is being stopped")
                 self._batch(subscriptions, frame, batch)
-                self._batch_number = batch
+                self._done = batch
 
         path = spark_path(f"{config.state.path}/checkpoint")
         return (
@@ -187,7 +185,6 @@ class Pipeline:
         written = time.perf_counter()
         if observed.oldest_ms is not None:
             subscriptions.forget_before(observed.oldest_ms - 1000 * self._config.state.forget_s)
-        self._batches += 1
         self._status.batch(
             observed.figures(record, snapshot, read, decided - started, written - decided)
         )

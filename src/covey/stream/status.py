@@ -15,6 +15,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from covey.errors import ValueRefused
+from covey.store.writer import now_ms
 from covey.stream.config import Metrics
 from covey.stream.figures import Figures
 
@@ -43,7 +44,7 @@ class Status:
 
     def __init__(self, folder: Path | None, metrics: Metrics) -> None:
         self._path = None if folder is None else folder / FILE
-        self._started_ms = time.time_ns() // 1_000_000
+        self._started_ms = now_ms()
         self._batches: deque[dict[str, Any]] = deque(maxlen=_KEPT)
         self._totals = dict.fromkeys(_COUNTED, 0)
         self._written, self._lock = 0.0, threading.RLock()
@@ -97,7 +98,7 @@ class Status:
                 "is_running": not is_last,
                 "process": os.getpid(),
                 "started_ms": self._started_ms,
-                "written_ms": time.time_ns() // 1_000_000,
+                "written_ms": now_ms(),
                 "totals": self._totals,
                 "batches": list(self._batches),
             }

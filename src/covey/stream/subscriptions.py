@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from covey.spark.lifetimes import LIFETIME
 from covey.store import Changes, Snapshot, Store, Version
+from covey.store.writer import now_ms
 from covey.stream.control import ControlTopic
 from covey.stream.history import Historian
 from covey.stream.messages import Change
@@ -80,8 +81,7 @@ class LiveSubscriptions:
         with self._lock:
             read, self._uncounted = self._uncounted.and_then(self._follow()), Read()
             version = self.store.snapshot().version
-            now_ms = time.time_ns() // 1_000_000
-            record = Record(query, batch, events, version.number, now_ms)
+            record = Record(query, batch, events, version.number, now_ms())
             record = self.records.record(record)
             self._deciding = record.version
             return record, read
@@ -165,7 +165,7 @@ class LiveSubscriptions:
             len(changes),
             applied.ignored,
             len(applied.unreadable),
-            max(0, time.time_ns() // 1_000_000 - oldest),
+            max(0, now_ms() - oldest),
             time.perf_counter() - started,
         )
 
