@@ -2,8 +2,8 @@
 
 Most often the driver and its Python workers, because what they must not lose is what is tested.
 The driver is killed again only after it put a batch on record, and nobody of the pipeline is
-killed while it has not done so for a minute: a pipeline that is down for longer than compaction
-waits cannot be right.
+killed while it has not done so for a quarter of the time that compaction waits: a pipeline that is
+down for longer than all of it cannot be right.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from soak.scene import Scene
 __all__ = ["Kills", "daemons_and_workers"]
 
 _WEIGHTS = {"driver": 40, "workers": 25, "broker": 15, "producer": 10, "receiver": 10}
-_QUIET_S = 60.0
+_QUIET = 0.25  # of the time that compaction waits
 _DAEMON = ("pyspark.daemon", "pyspark/daemon")
 
 
@@ -52,18 +52,21 @@ class Kills:
 
     def _workers(self) -> bool:
         """One worker, all of them, or the daemon that starts them."""
-        self.scene.wait_for_batch(time.time() - _QUIET_S)
+        self._wait_for_batch()
         daemons, workers = daemons_and_workers(self.scene.driver.family())
         one = [self.rng.choice(workers)] if workers else []
         struck = self.rng.choice([one, workers, daemons])
         return sum(seen.kill() for seen in struck or workers or daemons) > 0
 
     def _broker(self) -> bool:
-        self.scene.wait_for_batch(time.time() - _QUIET_S)
+        self._wait_for_batch()
         self.scene.broker.kill()
         time.sleep(self.rng.uniform(1, 3))
         self.scene.broker.start()
         return True
+
+    def _wait_for_batch(self) -> None:
+        self.scene.wait_for_batch(time.time() - _QUIET * self.scene.asked.lag_s)
 
     def _producer(self) -> bool:
         self.scene.load.kill()

@@ -157,7 +157,7 @@ def test_a_run_with_kills(tmp_path: Path) -> None:
         folder=tmp_path / "run",
         rate=250,
         pause_s=2.0,
-        lag_s=30,
+        lag_s=40,
         driver=REFERENCE,
         jars="",
         kafka=KAFKA,
@@ -166,4 +166,4 @@ def test_a_run_with_kills(tmp_path: Path) -> None:
     assert faults(result, asked) == []
     assert {"driver", "broker", "producer", "receiver"} >= set(result["kills_by_kind"])
     assert faults(result | {"lost": 1, "kills": 2}, asked) == ["1 lost", "2 kills of 8"]
-    assert len(faults(result | {"compacted": False, "longest_gap_s": 31}, asked)) == 2
+    assert len(faults(result | {"compacted": False, "longest_gap_s": 41}, asked)) == 2

@@ -131,6 +131,7 @@ class Broker:
                 "transaction.state.log.replication.factor=1",
                 "transaction.state.log.min.isr=1",
                 "transaction.state.log.num.partitions=1",
+                "transaction.abort.timed.out.transaction.cleanup.interval.ms=1000",
                 "group.initial.rebalance.delay.ms=0",
                 "log.cleaner.backoff.ms=1000",
                 "",
