@@ -1,8 +1,13 @@
 """covey matches every event to every standing query that wants it, exactly."""
 
-from covey.errors import CoveyError, PredicateError, SpaceError, StoreError, ValueRefused
-from covey.language import Explanation, Parser, Predicates, explain, parse, render
-from covey.space import Attribute, Events, Settings, Space
+from typing import TYPE_CHECKING
+
+from covey.lazily import lazily
+
+if TYPE_CHECKING:
+    from covey.errors import CoveyError, PredicateError, SpaceError, StoreError, ValueRefused
+    from covey.language import Explanation, Parser, Predicates, explain, parse, render
+    from covey.space import Attribute, Events, Settings, Space
 
 __all__ = [
     "Attribute", "CoveyError", "Events", "Explanation", "Parser", "PredicateError", "Predicates",
@@ -10,3 +15,12 @@ __all__ = [
 ]  # fmt: skip
 
 __version__ = "0.1.0"
+
+_ERRORS = ("CoveyError", "PredicateError", "SpaceError", "StoreError", "ValueRefused")
+_SPACE = ("Attribute", "Events", "Settings", "Space")
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(__all__, "language")
+    | dict.fromkeys(_ERRORS, "errors")
+    | dict.fromkeys(_SPACE, "space"),
+)

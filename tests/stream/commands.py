@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from covey.cli import app
 from covey.cli.session import Session
-from covey.stream.pipeline import SESSION
+from covey.stream.session import SESSION
 
 
 def main(jars: str, *conf: str) -> None:

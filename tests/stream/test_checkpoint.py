@@ -65,3 +65,12 @@ def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path) -> None:
         Checkpoint(LocalDirectory(tmp_path)).query()
     with pytest.raises(StreamError, match="has no offsets/0"):
         Checkpoint(LocalDirectory(tmp_path)).events(0)
+
+
+def test_the_next_batch_is_the_one_that_is_not_done(folder: Path, tmp_path: Path) -> None:
+    found = Checkpoint(LocalDirectory(folder))
+    assert found.next_batch() == 1
+    (folder / "commits" / ".2.crc").touch()
+    assert found.next_batch() == 1
+    assert [found.is_fixed(batch) for batch in (2, 3)] == [True, False]
+    assert Checkpoint(LocalDirectory(tmp_path / "none")).next_batch() == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,13 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.errors import StoreError
+from covey.errors import StoreError, StreamError
 from covey.spark import matching
+from covey.spark.lifetimes import LIFETIME
 from covey.store import Store
 from covey.stream import notices
-from covey.stream.notices import KEPT, TALLY, TO_DEAD_LETTERS, TO_SUBSCRIBERS, Notices
+from covey.stream.notices import KEPT, Notices, Topics
+from covey.stream.unreadable import Unreadable
+from covey.stream.versions import Named
 from tests.stream.simple import Event, change, columns, create, follow
 
+LETTER = pa.struct(
+    [("place", pa.string()), ("key", pa.binary()), ("value", pa.binary()), ("read", pa.string())]
+)
 HARD = [
     '"',
     "\\",
@@ -40,33 +47,39 @@ def events(
     given_: Sequence[Event],
     names: Sequence[str] | None = None,
     included: Sequence[str | None] | None = None,
-    letters: Sequence[str | None] | None = None,
-    keys: Sequence[bytes | None] | None = None,
+    letters: Sequence[dict[str, Any] | None] | None = None,
 ) -> pa.RecordBatch:
     """Events as Spark hands them over: what is kept of them, then what some region constrains."""
     snapshot, nothing = store.snapshot(), [None] * len(given_)
     table = columns(given_, snapshot)
     kept = [
         pa.array(names or [f"ads-0-{i}" for i in range(len(given_))], pa.string()),
-        pa.array(letters or nothing, pa.string()),
-        pa.array(keys or nothing, pa.binary()),
+        pa.array(letters or nothing, LETTER),
+        table[LIFETIME].combine_chunks(),
         pa.array(included or nothing, pa.string()),
     ]
-    arrays = [*kept, *(table[name].combine_chunks() for name in snapshot.constrained)]
+    arrays = [*kept, *(table[name].combine_chunks() for name in looked_at(store))]
     return pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
 
 
+def looked_at(store: Store) -> list[str]:
+    return [name for name in store.snapshot().constrained if name != LIFETIME]
+
+
 def noticed(store: Store, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows that come of batches, without the tallies."""
-    return [row for one in made(store, *batches) for row in one.to_pylist() if row["route"] >= 0]
+    """The rows that come of batches."""
+    return [row for one in made(store, *batches) for row in one.to_pylist()]
 
 
 def made(store: Store, *batches: pa.RecordBatch) -> list[pa.RecordBatch]:
-    snapshot = store.snapshot()
-    place = str(store._directory.place)
-    attributes = {name: KEPT + i for i, name in enumerate(snapshot.constrained)}
-    version = snapshot.version
-    return list(Notices(place, version.number, version.label, attributes)(iter(batches)))
+    return list(notices_of(store)(iter(batches)))
+
+
+def notices_of(store: Store) -> Notices:
+    """The function of the workers, with the newest version."""
+    attributes = {name: KEPT + i for i, name in enumerate(looked_at(store))}
+    named = Named.of(str(store._directory.place), store.snapshot())
+    return Notices(named, attributes, Unreadable("json", ("a", "b")), Topics("found", "dead"))
 
 
 def values(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -96,7 +109,7 @@ def test_a_notification_is_these_bytes(store: Store) -> None:
         '{"id":"ads-0-0/alert-1","event":"ads-0-0","subscription":"alert-1","version":1}',
         '{"id":"ads-0-0/alert-2","event":"ads-0-0","subscription":"alert-2","version":1}',
     ]
-    assert {(row["route"], row["proposed"]) for row in rows} == {(TO_SUBSCRIBERS, None)}
+    assert {row["topic"] for row in rows} == {"found"}
 
 
 def test_values_of_the_event_come_last(store: Store) -> None:
@@ -137,34 +150,35 @@ def test_any_text_is_spelled_as_json_spells_it(ids: list[str], event: str) -> No
 
 
 def test_what_could_not_be_read_goes_to_dead_letters_only(store: Store) -> None:
-    letters = [None, '{"event":"ads-0-1","reason":"…"}', '{"event":"ads-0-2"}', None]
-    keys = [None, b"\xff", None, None]
-    batch = events(
-        store, [(2, 0, 100), (9, 0, None), (9, 0, None), (2, 0, 100)], letters=letters, keys=keys
-    )
-    rows = noticed(store, batch)
-    dead = [(row["key"], row["value"]) for row in rows if row["route"] == TO_DEAD_LETTERS]
-    assert dead == [(b"\xff", letters[1]), (None, letters[2])]
-    alive = [row["value"] for row in rows if row["route"] == TO_SUBSCRIBERS]
+    wrong = {"place": "ads-0-1", "key": b"\xff", "value": b"{", "read": None}
+    null = {"place": "ads-0-2", "key": None, "value": None, "read": None}
+    given_ = [(2, 0, 100), (9, 0, 100), (9, 0, 100), (2, 0, 100)]
+    rows = noticed(store, events(store, given_, letters=[None, wrong, null, None]))
+    dead = [(row["key"], row["value"]) for row in rows if row["topic"] == "dead"]
+    assert dead == [
+        (b"\xff", '{"event":"ads-0-1","reason":"the value is no JSON object","value":"{"}'),
+        (None, '{"event":"ads-0-2","reason":"the value is null"}'),
+    ]
+    alive = [row["value"] for row in rows if row["topic"] == "found"]
     assert alive == [spelled("ads-0-0", "alert-1", 1), spelled("ads-0-3", "alert-1", 1)]
 
 
-def test_a_tally_says_what_was_proposed(store: Store) -> None:
-    *_, last = made(store, events(store, [(3, 0, 100), (0, 0, 100)]))
-    (row,) = last.to_pylist()
-    assert (row["route"], row["key"], row["value"]) == (TALLY, None, None)
-    assert row["proposed"] >= 2
-
-
-def test_no_event_is_one_tally_of_nothing(store: Store) -> None:
-    for given_ in ([], [events(store, [])]):
-        (only,) = made(store, *given_)
-        assert [(row["route"], row["proposed"]) for row in only.to_pylist()] == [(TALLY, 0)]
+def test_no_event_is_no_row(store: Store) -> None:
+    assert made(store) == made(store, events(store, [])) == []
 
 
 def test_batches_are_all_of_one_schema(store: Store) -> None:
-    batch = events(store, [(3, 0, 100), (0, 0, None)], letters=[None, "x"])
+    wrong = {"place": "ads-0-1", "key": None, "value": b"{", "read": None}
+    batch = events(store, [(3, 0, 100), (0, 0, None)], letters=[None, wrong])
     assert len({str(one.schema) for one in made(store, batch)}) == 1
+
+
+def test_what_a_version_looks_at_must_be_there(store: Store) -> None:
+    batch = events(store, [(3, 0, 100)])
+    follow(store, change("alert-3", 50, "b > 1"))
+    blind = notices_of(store)
+    with pytest.raises(StreamError, match="version 2 looks at b"):
+        list(replace(blind, attributes={"a": KEPT})(iter([batch])))
 
 
 def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,14 +191,12 @@ def test_portions_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     shown = [json.dumps({"a": a}) for a, _, _ in given_]
     batches = [events(store, given_, included=shown).slice(i, 10) for i in range(0, 50, 10)]
     whole = noticed(store, *batches)
-    tally = made(store, *batches)[-1].to_pylist()[0]["proposed"]
     right = [(i, a) for i, (a, _, _) in enumerate(given_) for _ in range(3 * min(a or 0, 20))]
     assert len(whole) == len(right) == len({row["value"] for row in whole})
     for constants in ({"_AT_ONCE": 7}, {"_PAIRS": 10}, {"_EVENTS": 3}, {"_AT_ONCE": 1}):
         for name, value in constants.items():
             monkeypatch.setattr(notices if name == "_AT_ONCE" else matching, name, value)
         assert values(noticed(store, *batches)) == values(whole)
-        assert made(store, *batches)[-1].to_pylist()[0]["proposed"] == tally
         if "_AT_ONCE" in constants:
             assert max(one.num_rows for one in made(store, *batches)) == constants["_AT_ONCE"]
 
@@ -216,13 +228,13 @@ def test_each_notification_names_its_event(store: Store, monkeypatch: pytest.Mon
 def test_a_repeat_is_the_same_to_the_byte(store: Store) -> None:
     batch = events(store, [(3, 0, 100)] * 5)
     before = [(row["key"], row["value"]) for row in noticed(store, batch)]
-    old = Notices(str(store._directory.place), 1, None, {"a": KEPT, "covey.lifetime": KEPT + 1})
+    old = notices_of(store)
     follow(store, change("alert-1", 200, None), change("alert-3", 50))
-    rows = [row for one in old(iter([batch])) for row in one.to_pylist() if row["route"] >= 0]
+    rows = [row for one in old(iter([batch])) for row in one.to_pylist()]
     assert [(row["key"], row["value"]) for row in rows] == before
 
 
 def test_a_version_of_another_store_is_refused(store: Store) -> None:
     place = str(store._directory.place)
     with pytest.raises(StoreError, match="another one than"):
-        list(Notices(place, 1, "another label", {})(iter([events(store, [(3, 0, 100)])])))
+        Named(place, 1, "another label").of_task()

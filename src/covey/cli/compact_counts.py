@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from covey.cli.rejections import Rejections
 from covey.compact import Summary
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.spark import Compaction
 from covey.spark.standing import NAMES
 

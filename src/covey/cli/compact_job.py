@@ -17,7 +17,7 @@ from covey.cli.compact_folder import PICTURE, SUMMARY, Folder
 from covey.cli.progress import Steps
 from covey.cli.reading import Source, check_columns, with_floats
 from covey.cli.session import Session
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.spark import Compaction, compact
 
 __all__ = ["CompactJob"]

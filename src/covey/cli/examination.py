@@ -18,7 +18,7 @@ from covey.cli.facts import facts
 from covey.cli.progress import Steps
 from covey.cli.reading import Source, check_columns, with_floats
 from covey.cli.tried import carried, match_counts
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.spark import Matcher
 from covey.spark.schemas import settings_of, space_of
 

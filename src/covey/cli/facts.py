@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, BinaryType, BooleanType, StringType, St
 from covey.cli.meaning import meanings
 from covey.cli.reading import spread
 from covey.language import Parser, Predicates
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.space import Space
 from covey.spark.ids import IdType
 

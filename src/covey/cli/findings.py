@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 
 __all__ = ["ADVICE", "absent", "broad", "duplicate", "never", "rejected"]
 

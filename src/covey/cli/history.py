@@ -12,7 +12,7 @@ from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
 from covey.cli.reading import check_columns
 from covey.errors import ValueRefused
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 
 __all__ = ["History", "Period", "history", "time_column"]
 

@@ -20,7 +20,7 @@ from covey.cli.reading import Source, check_columns, spread, with_floats
 from covey.cli.session import Session
 from covey.cli.writing import Target
 from covey.errors import ValueRefused
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.spark import Matcher
 
 __all__ = ["Job"]

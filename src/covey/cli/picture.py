@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from covey.cli.numbers import share
-from covey.compact import Summary
 from covey.errors import ValueRefused
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from covey.compact import Summary
 
 __all__ = ["check_matplotlib", "drawn"]
 

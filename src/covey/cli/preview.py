@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from covey import parse
 from covey.cli.failures import reported
 from covey.cli.formats import Format
 from covey.cli.history import History, history, time_column
@@ -59,7 +58,8 @@ def preview(
     with reported():
         source = Source.of("events", events, events_format, events_schema)
         session = Session.of(master, conf, jars, source.format is Format.DELTA)
-        from covey.spark.schemas import settings_of, space_of  # takes seconds
+        from covey import parse  # takes seconds
+        from covey.spark.schemas import settings_of, space_of
 
         with Steps() as steps, ExitStack() as stack:
             with steps.step("start Spark"):

@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, St
 from covey.cli.failures import SPARK_ERRORS, said_by_spark
 from covey.cli.formats import Format, format_of, is_local, spelled
 from covey.errors import ValueRefused
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 
 __all__ = ["Source", "check_columns", "spread", "with_floats"]
 

@@ -9,7 +9,7 @@ from pyspark.sql import Row
 from rich.console import Console
 
 from covey.cli.mistakes import mistake
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 
 if TYPE_CHECKING:
     from covey.spark import MatcherModel

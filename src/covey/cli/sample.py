@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from rich.table import Table
 from rich.text import Text
 
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 
 __all__ = ["Cells", "cells", "table"]
 

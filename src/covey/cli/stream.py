@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import signal
+import threading
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +66,7 @@ def stream(
 
 def stream_session(config: Config) -> Session:
     """The session that a stream wants: what the user sets comes last."""
-    from covey.stream.pipeline import SESSION
+    from covey.stream.session import SESSION
 
     conf = [f"{key}={value}" for key, value in {**SESSION, **config.spark.conf}.items()]
     jars = config.spark.jars
@@ -77,12 +79,16 @@ def stream_session(config: Config) -> Session:
 
 
 def _run(config: Config) -> None:
-    from covey.stream import Pipeline
     from covey.stream.logs import log_as_json
 
     log_as_json()
+    imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
+    imports.start()  # takes seconds, and so does Java
     with stream_session(config).started() as spark:
         _check_kafka(spark)
+        imports.join()
+        from covey.stream import Pipeline
+
         pipeline = Pipeline(spark, config)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: pipeline.stop())

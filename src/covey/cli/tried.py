@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from covey.cli.reading import spread
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.spark import MatcherModel
 
 __all__ = ["Carried", "carried", "match_counts"]

@@ -18,8 +18,9 @@ from covey.language.coerce import common_of_list, common_of_pair
 from covey.language.functions import CHANGING, FUNCTIONS, arithmetic, common
 from covey.language.grammar import Tree
 from covey.language.names import Names
-from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, bare, quoted, unwrapped
+from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, bare, unwrapped
 from covey.language.outside import SHAPES
+from covey.quoting import quoted
 from covey.space.space import Attribute, Space
 from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type, decimal
 

@@ -12,8 +12,9 @@ from covey.errors import PredicateError, SpaceError
 from covey.language import literals, mistakes
 from covey.language.grammar import Tree
 from covey.language.literals import LiteralError
-from covey.language.nodes import COMPARISONS, LIKES, quoted
+from covey.language.nodes import COMPARISONS, LIKES
 from covey.language.outside import OUTSIDE
+from covey.quoting import quoted
 from covey.space.space import Attribute, Space
 from covey.space.types import (
     BIGINT,

@@ -1,14 +1,12 @@
-"""Small facts about the parser's nodes: operators by their signs, parentheses, chains, names."""
+"""Small facts about the parser's nodes: operators by their signs, parentheses, chains."""
 
 from __future__ import annotations
-
-import re
 
 from sqlglot import exp
 
 from covey.language import literals
 
-__all__ = ["ARITHMETIC", "COMPARISONS", "LIKES", "bare", "chain", "quoted", "unwrapped"]
+__all__ = ["ARITHMETIC", "COMPARISONS", "LIKES", "bare", "chain", "unwrapped"]
 
 ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -23,13 +21,6 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "<=>",
 }  # fmt: skip
 LIKES: dict[type[exp.Expr], str] = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.RegexpLike: "RLIKE"}
-_WORDS = (
-    "true false null and or not in is like ilike rlike between exists case when then else end cast"
-    " interval current_date current_timestamp current_time current_user localtimestamp user"
-    " session_user array map struct if any some all distinct select from where"
-)
-_KEYWORDS = frozenset(_WORDS.split())
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
@@ -49,13 +40,6 @@ def chain(node: exp.Expr) -> list[exp.Expr]:
         else:
             parts.append(one)
     return parts
-
-
-def quoted(name: str, is_field: bool = False) -> str:
-    """A column's name, or that of a field in one, as Spark reads it back."""
-    if _NAME.fullmatch(name) and (is_field or name.lower() not in _KEYWORDS):
-        return name
-    return "`" + name.replace("`", "``") + "`"
 
 
 def bare(text: str) -> str:

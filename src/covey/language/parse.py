@@ -271,8 +271,7 @@ def _columns(flat: list[str], slots: int) -> list[list[str]]:
 
 def _by_kinds(group: _Group) -> list[tuple[str, _Group]]:
     """Texts of one template, by the kinds of their literals."""
-    kind = literals.kind
-    columns = [[kind(raw) for raw in column] for column in group.columns]
+    columns = [literals.kinds(column) for column in group.columns]
     if all(column.count(column[0]) == len(column) for column in columns):
         return [("".join(column[0] for column in columns), group)]
     groups: dict[str, list[int]] = {}

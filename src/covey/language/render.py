@@ -17,8 +17,8 @@ from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import Rule, Tags
-from covey.language.nodes import quoted
 from covey.language.spell import literal, quote, single
+from covey.quoting import quoted
 from covey.space.events import State
 from covey.space.keys import domain, value
 from covey.space.space import Attribute

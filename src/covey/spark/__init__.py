@@ -1,8 +1,24 @@
 """Spark: every event to every subscription that wants it, and subscriptions made few."""
 
-from covey.spark.compacting import compact
-from covey.spark.compaction import Compaction
-from covey.spark.matcher import Matcher, match
-from covey.spark.model import MatcherModel
+from typing import TYPE_CHECKING
+
+from covey.lazily import lazily
+
+if TYPE_CHECKING:
+    from covey.spark.compacting import compact
+    from covey.spark.compaction import Compaction
+    from covey.spark.matcher import Matcher, match
+    from covey.spark.model import MatcherModel
 
 __all__ = ["Compaction", "Matcher", "MatcherModel", "compact", "match"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Compaction": "compaction",
+        "Matcher": "matcher",
+        "MatcherModel": "model",
+        "compact": "compacting",
+        "match": "matcher",
+    },
+)

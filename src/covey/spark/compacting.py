@@ -18,7 +18,7 @@ from covey.compact import compact as compact_regions
 from covey.compact.clock import Clock
 from covey.errors import SpaceError, ValueRefused
 from covey.geometry import Regions
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.space import Events
 from covey.spark.compaction import Compaction
 from covey.spark.ids import IdType

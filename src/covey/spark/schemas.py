@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
 from covey.errors import SpaceError
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.space import Settings, Space, Type
 from covey.space.types import from_arrow
 

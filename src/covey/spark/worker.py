@@ -10,7 +10,7 @@ from functools import lru_cache
 from covey.errors import StoreError
 from covey.store import Snapshot, Store
 
-__all__ = ["snapshot"]
+__all__ = ["newest", "snapshot"]
 
 _KEPT = 4  # versions; a map that is not looked at costs addresses only
 
@@ -28,6 +28,12 @@ def snapshot(place: str, version: int, label: str | None) -> Snapshot:
             "was deleted and made anew; load the model again"
         )
     return found
+
+
+@lru_cache(_KEPT)
+def newest(place: str, version: int) -> Snapshot:
+    """A version of a store that is only added to as long as this worker lives, opened once."""
+    return _store(place).snapshot(version)
 
 
 @lru_cache(_KEPT)

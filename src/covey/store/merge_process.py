@@ -86,7 +86,7 @@ class MergeProcess:
 
 def serve() -> None:
     """Merges as told on standard input, until it ends; with little claim on the processor."""
-    os.nice(10)
+    os.nice(19)
     for line in sys.stdin:
         try:
             answer = _merge(json.loads(line))

@@ -109,7 +109,7 @@ class _Reading:
         historian = Historian(self.allowance_ms)
         applied = historian.applied(nobody(self.space), changes, _NEVER)
         prepared = Store.open(self.place).prepare(applied.changes, self.base)
-        rows = [("change", asdict(change)) for change in applied.unreadable]
+        rows = [("change", change._asdict()) for change in applied.unreadable]
         if prepared is not None:
             rows.append(("segment", asdict(prepared)))
         kinds, contents = [kind for kind, _ in rows], [json.dumps(one) for _, one in rows]

@@ -10,7 +10,10 @@ from covey.errors import StreamError
 from covey.store.directory import Directory
 from covey.stream.records import Offsets
 
-__all__ = ["Checkpoint"]
+__all__ = ["CHECKPOINT", "Checkpoint"]
+
+CHECKPOINT = "checkpoint"
+"""Its folder in that of a stream's state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,19 @@ class Checkpoint:
     def is_committed(self, batch: int) -> bool:
         """Whether Spark has written down that a batch is done."""
         return any(one.name == str(batch) for one in self.directory.list("commits"))
+
+    def next_batch(self) -> int:
+        """The batch that is run next, or again."""
+        done = [int(one.name) for one in self.directory.list("commits") if one.name.isdigit()]
+        return max(done, default=-1) + 1
+
+    def is_fixed(self, batch: int) -> bool:
+        """Whether Spark has written down which events a batch has."""
+        try:
+            self.directory.read(f"offsets/{batch}")
+        except FileNotFoundError:
+            return False
+        return True
 
     def events(self, batch: int) -> Offsets:
         """The events of a batch whose offsets Spark has fixed."""

@@ -11,26 +11,26 @@ from pyspark.sql.types import StringType, StructField, StructType
 from covey.errors import ValueRefused
 from covey.spark.schemas import column_named
 from covey.stream.config import Events as EventsConfig
+from covey.stream.unreadable import CORRUPT, Unreadable
 
 __all__ = ["READ", "Decoding"]
 
 READ = "covey.read"
 """The column of what an event's value was read as."""
-_CORRUPT = "covey.corrupt"
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """How values become columns.
 
-    `schema` is that of events. Whatever is in a value, decoding it raises nothing: `reason` is null
-    where it could be read.
+    `schema` is that of events. Whatever is in a value, decoding it raises nothing: `is_wrong` says
+    whether it could not be read. All this is planned anew for each batch, so there is little of it.
     """
 
     schema: StructType
     read: Column
-    reason: Column
-    id_column: str | None
+    is_wrong: Column
+    unreadable: Unreadable
 
     @classmethod
     def of(cls, config: EventsConfig) -> Decoding:
@@ -46,27 +46,22 @@ class Decoding:
     @property
     def event(self) -> Column:
         """The id of an event: where it is on Kafka, or what the named column has."""
-        if self.id_column is None:
+        named = self.unreadable.id_column
+        if named is None:
             return _place()
-        given = self.column(self.id_column).cast("string")
+        given = self.column(named).cast("string")
         escaped = F.replace(F.replace(given, F.lit("%"), F.lit("%25")), F.lit("/"), F.lit("%2F"))
         return F.coalesce(escaped, _place())
 
     @property
     def letter(self) -> Column:
-        """What the dead-letter topic gets of an event: null if it could be read."""
-        reason = self.reason
-        if self.id_column is not None:
-            missing = F.lit(f"column {self.id_column}, the event's id, is null")
-            reason = F.coalesce(reason, F.when(self.column(self.id_column).isNull(), missing))
-        is_text = F.is_valid_utf8(F.col("value").cast("string"))
-        letter = F.struct(
-            _place().alias("event"),
-            reason.alias("reason"),
-            F.when(is_text, F.col("value").cast("string")).alias("value"),
-            F.when(~is_text, F.base64("value")).alias("value_base64"),
-        )
-        return F.when(reason.isNotNull(), F.to_json(letter))
+        """What is kept of an event that could not be read: null if it could."""
+        named, read = self.unreadable.id_column, column_named(READ)
+        is_wrong = self.is_wrong
+        if named is not None:
+            is_wrong = is_wrong | self.column(named).isNull()
+        kept = F.struct(_place().alias("place"), "key", "value", F.to_json(read).alias("read"))
+        return F.when(is_wrong, kept)
 
     def column(self, name: str) -> Column:
         """A column of the event."""
@@ -80,33 +75,17 @@ def _place() -> Column:
 
 def _json(config: EventsConfig) -> Decoding:
     schema = _ddl(config.schema)
-    with_corrupt = StructType([*schema.fields, StructField(_CORRUPT, StringType())])
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-    read = F.from_json(F.col("value").cast("string"), with_corrupt, options)
-    found, text = column_named(READ), F.col("value").cast("string")
-    wrong = F.concat_ws(
-        ", ",
-        *(
-            F.when(
-                found.getField(name).isNull() & F.get_json_object(text, f"$['{name}']").isNotNull(),
-                F.lit(name),
-            )
-            for name in schema.names
-        ),
+    with_corrupt = StructType([*schema.fields, StructField(CORRUPT, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    text = F.col("value").cast("string")
+    read, found = F.from_json(text, with_corrupt, options), column_named(READ)
+    is_wrong = (
+        found.isNull()
+        | found.getField(CORRUPT).isNotNull()
+        | F.col("value").isNull()
+        | ~F.is_valid_utf8(text)  # Spark would replace it
     )
-    unfit = F.when(
-        F.length(wrong) > 0, F.concat(F.lit("of another type than in the schema: "), wrong)
-    )
-    reason = (
-        F.when(F.col("value").isNull(), F.lit("the value is null"))
-        .when(~F.is_valid_utf8(text), F.lit("the value is no UTF-8"))  # Spark would replace it
-        .when(found.isNull(), F.lit("the value is no JSON object"))
-        .when(
-            found.getField(_CORRUPT).isNotNull(),
-            F.coalesce(unfit, F.lit("the value is no JSON object")),
-        )
-    )
-    return Decoding(schema, read, reason, config.id)
+    return Decoding(schema, read, is_wrong, _unreadable(config, schema))
 
 
 def _avro(config: EventsConfig) -> Decoding:
@@ -129,11 +108,12 @@ def _avro(config: EventsConfig) -> Decoding:
         all_null = all_null & one
     # What is malformed comes as nulls, and so does an event of nulls: that is written the same way.
     same = F.when(all_null, to_avro(found, config.schema) == F.col("value")).otherwise(F.lit(True))
-    reason = F.when(F.col("value").isNull(), F.lit("the value is null")).when(
-        found.isNull() | ~F.coalesce(same, F.lit(False)),
-        F.lit("the value is no Avro of the schema"),
-    )
-    return Decoding(schema, read, reason, config.id)
+    is_wrong = F.col("value").isNull() | found.isNull() | ~F.coalesce(same, F.lit(False))
+    return Decoding(schema, read, is_wrong, _unreadable(config, schema))
+
+
+def _unreadable(config: EventsConfig, schema: StructType) -> Unreadable:
+    return Unreadable(config.format, tuple(schema.names), config.id)
 
 
 def _ddl(text: str) -> StructType:

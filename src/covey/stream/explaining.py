@@ -18,7 +18,7 @@ from covey.errors import StreamError, ValueRefused
 from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
 from covey.language import Explanation, explain, render
-from covey.language.nodes import quoted
+from covey.quoting import quoted
 from covey.spark.lifetimes import LIFETIME, without_lifetime
 from covey.store import Snapshot
 from covey.store.places import directory_at
@@ -128,9 +128,9 @@ def _event(
     decoding = Decoding.of(config.events)
     read = past.events(spark, config).withColumn(READ, decoding.read)
     columns = [decoding.column(one).alias(one) for one in decoding.schema.names]
-    problem = F.get_json_object(decoding.letter, "$.reason").alias("covey.problem")
+    letter = decoding.letter.alias("covey.letter")
     at = F.unix_millis("timestamp").alias("covey.at")
-    flat = read.select(at, problem, *columns)
+    flat = read.select(at, letter, *columns)
     derived = [F.expr(one.name).alias(f"d{i}") for i, one in enumerate(snapshot.space.derived)]
     kept = [F.col(quoted(one)) for one in flat.columns]
     rows = flat.select(*kept, *derived).collect()
@@ -140,7 +140,10 @@ def _event(
     values = {one: given[one] for one in decoding.schema.names}
     values |= {one.name: given[f"d{i}"] for i, one in enumerate(snapshot.space.derived)}
     values = {key: _with_zone(value) for key, value in values.items()}
-    return {"at": given["covey.at"], "problem": given["covey.problem"], "values": values}
+    dead, problem = given["covey.letter"], None
+    if dead is not None:
+        problem = decoding.unreadable.reason(dead["value"] and bytes(dead["value"]), dead["read"])
+    return {"at": given["covey.at"], "problem": problem, "values": values}
 
 
 def _counted(regions: Regions, at_ms: int, event: dict[str, Any]) -> list[Counted]:

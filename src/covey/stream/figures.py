@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import time
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
-from covey.store import Snapshot
-from covey.store.writer import now_ms
-from covey.stream.notices import TO_DEAD_LETTERS, TO_SUBSCRIBERS
-from covey.stream.records import Record
-from covey.stream.subscriptions import Read
+from covey.stream.counts import Made
+from covey.stream.deciding import Decided
+from covey.stream.matched import OBSERVED
 
-__all__ = ["Figures", "Observed"]
-
-_PATIENCE_S = 1.0
+__all__ = ["Done", "Figures", "done_after", "figures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,77 +47,69 @@ class Figures:
     match_ms: float
 
 
-class Observed:
-    """Counts the events of a batch and what comes of them, without another pass over them."""
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A batch that is done, as Spark tells of it; nothing is `observed` if it could not count."""
 
-    def __init__(self) -> None:
-        self._events, self._rows = Observation(), Observation()
+    batch: int
+    at_ms: int
+    match_ms: float
+    observed: Mapping[str, Any]
 
-    def events(self, frame: DataFrame) -> DataFrame:
-        """The same events, counted when they go by."""
-        at = F.unix_millis("timestamp")
-        return frame.observe(
-            self._events, F.count(F.lit(1)).alias("events"), F.min(at).alias("oldest"),
-            F.avg(at).alias("mean"),
-        )  # fmt: skip
-
-    def rows(self, rows: DataFrame) -> DataFrame:
-        """The same rows, counted when they go by, without those that go nowhere."""
-        counted = rows.observe(
-            self._rows,
-            F.count_if(F.col("route") == TO_SUBSCRIBERS).alias("notifications"),
-            F.count_if(F.col("route") == TO_DEAD_LETTERS).alias("dead_letters"),
-            F.sum("proposed").alias("proposed"),
+    @classmethod
+    def of(cls, progress: Mapping[str, Any]) -> Done | None:
+        """From Spark's words; None if there was nothing to do."""
+        took = progress["durationMs"]
+        if "addBatch" not in took:
+            return None
+        started_ms = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
+        return cls(
+            progress["batchId"],
+            round(started_ms + took["triggerExecution"]),
+            took["addBatch"],
+            progress.get("observedMetrics", {}).get(OBSERVED, {}),
         )
-        return counted.where("route >= 0")
 
     @property
     def oldest_ms(self) -> int | None:
         """When the oldest event was appended, if that is known."""
-        oldest: int | None = self._told[0].get("oldest")
+        oldest: int | None = self.observed.get("oldest")
         return oldest
 
-    @cached_property
-    def _told(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What was observed of events and of rows, after the batch was written."""
-        return _told(self._events), _told(self._rows)
 
-    def figures(
-        self, record: Record, snapshot: Snapshot, read: Read, decide_s: float, match_s: float
-    ) -> Figures:
-        """After the batch was written."""
-        events, rows = self._told
-        now = now_ms()
-        regions = [entry.regions for entry in snapshot.version.segments]
-        return Figures(
-            batch=record.batch,
-            version=record.version,
-            at_ms=now,
-            events=events.get("events", record.count),
-            notifications=rows.get("notifications"),
-            dead_letters=rows.get("dead_letters"),
-            in_vain=(rows["proposed"] or 0) - rows["notifications"] if rows else None,
-            changes=read.changes,
-            ignored=read.ignored,
-            unreadable=read.unreadable,
-            oldest_change_ms=read.age_ms,
-            subscriptions=len(snapshot),
-            segments=len(regions),
-            recent_share=round(1 - max(regions) / sum(regions), 4) if sum(regions) else 0.0,
-            delay_mean_ms=round(now - (events.get("mean") or now), 1),
-            delay_max_ms=now - (events.get("oldest") or now),
-            decide_ms=round(1000 * decide_s, 1),
-            match_ms=round(1000 * match_s, 1),
-        )
+def done_after(query: StreamingQuery, batch: int) -> list[Done]:
+    """The batches after one that are done, as far as Spark still knows them."""
+    recent = query._jsq.recentProgress()  # which has many, of which Python would read all
+    found: list[Done] = []
+    for i in reversed(range(len(recent))):
+        if recent[i].batchId() <= batch:
+            break
+        done = Done.of(json.loads(recent[i].json()))
+        found += [done] if done is not None else []
+    return found[::-1]
 
 
-def _told(observation: Observation) -> dict[str, Any]:
-    """What was observed; nothing if the sink did not do it as Spark observes."""
-    until = time.monotonic() + _PATIENCE_S
-    observed = observation._jo  # its `get` waits for ever
-    while observed is None or not observed.future().isCompleted():
-        if time.monotonic() > until:
-            return {}
-        time.sleep(0.005)
-    found: dict[str, Any] = observation.get
-    return found
+def figures(decided: Decided, done: Done, made: Made | None) -> Figures:
+    """All of a batch together."""
+    record, read, observed = decided.record, decided.read, done.observed
+    regions = [entry.regions for entry in decided.snapshot.version.segments]
+    return Figures(
+        batch=record.batch,
+        version=record.version,
+        at_ms=done.at_ms,
+        events=observed.get("events", record.count),
+        notifications=made and made.notifications,
+        dead_letters=observed.get("dead_letters"),
+        in_vain=made and made.proposed - made.notifications,
+        changes=read.changes,
+        ignored=read.ignored,
+        unreadable=read.unreadable,
+        oldest_change_ms=read.age_ms,
+        subscriptions=len(decided.snapshot),
+        segments=len(regions),
+        recent_share=round(1 - max(regions) / sum(regions), 4) if sum(regions) else 0.0,
+        delay_mean_ms=round(done.at_ms - (observed.get("mean") or done.at_ms), 1),
+        delay_max_ms=done.at_ms - (done.oldest_ms or done.at_ms),
+        decide_ms=round(1000 * decided.seconds, 1),
+        match_ms=done.match_ms,
+    )

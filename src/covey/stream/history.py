@@ -112,7 +112,7 @@ class Historian:
             self._parser = Parser(predicate_space)
         parsed = self._parser.parse([change.predicate or "" for _, change, _ in put])
         for row, error in sorted(parsed.rejected.items()):
-            unreadable.append(replace(put[row][1], problem=str(error)))
+            unreadable.append(put[row][1]._replace(problem=str(error)))
         from_us = [self._from_ms(change) * 1000 for _, change, _ in put]
         to_us = [_to_us(change, after) for _, change, after in put]
         of, count = parsed.of, len(parsed.regions)

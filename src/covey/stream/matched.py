@@ -1,9 +1,9 @@
-"""A batch of events to the rows that leave: decoded by Spark, matched by its Python workers."""
+"""Events to the rows that leave: decoded by Spark, matched by its Python workers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -12,19 +12,59 @@ from covey.errors import ValueRefused
 from covey.spark.lifetimes import LIFETIME
 from covey.spark.schemas import column_named
 from covey.store import Snapshot
+from covey.stream.config import Config
+from covey.stream.counts import Counts
 from covey.stream.events import READ, Decoding
-from covey.stream.notices import KEPT, ROWS, Notices
+from covey.stream.notices import KEPT, ROWS, Notices, Topics
+from covey.stream.versions import Versions
 
-__all__ = ["Matched"]
+__all__ = ["OBSERVED", "Matched", "Wanted"]
 
 _FROM_KAFKA = ("topic", "partition", "offset", "timestamp", "key", "value")
-_TECHNICAL = ("covey.event", "covey.letter", "covey.key", "covey.included")
+_EVENT, _LETTER, _AT = "covey.event", "covey.letter", "covey.at"
+_TECHNICAL = (_EVENT, _LETTER, _AT, "covey.included")
+OBSERVED = "covey"
+"""The name under which Spark tells what it counted."""
+
+
+def observed(events: DataFrame) -> DataFrame:
+    """The same events, counted by Spark when they go by."""
+    ms = F.unix_millis(column_named(_AT))
+    return events.observe(
+        OBSERVED, F.count(F.lit(1)).alias("events"), F.min(ms).alias("oldest"),
+        F.avg(ms).alias("mean"), F.count(column_named(_LETTER)).alias("dead_letters"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The attributes that workers are given, of which some are expressions."""
+
+    names: tuple[str, ...] = ()
+    derived: frozenset[str] = frozenset()
+
+    def and_of(self, snapshot: Snapshot) -> Wanted:
+        """These, and what else a version looks at."""
+        more = [
+            name for name in snapshot.constrained if name not in self.names and name != LIFETIME
+        ]
+        known = self.derived.union(one.name for one in snapshot.space.derived)
+        return Wanted((*self.names, *more), known) if more else self
+
+    @property
+    def columns(self) -> list[Column]:
+        """What workers get, as columns whose names do not count."""
+        given = [column_named(name) for name in _TECHNICAL]
+        given += [
+            F.expr(name) if name in self.derived else column_named(name) for name in self.names
+        ]
+        return [column.alias(f"c{i}") for i, column in enumerate(given)]
 
 
 class Matched:
-    """Makes the rows of batches; what depends on the version's attributes only is made once."""
+    """Makes the rows of a stream."""
 
-    def __init__(self, decoding: Decoding, include: Sequence[str], place: str) -> None:
+    def __init__(self, decoding: Decoding, include: Sequence[str], topics: Topics) -> None:
         known = {name.lower(): name for name in decoding.schema.names}
         for name in include:
             if name.lower() not in known:
@@ -32,43 +72,37 @@ class Matched:
                     f"[notifications] include names {name!r}, but events have "
                     f"{', '.join(decoding.schema.names)}"
                 )
-        self._decoding, self._place = decoding, place
+        self._decoding, self._topics = decoding, topics
         self._include = [known[name.lower()] for name in include]
         self._flat = self._flattened()
-        self._attributes = lru_cache(8)(_attributes)
 
-    def rows(self, frame: DataFrame, snapshot: Snapshot, version: int) -> DataFrame:
-        """A row for each notification and for each event that cannot be read, and tallies."""
-        names = tuple(snapshot.constrained)
-        derived = frozenset(one.name for one in snapshot.space.derived)
+    @classmethod
+    def of(cls, config: Config) -> Matched:
+        """As the configuration says."""
+        topics = Topics(config.notifications.topic, config.dead_letters.topic)
+        return cls(Decoding.of(config.events), config.notifications.include, topics)
+
+    def rows(
+        self, frame: DataFrame, wanted: Wanted, versions: Versions, counts: Counts | None = None
+    ) -> DataFrame:
+        """A row for each notification and for each event that cannot be read."""
         read = frame.select(*_FROM_KAFKA, self._decoding.read.alias(READ))
-        chosen = read.select(*self._flat).select(*self._attributes(names, derived))
-        places = {name: KEPT + i for i, name in enumerate(names)}
-        label = snapshot.version.label
-        return chosen.mapInArrow(Notices(self._place, version, label, places), ROWS)
+        flat = read.select(*self._flat)
+        chosen = (flat if counts is None else observed(flat)).select(*wanted.columns)
+        places = {name: KEPT + i for i, name in enumerate(wanted.names)}
+        notices = Notices(versions, places, self._decoding.unreadable, self._topics, counts)
+        return chosen.mapInArrow(notices, ROWS)
 
     def _flattened(self) -> list[Column]:
-        """What is kept of an event, its time, and its columns under their own names.
-
-        An event that cannot be read has no time, so that nobody's lifetime contains it.
-        """
+        """What is kept of an event, and its columns under their own names."""
         decoding = self._decoding
-        letter = decoding.letter
         included = F.lit(None).cast("string")
         if self._include:
             included = F.to_json(
                 F.struct(*(decoding.column(name).alias(name) for name in self._include)),
                 {"ignoreNullFields": "false"},
             )
-        kept = (decoding.event, letter, F.when(letter.isNotNull(), F.col("key")), included)
+        kept = (decoding.event, decoding.letter, F.col("timestamp"), included)
         technical = [one.alias(name) for one, name in zip(kept, _TECHNICAL, strict=True)]
-        time = F.when(letter.isNull(), F.col("timestamp")).alias(LIFETIME)
         columns = [decoding.column(name).alias(name) for name in decoding.schema.names]
-        return [*technical, time, *columns]
-
-
-def _attributes(names: Sequence[str], derived: frozenset[str]) -> list[Column]:
-    """What workers get, as columns whose names do not count."""
-    given = [column_named(name) for name in _TECHNICAL]
-    given += [F.expr(name) if name in derived else column_named(name) for name in names]
-    return [column.alias(f"c{i}") for i, column in enumerate(given)]
+        return [*technical, *columns]

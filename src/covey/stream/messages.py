@@ -7,19 +7,21 @@ that Kafka's compaction keeps the last. The value is a JSON object; without a pr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["Change", "cancel_message", "change_message", "read_change"]
 
 _KEYS = ("predicate", "revision", "from", "to")
+_KNOWN = frozenset(_KEYS)
+_HALF = re.compile("[\ud800-\udfff]")
+_decode = json.JSONDecoder().decode
 _HIGHEST = (1 << 62) - 1
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One change: from `at_ms` on, the subscription is this predicate, or nothing.
 
     `place` is where on Kafka it stands. `revision` is 0 if it has none: then it counts in the order
@@ -118,18 +120,18 @@ def _value(value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> 
                 return {"revision": _digits(content)}
         return {}
     try:
-        given = json.loads(value)
+        given = _decode(value.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         raise ValueError("the value is no JSON") from None
     if not isinstance(given, dict):
         raise ValueError('the value is no JSON object, as {"predicate": "price > 5"}')
-    for name in given:
-        if name not in _KEYS:
-            raise ValueError(f"no key {name!r} is known: a change has {', '.join(_KEYS)}")
+    if not given.keys() <= _KNOWN:
+        name = next(name for name in given if name not in _KNOWN)
+        raise ValueError(f"no key {name!r} is known: a change has {', '.join(_KEYS)}")
     predicate = given.get("predicate")
     if not isinstance(predicate, str | None):
         raise ValueError("the predicate is no text")
-    if predicate is not None and any("\ud800" <= letter <= "\udfff" for letter in predicate):
+    if predicate is not None and not predicate.isascii() and _HALF.search(predicate):
         raise ValueError(f"the predicate has half of a surrogate pair: {predicate!r}")
     return given
 

@@ -1,4 +1,4 @@
-"""Notifications as they leave: rows of a route, a key and a value, made in Spark's workers.
+"""Notifications as they leave: rows of a topic, a key and a value, made in Spark's workers.
 
 The value is JSON with the id of the event, that of the subscription, and the version that decided
 it. Its own id is a function of the first two, so that a repeat is recognised; nothing in it depends
@@ -10,67 +10,87 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from covey.errors import StreamError
 from covey.index import Tally
+from covey.spark.lifetimes import LIFETIME
 from covey.spark.matching import bounded, portions, to_events
-from covey.spark.worker import snapshot
+from covey.store import Snapshot
+from covey.stream.counts import Counts, Made
+from covey.stream.unreadable import Unreadable
+from covey.stream.versions import Versions, batch_of_task
 
-__all__ = ["KEPT", "ROWS", "TALLY", "TO_DEAD_LETTERS", "TO_SUBSCRIBERS", "Notices"]
+__all__ = ["KEPT", "ROWS", "Notices", "Topics"]
 
 Rows = NDArray[np.integer[Any]]
 
 KEPT = 4
-"""Columns of events that come first: id, dead letter, key, and what is included."""
-ROWS = "route TINYINT, key BINARY, value STRING, proposed BIGINT"
-TO_SUBSCRIBERS, TO_DEAD_LETTERS = 0, 1
-TALLY = -1
-"""The route of rows that go nowhere, and only say how many pairs were proposed."""
+"""Columns of events that come first: id, dead letter, time, and what is included."""
+ROWS = "topic STRING, key BINARY, value STRING"
 
 _AT_ONCE, _BYTES = 1 << 16, 1 << 26  # notifications in a batch; Arrow's end at 2 GiB
 _ESCAPED = r'["\\\x00-\x1f]'
-_SCHEMA = pa.schema(
-    [("route", pa.int8()), ("key", pa.binary()), ("value", pa.string()), ("proposed", pa.int64())]
-)
+_SCHEMA = pa.schema([("topic", pa.string()), ("key", pa.binary()), ("value", pa.string())])
+
+
+class Topics(NamedTuple):
+    """Where rows go."""
+
+    notifications: str
+    dead_letters: str
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """The function of the `mapInArrow` of a batch: matches its events with one version.
+    """The function of the `mapInArrow` of a stream: matches events with the version of their batch.
 
-    A row for each match, one for each event that could not be read, and tallies.
+    Column `attributes[name]` of what comes in is the attribute of that name. A row for each match,
+    and one for each event that could not be read, as they are written: nothing is done to rows
+    after this, of which there are many.
     """
 
-    place: str
-    version: int
-    label: str | None
+    versions: Versions
     attributes: Mapping[str, int]
+    unreadable: Unreadable
+    topics: Topics
+    counts: Counts | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version = snapshot(self.place, self.version, self.label)
-        tally = Tally()
+        version = self.versions.of_task()
+        attributes, tally, made = self._attributes(version), Tally(), 0
         for batch in portions(batches):
-            yield from _letters(batch)
-            events = to_events(batch, self.attributes, version.space)
+            if batch.column(1).null_count < batch.num_rows:
+                yield self._letters(batch)
+            events = to_events(_timed(batch), attributes, version.space)
             for rows, asked, ids in bounded(version, events, np.arange(len(events)), tally):
-                yield from self._notices(batch.slice(rows[0], len(rows)), asked, ids)
-        yield pa.RecordBatch.from_pylist(
-            [{"route": TALLY, "proposed": tally.proposed}], schema=_SCHEMA
-        )
+                made += len(asked)
+                some = batch.slice(rows[0], len(rows))
+                yield from self._notices(some, asked, ids, version.version.number)
+        if self.counts is not None:
+            self.counts.add(batch_of_task()[1], Made(made, tally.proposed))
+
+    def _attributes(self, version: Snapshot) -> dict[str, int]:
+        """Where the attributes are that a version looks at; its time comes after all others."""
+        places = {**self.attributes, LIFETIME: KEPT + len(self.attributes)}
+        for name in version.constrained:
+            if name not in places:
+                raise StreamError(f"version {version.version.number} looks at {name}")
+        return {name: places[name] for name in version.constrained}
 
     def _notices(
-        self, events: pa.RecordBatch, asked: Rows, ids: pa.Array
+        self, events: pa.RecordBatch, asked: Rows, ids: pa.Array, version: int
     ) -> Iterator[pa.RecordBatch]:
         """The notifications of events, of which row `asked[i]` matches `ids[i]`."""
         event, included = _in_json(events.column(0)), events.column(3)
         before = pc.binary_join_element_wise('{"id":"', event, "/", "")
         between = pc.binary_join_element_wise('","event":"', event, '","subscription":"', "")
-        after = f'","version":{self.version}'
+        after = f'","version":{version}'
         at_once = _at_once(event, included, ids)
         for start in range(0, len(asked), at_once):
             rows = pa.array(asked[start : start + at_once])
@@ -81,7 +101,28 @@ class Notices:
             values = pc.binary_join_element_wise(
                 before.take(rows), name, between.take(rows), name, *tail, ""
             )
-            yield _rows(TO_SUBSCRIBERS, to.cast(pa.binary()), values)
+            yield _rows(self.topics.notifications, to.cast(pa.binary()), values)
+
+    def _letters(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """The dead letters of events that could not be read."""
+        letters = events.column(1).drop_null().to_pylist()
+        values = [self.unreadable.letter(one) for one in letters]
+        return _rows(
+            self.topics.dead_letters,
+            pa.array([one["key"] for one in letters], pa.binary()),
+            pa.array(values, pa.string()),
+        )
+
+
+def _timed(events: pa.RecordBatch) -> pa.RecordBatch:
+    """Events with their time as the last column.
+
+    One that could not be read has none, so that nobody's lifetime contains it.
+    """
+    letter, at = events.column(1), events.column(2)
+    if letter.null_count < len(letter):
+        at = pc.if_else(letter.is_valid(), pa.scalar(None, at.type), at)
+    return events.append_column(LIFETIME, at)
 
 
 def _at_once(*texts: pa.Array) -> int:
@@ -90,18 +131,8 @@ def _at_once(*texts: pa.Array) -> int:
     return max(1, min(_AT_ONCE, _BYTES // (2 * longest + 1)))
 
 
-def _letters(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The dead letters of events that could not be read."""
-    letter = events.column(1)
-    if letter.null_count < len(letter):
-        dead = letter.is_valid()
-        yield _rows(TO_DEAD_LETTERS, events.column(2).filter(dead), letter.filter(dead))
-
-
-def _rows(route: int, keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
-    routes = pa.array(np.full(len(keys), route, np.int8))
-    nothing = pa.nulls(len(keys), pa.int64())
-    return pa.RecordBatch.from_arrays([routes, keys, values, nothing], schema=_SCHEMA)
+def _rows(topic: str, keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.repeat(topic, len(keys)), keys, values], schema=_SCHEMA)
 
 
 def _in_json(texts: pa.Array) -> pa.Array:

@@ -6,14 +6,12 @@ A stream that starts with millions of events waiting would otherwise take them a
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from covey.store import Snapshot
 from covey.stream.cluster import Cluster
-from covey.stream.matched import Matched
 
 __all__ = ["cost_seen", "per_batch", "probed"]
 
@@ -49,9 +47,12 @@ def cost_seen(status: Mapping[str, Any] | None) -> float | None:
 
 
 def probed(
-    spark: SparkSession, cluster: Cluster, topics: Sequence[str], matched: Matched, now: Snapshot
+    spark: SparkSession,
+    cluster: Cluster,
+    topics: Sequence[str],
+    rows: Callable[[DataFrame], DataFrame],
 ) -> float | None:
-    """What an event costs, tried on the first that are on the topics; None if there are too few."""
+    """What an event costs to be made `rows`; None if there are too few to try it with."""
     events = (
         spark.read.format("kafka")
         .options(**cluster.reading)
@@ -63,7 +64,7 @@ def probed(
     if count < _TELLING:
         return None
     sizes = (1, count, 1, count)  # the first starts workers that open the index
-    timed = [(size, _timed(matched, events.limit(size), now)) for size in sizes]
+    timed = [(size, _timed(rows(events.limit(size)))) for size in sizes]
     return _slope(timed[1:])
 
 
@@ -79,8 +80,7 @@ def _slope(sizes: Sequence[tuple[int, float]]) -> float | None:
     return costs[len(costs) // 2] if costs else None
 
 
-def _timed(matched: Matched, events: DataFrame, now: Snapshot) -> float:
+def _timed(rows: DataFrame) -> float:
     started = time.perf_counter()
-    rows = matched.rows(events, now, now.version.number)
     rows.write.format("noop").mode("overwrite").save()
     return time.perf_counter() - started

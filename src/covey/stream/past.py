@@ -14,11 +14,10 @@ from covey.errors import StoreError, StreamError, ValueRefused
 from covey.store import Snapshot, Store
 from covey.stream.cluster import Cluster, first_and_end
 from covey.stream.config import Config
-from covey.stream.events import Decoding
-from covey.stream.matched import Matched
+from covey.stream.matched import Matched, Wanted
 from covey.stream.opening import store_place_of
 from covey.stream.records import Record, Records
-from covey.stream.sinks import addressed
+from covey.stream.versions import Named
 
 __all__ = ["Past", "parse_offsets", "version_at"]
 
@@ -58,12 +57,9 @@ class Past:
 
     def notifications(self, spark: SparkSession, config: Config, snapshot: Snapshot) -> DataFrame:
         """What would be sent of them if this version decided: `topic`, `key` and `value`."""
-        matched = Matched(
-            Decoding.of(config.events), config.notifications.include, store_place_of(config)
-        )
-        rows = matched.rows(self.events(spark, config), snapshot, snapshot.version.number)
-        topics = [config.notifications.topic, config.dead_letters.topic]
-        return addressed(rows.where("route >= 0"), topics)
+        named = Named.of(store_place_of(config), snapshot)
+        wanted = Wanted().and_of(snapshot)
+        return Matched.of(config).rows(self.events(spark, config), wanted, named)
 
     def events(self, spark: SparkSession, config: Config) -> DataFrame:
         """The events as Kafka has them."""

@@ -1,8 +1,9 @@
-"""The pipeline: a query of Spark's over the topics of events, decided batch by batch.
+"""The pipeline: a query of Spark's from the topics of events to a sink, decided batch by batch.
 
 For each batch Spark fixes the events and writes down which; then its version is found or made, and
-recorded; then events are decoded and matched and all that comes of them is written at once. It may
-end at any of these points, and is run again with the same events and the same version.
+recorded; workers that have decoded events wait for that, match them, and all that comes of them is
+written at once. It may end at any of these points, and is run again with the same events and the
+same version.
 """
 
 from __future__ import annotations
@@ -10,49 +11,42 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from covey.errors import StreamError, raised_elsewhere
+from covey.errors import CoveyError, StreamError, raised_elsewhere
 from covey.spark.places import spark_path
 from covey.store import Merger
 from covey.store.lock import WriterLock
 from covey.store.places import directory_at
-from covey.stream.checkpoint import Checkpoint
+from covey.stream.checkpoint import CHECKPOINT, Checkpoint
 from covey.stream.cluster import Cluster
 from covey.stream.config import Config
+from covey.stream.counts import Counts
+from covey.stream.deciding import Decider, Waiting
 from covey.stream.events import Decoding
-from covey.stream.figures import Observed
-from covey.stream.matched import Matched
+from covey.stream.figures import done_after, figures
+from covey.stream.matched import Matched, Wanted
 from covey.stream.opening import open_subscriptions, store_place_of
 from covey.stream.pace import cost_seen, per_batch, probed
-from covey.stream.sinks import addressed, sink_of
+from covey.stream.sinks import sink_of
 from covey.stream.status import Status, read_status
 from covey.stream.subscriptions import LiveSubscriptions
 from covey.stream.upkeep import Upkeep
+from covey.stream.versions import ByRecord, Named
 
-__all__ = ["SESSION", "Pipeline"]
+__all__ = ["Pipeline"]
 
 _log = logging.getLogger(__name__)
 
-SESSION = {
-    "spark.sql.ansi.enabled": "false",  # no value of an event is to end a query
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # observes Kafka's too
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing."
-        "FileSystemBasedCheckpointFileManager"
-    ),
-}
-"""Settings of a session for streams, unless the user has others."""
-
 _PATIENCE_S = 600.0
 _PAUSE_S = (1.0, 2.0, 5.0, 10.0)
-_COMMIT_S = 5.0
+_TELL_S = 0.5
+_END_S = 60.0
 
 
 class Pipeline:
@@ -64,20 +58,21 @@ class Pipeline:
 
     def __init__(self, spark: SparkSession, config: Config) -> None:
         self._spark, self._config = spark, config
-        self._topics = [config.notifications.topic, config.dead_letters.topic]
         self._sink, self._decoding = sink_of(config), Decoding.of(config.events)
-        place = store_place_of(config)
-        self._matched = Matched(self._decoding, config.notifications.include, place)
+        self._matched, self._wanted = Matched.of(config), Wanted()
+        self._place, self._counts = store_place_of(config), Counts(spark.sparkContext)
         self._cluster = Cluster(config.kafka)
         for topic in config.events.topics:
             self._cluster.check_append_time(topic)
-        for topic in self._topics if config.notifications.sink == "kafka" else self._topics[1:]:
-            self._cluster.partitions(topic)
-        self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/checkpoint"))
+        if config.notifications.sink == "kafka":
+            self._cluster.partitions(config.notifications.topic)
+        self._cluster.partitions(config.dead_letters.topic)
+        self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/{CHECKPOINT}"))
         folder = directory_at(config.state.path).local_path("")
         self._status = Status(folder, config.metrics)
-        self._stopping, self._deciding = threading.Event(), threading.Lock()
-        self._done: int | None = None  # the last batch
+        self._stopping = threading.Event()
+        self._done: int | None = None  # the last batch that was told of
+        self._waiting: Waiting = {}
 
     def stop(self) -> None:
         """Lets `run` end after the batch that is under way."""
@@ -108,8 +103,8 @@ class Pipeline:
         failed_at, failures, done = time.monotonic(), 0, self._done
         while not self._stopping.is_set():
             try:
-                self._follow(self._started(subscriptions))
-            except PySparkException as error:
+                self._follow(subscriptions)
+            except (PySparkException, CoveyError, OSError) as error:
                 if self._stopping.is_set():
                     return
                 said = raised_elsewhere(str(error)) or str(error).splitlines()[0]
@@ -122,44 +117,63 @@ class Pipeline:
                 _log.warning("the query failed", extra={"error": said, "again_in_s": pause})
                 self._stopping.wait(pause)
 
-    def _follow(self, query: StreamingQuery) -> None:
-        """Waits until the query ends, or is to end; a batch under way is finished first."""
-        while not query.awaitTermination(1):
+    def _follow(self, subscriptions: LiveSubscriptions) -> None:
+        """Runs a query until it fails, is to end, or has to be another one."""
+        self._wanted = self._wanted.and_of(subscriptions.store.snapshot())
+        query = self._started(self._rows(self._events(self._per_batch(subscriptions))))
+        decider = Decider(subscriptions, self._checkpoint, self._wanted, self._waiting)
+        try:
+            while query.isActive and not self._stopping.is_set():
+                if decider.over.wait(_TELL_S):
+                    break
+                self._tell(query, subscriptions)
             if self._stopping.is_set():
-                with self._deciding:  # no batch is under way, and none begins
-                    batch = self._done
-                until = time.monotonic() + _COMMIT_S
-                while batch is not None and not self._checkpoint.is_committed(batch):
-                    if time.monotonic() > until:
-                        break
-                    time.sleep(0.02)
-                query.stop()
-                return
+                self._wait_for(query, decider.close())
+            elif decider.error is not None:
+                raise decider.error
+            elif not decider.over.is_set():
+                query.awaitTermination()
+        finally:
+            decider.close()
+            self._tell(query, subscriptions)
+            query.stop()
 
-    def _started(self, subscriptions: LiveSubscriptions) -> StreamingQuery:
+    def _events(self, per_batch: int) -> DataFrame:
         config = self._config
-        reader = (
+        return (
             self._spark.readStream.format("kafka")
             .options(**self._cluster.reading)
             .option("subscribe", ",".join(config.events.topics))
             .option("startingOffsets", config.events.starting)
-            .option("maxOffsetsPerTrigger", self._per_batch(subscriptions))
+            .option("maxOffsetsPerTrigger", per_batch)
+            .load()
         )
 
-        def decide(frame: DataFrame, batch: int) -> None:
-            with self._deciding:
-                if self._stopping.is_set():
-                    raise StreamError("the stream is being stopped")
-                self._batch(subscriptions, frame, batch)
-                self._done = batch
+    def _rows(self, events: DataFrame) -> DataFrame:
+        versions = ByRecord(self._place, self._config.state.path)
+        return self._matched.rows(events, self._wanted, versions, self._counts)
 
-        path = spark_path(f"{config.state.path}/checkpoint")
-        return (
-            reader.load()
-            .writeStream.foreachBatch(decide)
-            .option("checkpointLocation", path)
-            .start()
-        )
+    def _started(self, rows: DataFrame) -> StreamingQuery:
+        path = spark_path(f"{self._config.state.path}/{CHECKPOINT}")
+        return self._sink.writer(rows).option("checkpointLocation", path).start()
+
+    def _wait_for(self, query: StreamingQuery, batch: int | None) -> None:
+        """Until a batch that was decided is done, if that does not take long."""
+        until = time.monotonic() + _END_S
+        while batch is not None and not self._checkpoint.is_committed(batch):
+            if time.monotonic() > until or not query.isActive:
+                return
+            time.sleep(0.02)
+
+    def _tell(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
+        """Tells of the batches that were done since it was last called."""
+        for done in done_after(query, -1 if self._done is None else self._done):
+            self._done = done.batch
+            if done.oldest_ms is not None:
+                subscriptions.forget_before(done.oldest_ms - 1000 * self._config.state.forget_s)
+            made, decided = self._counts.taken(done.batch), self._waiting.pop(done.batch, None)
+            if decided is not None:
+                self._status.batch(figures(decided, done, made))
 
     def _per_batch(self, subscriptions: LiveSubscriptions) -> int:
         """How many events a batch may have, by what one cost lately, or costs now."""
@@ -168,26 +182,12 @@ class Pipeline:
             return config.events.per_batch
         cost = cost_seen(read_status(config.state.path))
         if cost is None:
-            topics, now = config.events.topics, subscriptions.store.snapshot()
-            cost = probed(self._spark, self._cluster, topics, self._matched, now)
+            named = Named.of(self._place, subscriptions.store.snapshot())
+            rows = partial(self._matched.rows, wanted=self._wanted, versions=named)
+            cost = probed(self._spark, self._cluster, config.events.topics, rows)
         most = per_batch(cost)
         _log.info("events of a batch", extra={"most": most, "cost_us": cost and 1e6 * cost})
         return most
-
-    def _batch(self, subscriptions: LiveSubscriptions, frame: DataFrame, batch: int) -> None:
-        started, observed = time.perf_counter(), Observed()
-        query, events = self._checkpoint.query(), self._checkpoint.events(batch)
-        record, read = subscriptions.decided_by(query, batch, events)
-        snapshot = subscriptions.snapshot(record)
-        decided = time.perf_counter()
-        rows = self._matched.rows(observed.events(frame), snapshot, record.version)
-        self._sink.write(addressed(observed.rows(rows), self._topics), query, batch)
-        written = time.perf_counter()
-        if observed.oldest_ms is not None:
-            subscriptions.forget_before(observed.oldest_ms - 1000 * self._config.state.forget_s)
-        self._status.batch(
-            observed.figures(record, snapshot, read, decided - started, written - decided)
-        )
 
     def _locked(self) -> WriterLock | None:
         path = directory_at(self._config.state.path).local_path("stream.lock")

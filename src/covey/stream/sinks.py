@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from covey.errors import ValueRefused
 from covey.spark.places import spark_path, store_place
@@ -21,13 +22,13 @@ __all__ = ["Sink", "sink_of"]
 
 
 class Sink(Protocol):
-    """Takes the rows of a batch: `topic`, `key` and `value`.
+    """Takes the rows of a stream, batch by batch: `topic`, `key` and `value`.
 
     A batch may come again after a failure, with the same rows.
     """
 
-    def write(self, rows: DataFrame, query: str, batch: int) -> None:
-        """When it returns, all rows are kept."""
+    def writer(self, rows: DataFrame) -> DataStreamWriter:
+        """Writes each batch at once; a batch is done when all its rows are kept."""
         ...
 
 
@@ -37,9 +38,9 @@ class KafkaSink:
 
     cluster: Cluster
 
-    def write(self, rows: DataFrame, query: str, batch: int) -> None:
-        writer = rows.write.format("kafka").mode("append").options(**self.cluster.spark_options)
-        writer.option("kafka.acks", "all").save()
+    def writer(self, rows: DataFrame) -> DataStreamWriter:
+        options = {**self.cluster.spark_options, "kafka.acks": "all"}
+        return rows.writeStream.format("kafka").options(**options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,20 @@ class DeltaSink:
 
     path: str
 
-    def write(self, rows: DataFrame, query: str, batch: int) -> None:
+    def writer(self, rows: DataFrame) -> DataStreamWriter:
         texts = rows.withColumn("key", F.col("key").cast("string"))
-        writer = texts.write.format("delta").mode("append")
-        writer.option("txnAppId", query).option("txnVersion", batch).save(
-            spark_path(store_place(self.path))
-        )
+        place = spark_path(store_place(self.path))
+        return texts.writeStream.format("delta").option("path", place)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSink:
     """To whatever a function does with the rows and the number of the batch."""
 
-    function: Callable[[DataFrame, int], object]
+    function: Callable[[DataFrame, int], None]
 
-    def write(self, rows: DataFrame, query: str, batch: int) -> None:
-        self.function(rows, batch)
+    def writer(self, rows: DataFrame) -> DataStreamWriter:
+        return rows.writeStream.foreachBatch(self.function)
 
 
 def sink_of(config: Config) -> Sink:
@@ -76,13 +75,7 @@ def sink_of(config: Config) -> Sink:
     return KafkaSink(Cluster(config.kafka))
 
 
-def addressed(rows: DataFrame, topics: Sequence[str]) -> DataFrame:
-    """Rows with the topic that their route stands for."""
-    names = F.array(*(F.lit(topic) for topic in topics))
-    return rows.select(F.get(names, F.col("route")).alias("topic"), "key", "value")
-
-
-def _function(name: str) -> Callable[[DataFrame, int], object]:
+def _function(name: str) -> Callable[[DataFrame, int], None]:
     """The function of a module, which may be in the folder that the command is run in."""
     module, colon, attribute = name.partition(":")
     if not colon:

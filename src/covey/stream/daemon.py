@@ -1,0 +1,19 @@
+"""The process that Spark forks its Python workers from: `spark.python.daemon.module`.
+
+It imports what all of them need, once; each worker for itself would take seconds, and all of them
+at the same time.
+"""
+
+from __future__ import annotations
+
+import pyspark.worker
+from pyspark.daemon import manager
+
+import covey.stream.absent
+import covey.stream.anew
+import covey.stream.notices
+
+__all__ = ["covey", "pyspark"]
+
+if __name__ == "__main__":
+    manager()

@@ -1,0 +1,17 @@
+"""The Spark session of a stream: what it sets unless the user has other settings."""
+
+from __future__ import annotations
+
+__all__ = ["SESSION"]
+
+SESSION = {
+    "spark.python.daemon.module": "covey.stream.daemon",
+    "spark.sql.ansi.enabled": "false",  # no value of an event is to end a query
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # observes Kafka's too
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+}
