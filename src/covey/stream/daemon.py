@@ -1,10 +1,13 @@
 """The process that Spark forks its Python workers from: `spark.python.daemon.module`.
 
 It imports what all of them need, once; each worker for itself would take seconds, and all of them
-at the same time.
+at the same time. Spark's workers look for garbage after each task: what is here before the first of
+them is none, and is not looked at, which would take longer than a small batch.
 """
 
 from __future__ import annotations
+
+import gc
 
 import pyspark.worker
 from pyspark.daemon import manager
@@ -16,4 +19,5 @@ import covey.stream.notices
 __all__ = ["covey", "pyspark"]
 
 if __name__ == "__main__":
+    gc.freeze()
     manager()
