@@ -7,8 +7,9 @@ against who was subscribed then, and a late change of a lower revision finds the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -72,25 +73,25 @@ class Historian:
         revisions = np.zeros(len(asked), np.int64)
         revisions[rows >= 0] = snapshot.revisions(rows[rows >= 0])
         ids: list[str] = []
-        counted, known, owned, highest = [], [], [], []
+        known, owned, highest, first, last = [], [], [], [], []
+        counted = _Counted([], [], [])
         for id, row, revision in zip(asked, rows.tolist(), revisions.tolist(), strict=True):
             effective, revision = _effective(by_id[id], revision)
             if effective:
-                known += [row] if row >= 0 else []
-                owned += [len(ids)] if row >= 0 else []
-                counted += [(len(ids), one, after) for one, after in _with_next(effective)]
+                if row >= 0:
+                    known.append(row)
+                    owned.append(len(ids))
+                counted.add(len(ids), effective)
                 ids.append(id)
                 highest.append(revision)
-        first, last = dict[int, int](), dict[int, int]()
-        for owner, change, _ in counted:
-            first[owner] = min(first.get(owner, change.at_ms), change.at_ms)
-            last[owner] = change.at_ms
+                first.append(min(change.at_ms for change in effective))
+                last.append(effective[-1].at_ms)
         old = _ended(snapshot, np.array(known, np.int64), np.array(owned, np.int64), first)
         old_regions, old_of = _without_ended(*old, horizon_us)
         new_regions, new_of, unreadable = self._begun(snapshot.space, counted)
         regions = Regions.concat([old_regions, new_regions])
         of = np.concatenate([old_of, new_of])
-        moments = np.array([last[owner] for owner in range(len(ids))], np.int64) * 1000 + _MARK_US
+        moments = np.array(last, np.int64) * 1000 + _MARK_US
         over = np.flatnonzero(_ends(regions, of, len(ids)) < moments - _MARK_US - 1)
         marks = _marks(snapshot.space, moments[over])
         regions, of = Regions.concat([regions, marks]), np.concatenate([of, over])
@@ -98,23 +99,21 @@ class Historian:
             pa.array(ids, pa.large_string()), regions, of,
             revisions=np.array(highest, np.int64),
         )  # fmt: skip
-        ignored = len(given) - len(nobodys) - len(counted)
+        ignored = len(given) - len(nobodys) - len(counted.changes)
         return Applied(changes, (*nobodys, *unreadable), ignored)
 
-    def _begun(
-        self, space: Space, counted: Sequence[tuple[int, Change, int | None]]
-    ) -> tuple[Regions, Rows, list[Change]]:
+    def _begun(self, space: Space, counted: _Counted) -> tuple[Regions, Rows, list[Change]]:
         """The regions of new predicates, each with its lifetime, and whose they are."""
-        unreadable = [change for _, change, _ in counted if change.problem is not None]
-        put = [one for one in counted if one[1].predicate is not None]
+        unreadable = [change for change in counted.changes if change.problem is not None]
+        put = counted.with_predicates()
         predicate_space = without_lifetime(space)
         if self._parser is None or self._parser.space != predicate_space:
             self._parser = Parser(predicate_space)
-        parsed = self._parser.parse([change.predicate or "" for _, change, _ in put])
+        parsed = self._parser.parse([change.predicate or "" for change in put.changes])
         for row, error in sorted(parsed.rejected.items()):
-            unreadable.append(put[row][1]._replace(problem=str(error)))
-        from_us = [self._from_ms(change) * 1000 for _, change, _ in put]
-        to_us = [_to_us(change, after) for _, change, after in put]
+            unreadable.append(put.changes[row]._replace(problem=str(error)))
+        from_us = [self._from_ms(change) * 1000 for change in put.changes]
+        to_us = list(map(_to_us, put.changes, put.ends_ms))
         of, count = parsed.of, len(parsed.regions)
         lower = np.array(from_us, np.int64)[of]
         upper = np.array(to_us, np.int64)[of] - 1
@@ -122,7 +121,7 @@ class Historian:
         given[LIFETIME] = Constraints(np.arange(count), Scalars.of(_TIMES, lower, upper))
         whole = replace(space, derived=parsed.space.derived)
         regions, kept = Regions.of(whole, count, given)
-        owners = np.array([owner for owner, _, _ in put], np.int64)
+        owners = np.array(put.owners, np.int64)
         return regions, owners[of[kept]], unreadable
 
     def _from_ms(self, change: Change) -> int:
@@ -130,8 +129,39 @@ class Historian:
         return began if change.from_ms is None else max(began, change.from_ms)
 
 
-def _effective(changes: Sequence[Change], revision: int) -> tuple[list[Change], int]:
+class _Counted(NamedTuple):
+    """Changes that count: whose they are, and when a later one of the same subscription ends them.
+
+    That is the next, unless clocks of brokers differ: what comes later on the topic counts from its
+    time on, even if that is earlier.
+    """
+
+    owners: list[int]
+    changes: list[Change]
+    ends_ms: list[int | None]
+
+    def add(self, owner: int, changes: Sequence[Change]) -> None:
+        """Those of one subscription, in the log's order."""
+        ends: list[int | None] = [None]
+        for change in changes[:0:-1]:
+            end = ends[-1]
+            ends.append(change.at_ms if end is None else min(end, change.at_ms))
+        self.owners.extend([owner] * len(changes))
+        self.changes.extend(changes)
+        self.ends_ms.extend(reversed(ends))
+
+    def with_predicates(self) -> _Counted:
+        """Those that do not cancel."""
+        if all(change.predicate is not None for change in self.changes):
+            return self
+        put = [i for i, change in enumerate(self.changes) if change.predicate is not None]
+        return _Counted(*([column[i] for i in put] for column in self))  # type: ignore[arg-type]
+
+
+def _effective(changes: Sequence[Change], revision: int) -> tuple[Sequence[Change], int]:
     """The changes of one subscription that count, and its highest revision then."""
+    if len(changes) == 1 and changes[0].revision == 0:
+        return changes, revision
     effective = []
     for change in changes:
         if change.revision == 0 or change.revision > revision:
@@ -140,27 +170,13 @@ def _effective(changes: Sequence[Change], revision: int) -> tuple[list[Change], 
     return effective, revision
 
 
-def _with_next(changes: Sequence[Change]) -> list[tuple[Change, int | None]]:
-    """Each change, and when a later one of the same subscription ended it.
-
-    That is the next, unless clocks of brokers differ: what comes later on the topic counts from its
-    time on, even if that is earlier.
-    """
-    found: list[tuple[Change, int | None]] = []
-    end: int | None = None
-    for change in reversed(changes):
-        found.append((change, end))
-        end = change.at_ms if end is None else min(end, change.at_ms)
-    return found[::-1]
-
-
-def _to_us(change: Change, after_ms: int | None) -> int:
-    ends = [end for end in (change.to_ms, after_ms) if end is not None]
+def _to_us(change: Change, end_ms: int | None) -> int:
+    ends = [end for end in (change.to_ms, end_ms) if end is not None]
     return min(ends) * 1000 if ends else int(_TIMES.high)
 
 
 def _ended(
-    snapshot: Snapshot, rows: Rows, owners: Rows, first_ms: Mapping[int, int]
+    snapshot: Snapshot, rows: Rows, owners: Rows, first_ms: Sequence[int]
 ) -> tuple[Regions, Rows]:
     """The regions that changed subscriptions had, up to their first change; and whose they are.
 
@@ -168,7 +184,7 @@ def _ended(
     """
     regions, of = snapshot.regions(rows)
     owner = owners[of]
-    until = np.array([first_ms[one] * 1000 - 1 for one in owner.tolist()], np.int64)
+    until = np.array(first_ms, np.int64)[owner] * 1000 - 1
     lifetime = regions.batch(regions.space[LIFETIME], np.arange(len(regions)))
     assert isinstance(lifetime, Scalars)
     until[lifetime.lower % 1000 == _MARK_US] = _TIMES.low

@@ -17,7 +17,7 @@ from covey.errors import SpaceError
 from covey.space import Space
 from covey.spark.lifetimes import with_lifetime
 from covey.spark.schemas import settings_of, space_of
-from covey.store import IdKind, Store
+from covey.store import IdKind, Store, Tiers
 from covey.store.places import directory_at
 from covey.store.versions import listed_versions
 from covey.store.writer import now_ms
@@ -37,6 +37,8 @@ __all__ = ["open_subscriptions", "store_place_of"]
 
 _log = logging.getLogger(__name__)
 
+_TIERS = Tiers(smallest=2048)  # rewritten by every batch, and opened by every worker
+
 
 def open_subscriptions(
     spark: SparkSession, config: Config, cluster: Cluster, decoding: Decoding
@@ -46,10 +48,10 @@ def open_subscriptions(
     cluster.check_append_time(topic)
     place, space = store_place_of(config), _space(spark, config, decoding)
     if not listed_versions(directory_at(place)):
-        with Store.create(place, space, ids=IdKind.TEXT):
+        with Store.create(place, space, ids=IdKind.TEXT, tiers=_TIERS):
             pass
     letters = Letters(cluster, config.dead_letters.topic)
-    store = Store.open(place)
+    store = Store.open(place, tiers=_TIERS)
     _check_space(store.space, space, place)
     first, ends = first_and_end(cluster, topic)
     position, read_ms = _resumed(config, store)
@@ -61,7 +63,7 @@ def open_subscriptions(
             spark, cluster, topic, ends, place, config.subscriptions.allowance_ms, label_of(ends)
         )
         letters.of_changes(anew.unreadable)
-        position, store = ends, Store.open(place)
+        position, store = ends, Store.open(place, tiers=_TIERS)
     subscriptions = LiveSubscriptions(
         store,
         ControlTopic(cluster, topic, position),

@@ -11,15 +11,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from covey.errors import CoveyError, StreamError, raised_elsewhere
 from covey.spark.places import spark_path
+from covey.spark.task import in_a_task
 from covey.store import Merger
 from covey.store.lock import WriterLock
 from covey.store.places import directory_at
@@ -83,6 +86,7 @@ class Pipeline:
         lock = self._locked()
         try:
             self._status.serve()
+            threading.Thread(target=self._warm, name="covey-warm", daemon=True).start()
             subscriptions = open_subscriptions(
                 self._spark, self._config, self._cluster, self._decoding
             )
@@ -188,6 +192,11 @@ class Pipeline:
         most = per_batch(cost)
         _log.info("events of a batch", extra={"most": most, "cost_us": cost and 1e6 * cost})
         return most
+
+    def _warm(self) -> None:
+        """Lets Spark start its Python workers, which takes seconds, before they are needed."""
+        with suppress(CoveyError, PySparkException, Py4JError):  # who needs them will hear of it
+            in_a_task(self._spark, dict)
 
     def _locked(self) -> WriterLock | None:
         path = directory_at(self._config.state.path).local_path("stream.lock")
