@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from covey.geometry.scalars import ALL, Scalars
 from covey.index.kernels.bits import LAST
 from covey.index.kernels.encode import encode, encode_ends
+from covey.index.kernels.guide import write_guide, write_parts
 
 __all__ = ["LAST", "MAX_BOUNDARIES", "NULL", "UNBOUNDED", "Codebook"]
 
@@ -64,21 +65,13 @@ class Codebook:
     @classmethod
     def from_boundaries(cls, boundaries: Ints) -> Codebook:
         """A codebook of just these boundaries."""
-        off = boundaries.view(np.uint64) - boundaries.view(np.uint64)[0]
-        shift = max(0, int(off[-1]).bit_length() - _CELL_BITS)
-        cell = (off >> np.uint64(shift)).astype(np.int64)
-        inside = np.bincount(cell)
-        bits = np.minimum(shift, np.ceil(np.log2(inside + 1)).astype(np.int64) + 1)
-        bits[inside == 0] = 0
-        cells = np.cumsum(1 << bits) - (1 << bits)
-        shifts = (shift - bits).astype(np.uint8)
-        part = (off - (cell.astype(np.uint64) << np.uint64(shift))) >> shifts[cell]
-        each = np.bincount(cells[cell] + part.astype(np.int64), minlength=int((1 << bits).sum()))
-        guide = np.append(np.cumsum(each) - each, len(boundaries) - 1)
-        steps = min(_STEPS, int(np.diff(guide).max()).bit_length())
-        return cls(
-            boundaries, shift, cells.astype(np.uint32), shifts, guide.astype(np.uint16), steps
-        )
+        spread = int(boundaries[-1]) - int(boundaries[0])
+        shift = max(0, spread.bit_length() - _CELL_BITS)
+        cells = np.zeros((spread >> shift) + 1, np.uint32)
+        shifts = np.empty(len(cells), np.uint8)
+        guide = np.empty(write_parts(boundaries, shift, cells, shifts) + 1, np.uint16)
+        most = write_guide(boundaries, shift, cells, shifts, guide)
+        return cls(boundaries, shift, cells, shifts, guide, min(_STEPS, most.bit_length()))
 
     def encode(self, keys: Ints, valid: NDArray[np.bool_], codes: Codes) -> None:
         """Writes the code of each key, and of null where not valid."""
