@@ -52,51 +52,50 @@ def test_a_repeated_attempt_finds_what_the_first_has_done(store: Store) -> None:
         store.load([part], label="fit 2")
 
 
-def prepared(store: Store, put: dict[object, str]) -> list[Prepared]:
-    part = store.prepare(changes(put))
-    assert part is not None
-    return [part]
+def prepared(store: Store, *put: dict[object, str]) -> list[Prepared]:
+    parts = [store.prepare(changes(each)) for each in put]
+    return [part for part in parts if part is not None]
 
 
-def test_loading_anew_leaves_only_what_is_put(store: Store, tmp_path: Path) -> None:
+def test_replacing_leaves_only_what_is_put(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
-    version = store.load(prepared(store, {2: "x = 0", 3: "x > 3"}), label="all", anew=True)
-    assert (version.number, sizes(version)) == (2, [(2, 0)])
+    version = store.replace(prepared(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
+    assert (version.number, sizes(version)) == (2, [(1, 0), (1, 0)])
     assert matched(store.snapshot(), 9, 0) == [(0, 3), (1, 2)]
     assert store.snapshot().find([1]).tolist() == [-1]
     assert matched(store.snapshot(1), 9) == [(0, 1), (0, 2)]
     store.apply(changes({1: "x = 9"}))
     store.close()
     again = Store.open(tmp_path / "store")
-    assert again.load([], label="all", anew=True) == version  # a repeated attempt
+    assert again.replace([], label="all") == version  # a repeated attempt
     assert matched(again.snapshot(), 9, 0) == [(0, 1), (0, 3), (1, 2)]
 
 
-def test_loading_nothing_anew_leaves_nothing(store: Store) -> None:
+def test_replacing_by_nothing_leaves_nothing(store: Store) -> None:
     before = store.apply(changes({1: "x > 1"}))
-    version = store.load([], anew=True)
+    version = store.replace([])
     assert (version.number, version.subscriptions, version.segments) == (2, 0, ())
-    assert store.load([], anew=True) == version  # nothing is different
+    assert store.replace([]) == version  # nothing is different
     assert matched(store.snapshot(before.number), 9) == [(0, 1)]
 
 
-def test_a_store_that_is_loaded_anew_is_the_same_store(tmp_path: Path) -> None:
+def test_a_store_of_which_all_is_replaced_is_the_same_store(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE, ids=IdKind.TEXT) as store:
         base = store.apply(changes({"a": "abs(x) > 1"}))
         store.apply(changes({"b": "x > 2"}))
-        version = store.load(prepared(store, {"c": "x = 0"}), base=base.number, anew=True)
+        version = store.replace(prepared(store, {"c": "x = 0"}))
         assert version.id_kind is IdKind.TEXT
         assert version.space == base.space.without_derived  # nothing constrains abs(x) any more
         assert matched(store.snapshot(), 0, 9) == [(0, "c")]
 
 
-def test_a_merge_brings_nothing_back_into_what_was_loaded_anew(tmp_path: Path) -> None:
+def test_a_merge_brings_nothing_back_into_what_was_replaced(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "store", SPACE, tiers=TINY)
     for i in range(12):
         store.apply(changes({i: "x > 1"}))
     merge = store.writer.claim_merge()
     assert merge is not None
-    store.load(prepared(store, {3: "x = 0"}), anew=True)
+    store.replace(prepared(store, {3: "x = 0"}))
     built = merged(merge)
     assert built is not None
     packed = built.pack()

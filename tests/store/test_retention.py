@@ -10,9 +10,9 @@ import pytest
 from pyarrow import fs
 
 from covey.errors import StoreError, ValueRefused
-from covey.store import Changes, Store
-from covey.store.directory import partial
-from covey.store.versions import version_name
+from covey.store import Changes, Store, Version, retention
+from covey.store.directory import Directory, partial
+from covey.store.versions import read_version, version_name
 from tests.store.simple import SPACE, TINY, changes, matched
 
 HOUR = 3600
@@ -152,6 +152,27 @@ def test_nothing_is_deleted_where_a_version_cannot_be_read(store: Store) -> None
     with pytest.raises(StoreError, match=r"version 7 .* cannot be read"):
         store.collect(keep_seconds=HOUR)
     assert set(place.rglob("*")) == before
+
+
+def test_a_version_is_read_once_however_often_is_collected(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream keeps many thousand versions, and collects every minute."""
+    read: list[int] = []
+
+    def counted(directory: Directory, number: int) -> Version:
+        read.append(number)
+        return read_version(directory, number)
+
+    monkeypatch.setattr(retention, "read_version", counted)
+    store.collect(HOUR)
+    assert read == list(range(9))
+    store.apply(changes({7: "x > 70"}))
+    store.collect(HOUR)
+    assert read == list(range(10))
+    store.collect(0, 0)
+    assert store.versions == [9]
+    assert (0, 7) in matched(store.snapshot(), 71)
 
 
 def test_other_file_systems_are_collected_too() -> None:

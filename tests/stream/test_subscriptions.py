@@ -7,19 +7,21 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from confluent_kafka import Producer
+from numpy.typing import NDArray
 
 from covey.errors import StoreError, StreamError
-from covey.store import Store
+from covey.store import Snapshot, Store
 from covey.store.local import LocalDirectory
 from covey.stream.cluster import Cluster
 from covey.stream.config import Kafka
 from covey.stream.control import ControlTopic
 from covey.stream.history import Historian
-from covey.stream.messages import Change, cancel_message, change_message
+from covey.stream.messages import Change, Report, cancel_message, change_message
 from covey.stream.records import Offsets, Record, Records
-from covey.stream.subscriptions import LiveSubscriptions, Report, label_of, position_of
+from covey.stream.subscriptions import LiveSubscriptions, label_of, position_of
 from covey.testing.broker import Broker
 from tests.stream.simple import change, create, follow, notified
 
@@ -109,6 +111,29 @@ def test_cleaning_leaves_what_decides_the_last_batch_and_who_is_not_over(
     assert (alone.store.versions, snapshot.version.label) == ([1, 3], label)
     assert snapshot.ids(snapshot.rows).to_pylist() == ["y"]
     assert notified(alone.snapshot(last), (2, 0, 150)) == [["x", "y"]]
+
+
+def test_who_subscribes_again_during_the_cleaning_stays(
+    alone: LiveSubscriptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is over is looked for while batches are decided."""
+    follow(alone.store, change("x", 100), change("y", 100))
+    follow(alone.store, change("x", 200, None), change("y", 200, None))
+    alone.records.record(Record("q", 3, EVENTS, 2, 0))
+    alone.decided_by("q", 3, EVENTS)
+    alone.forget_before(300)
+    found = Snapshot.ended
+
+    def ended(snapshot: Snapshot, attribute: str, before: int) -> NDArray[np.int64]:
+        rows = found(snapshot, attribute, before)
+        follow(alone.store, change("x", 400))
+        return rows
+
+    monkeypatch.setattr(Snapshot, "ended", ended)
+    alone.clean(0)
+    snapshot = alone.store.snapshot()
+    assert snapshot.ids(snapshot.rows).to_pylist() == ["x"]
+    assert notified(snapshot, (2, 0, 400)) == [["x"]]
 
 
 def test_merges_forget_what_is_over(alone: LiveSubscriptions) -> None:

@@ -24,14 +24,23 @@ from covey.store.tombstones import pack_tombstones
 
 __all__ = ["MergeProcess", "serve"]
 
+_PROGRAM = """
+import os
+os.nice(19)  # before imports, which take a second
+from covey.store.merge_process import serve
+serve()
+"""
+
 
 class MergeProcess:
     """The other process, seen from the writer. Not for several threads at once, except `end`."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", "from covey.store.merge_process import serve; serve()"]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def run(self, merge: Merge, files: Files) -> tuple[str, int] | None:
@@ -85,8 +94,7 @@ class MergeProcess:
 
 
 def serve() -> None:
-    """Merges as told on standard input, until it ends; with little claim on the processor."""
-    os.nice(19)
+    """Merges as told on standard input, until it ends."""
     for line in sys.stdin:
         try:
             answer = _merge(json.loads(line))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
+from sys import intern
 
 from covey.errors import ValueRefused
 from covey.store import files, leases, versions
@@ -13,7 +14,7 @@ from covey.store.directory import PARTIAL, Directory, Listed
 from covey.store.leases import listed_leases
 from covey.store.versions import listed_versions, read_version, version_name
 
-__all__ = ["Collected", "collect"]
+__all__ = ["Collected", "Named", "collect"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,30 @@ class Collected:
     size_bytes: int
 
 
+class Named:
+    """The files that versions name. A version never changes: each is read once."""
+
+    def __init__(self) -> None:
+        self._by_version: dict[tuple[int, float], list[str]] = {}
+
+    def by(self, directory: Directory, kept: Mapping[int, Listed]) -> set[str]:
+        """The files that some of these versions name; what others name is forgotten."""
+        known, self._by_version = self._by_version, {}
+        for number, listed in kept.items():
+            key = number, listed.written  # which tells it from that of a store made anew
+            if key not in known:
+                known[key] = list(map(intern, read_version(directory, number).files))
+            self._by_version[key] = known[key]
+        return {file for files in self._by_version.values() for file in files}
+
+
 def collect(
     directory: Directory,
     keep_seconds: float,
     grace_seconds: float,
     in_use: Set[str],
     spare: Set[int] = frozenset(),
+    named: Named | None = None,
 ) -> Collected:
     """Deletes versions, then files that no version names any more and that are not in use.
 
@@ -39,18 +58,19 @@ def collect(
     kept for `grace_seconds`: a writer may be about to name it. If a version that is kept cannot be
     read, nothing is deleted.
 
-    Cost: reads every version that is kept.
+    Cost: lists all files, and reads every version that is kept and not known to be `named`.
     """
     if not (keep_seconds >= 0 and grace_seconds >= 0):
         raise ValueRefused(f"no time to keep: {keep_seconds} and {grace_seconds} seconds")
     now = time.time()
     listed = listed_versions(directory)
     kept = _kept(listed, now - keep_seconds, _leased(directory, now) | spare)
-    named = {file for number in sorted(kept) for file in read_version(directory, number).files}
+    wanted = (named or Named()).by(directory, {number: listed[number] for number in sorted(kept)})
     gone = [number for number in listed if number not in kept]
     for number in gone:
         directory.delete(version_name(number))
-    unnamed = [f for f in directory.list(files.FOLDER) if f.name not in named | in_use]
+    wanted |= in_use
+    unnamed = [file for file in directory.list(files.FOLDER) if file.name not in wanted]
     size, count = 0, 0
     for folder, some in [(files.FOLDER, unnamed), *_leftovers(directory)]:
         for file in some:

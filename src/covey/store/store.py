@@ -25,7 +25,7 @@ from covey.store.leases import Lease
 from covey.store.merge import merged
 from covey.store.parts import Opener, Part
 from covey.store.places import Place, directory_at
-from covey.store.retention import Collected, collect
+from covey.store.retention import Collected, Named, collect
 from covey.store.snapshot import Snapshot
 from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.tiers import Tiers
@@ -81,6 +81,7 @@ class Store:
         """The columns and settings that predicates are parsed in."""
         self._directory = directory
         self._opener = Opener(Files(directory, cache or Cache()))
+        self._named = Named()
         self.writer = Writer(directory, self._opener, tiers or Tiers(), self.space, first.id_kind)
         """Who makes its versions; for `Merger`."""
 
@@ -168,13 +169,11 @@ class Store:
         removed: Sequence[Prepared] = (),
         label: str | None = None,
         base: int | None = None,
-        anew: bool = False,
     ) -> Version:
         """Makes the version with all that was prepared, in one segment.
 
         It is made from the newest version, or from that with the number `base`; either way it is
-        the newest then. If `anew`, it has what is put and nothing else: whoever has the whole set
-        need not find out what is gone. Versions before it stay as they are.
+        the newest then.
 
         Of `removed` the ids count, which are removed. No id may be in two of all of these. If a
         version has the label already, it is returned and nothing is made: so a repeated attempt
@@ -192,7 +191,6 @@ class Store:
                 Ids.concat([none, *(part.subscriptions.ids for part in gone)]),
                 label,
                 base,
-                anew,
             )
         except StoreError:  # another attempt may have been faster
             if (known := self._labelled(label)) is not None:
@@ -201,6 +199,19 @@ class Store:
         for one in (*put, *removed):
             self.writer.files.delete(one.file)
         return version
+
+    def replace(self, put: Sequence[Prepared], label: str | None = None) -> Version:
+        """Makes the version that has what was prepared and nothing else, segments as they are.
+
+        It is for whoever has the whole set, and need not find out what is gone; versions before it
+        stay as they are. No id may be in two of them. To merge them is left to `merge` or a
+        `Merger`. If a version has the label already, it is returned and nothing is made.
+
+        Cost: a checksum of every segment.
+        """
+        if (known := self._labelled(label)) is not None:
+            return known
+        return self.writer.replace(self._prepared(put), label)
 
     def arrange(self, over: Prepared, under: Prepared, label: str, base: int) -> Version:
         """Makes the version of two segments that were prepared, all of it that version `base` has.
@@ -267,9 +278,13 @@ class Store:
         under a lease, and those with a number in `spare`, if they are there. Files that
         no version names are kept for `grace_seconds`, since a merge may be about to name them: none
         is for stores to which nothing else is done meanwhile.
+
+        Cost: a listing of all files; each version that is kept is read once.
         """
         in_use = self.writer.files_in_use()
-        return collect(self._directory, keep_seconds, grace_seconds, in_use, frozenset(spare))
+        return collect(
+            self._directory, keep_seconds, grace_seconds, in_use, frozenset(spare), self._named
+        )
 
     def _fitting(self, base: int | None) -> tuple[Space, IdKind]:
         """What changes to a version must fit: to that with the number, or to the newest."""

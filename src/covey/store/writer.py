@@ -67,22 +67,25 @@ class Writer:
         removed: Ids,
         label: str | None = None,
         base: int | None = None,
-        anew: bool = False,
     ) -> Version:
         """The version with what is added and without what is removed; no id is in both.
 
-        It is made from the newest version, or from that with the number `base`; if `anew`, of that
-        nothing stays but its space and kind of ids.
+        It is made from the newest version, or from that with the number `base`.
         """
         with self._writing() as now:
             if base is not None and base != now.version.number:
                 version = read_version(self._directory, base)
                 now = Snapshot(version, self._opener.parts(version))
-            parts, added = after(() if anew else now.parts, added, removed, self._tiers)
+            parts, added = after(now.parts, added, removed, self._tiers)
             if added is None and list(map(id, parts)) == list(map(id, now.parts)):
                 return now.version
             built = None if added is None else Subscriptions.build(added)
             return self._commit(parts, built, label, now.version)
+
+    def replace(self, parts: list[Part], label: str | None) -> Version:
+        """See `Store.replace`."""
+        with self._writing() as now:
+            return self._commit(parts, None, label) if parts or now.parts else now.version
 
     def arrange(self, parts: list[Part], label: str, base: int) -> Version:
         """See `Store.arrange`."""

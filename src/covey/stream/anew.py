@@ -6,10 +6,10 @@ change, and those before it as far as they are still there.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,24 +17,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from covey.space import Space
-from covey.spark.task import in_a_task, told
+from covey.spark.task import told
 from covey.store import IdKind, Prepared, Snapshot, Store, Version
 from covey.stream.cluster import Cluster
 from covey.stream.history import Historian
-from covey.stream.messages import Change, read_change
+from covey.stream.messages import Change, Report, read_change
 
-__all__ = ["Anew", "load_anew", "messages", "nobody"]
+__all__ = ["load_anew", "messages", "nobody"]
 
 _OUTCOME = "kind STRING, content STRING"
+_IN_LOG = [("partition", "ascending"), ("offset", "ascending")]
 _NEVER = -(1 << 62)
-
-
-@dataclass(frozen=True, slots=True)
-class Anew:
-    """What was loaded: the version, and the changes that could not be read."""
-
-    version: int
-    unreadable: tuple[Change, ...]
+_SEGMENTS = 16  # at most, since all are asked for every event until they are merged
 
 
 def load_anew(
@@ -42,29 +36,27 @@ def load_anew(
     cluster: Cluster,
     topic: str,
     ends: Mapping[int, int],
+    store: Store,
     place: str,
     allowance_ms: int,
     label: str,
-) -> Anew:
-    """Makes the version of a store that has just what the control topic says up to `ends`.
+    report: Report,
+) -> None:
+    """Makes the version of the store at a place that has just what the topic says up to `ends`.
+
+    It has a segment of each task, which are left to be merged.
 
     Cost: the topic is read and shuffled once by id; about 20 µs a message and worker.
     """
-    with Store.open(place) as store:
-        space, base = store.space, store.versions[-1]
-    reading = _Reading(place, base, space, allowance_ms)
-    tasks = 2 * spark.sparkContext.defaultParallelism
+    reading = _Reading(place, store.versions[-1], store.space, allowance_ms)
+    tasks = min(_SEGMENTS, 2 * spark.sparkContext.defaultParallelism)
     by_id = messages(spark, cluster, topic, ends).repartition(tasks, "key")
     with told():
-        rows = (
-            by_id.sortWithinPartitions("partition", "offset")
-            .mapInArrow(reading, _OUTCOME)
-            .collect()
-        )
+        rows = by_id.mapInArrow(reading, _OUTCOME).collect()
     segments = [Prepared(**json.loads(r["content"])) for r in rows if r["kind"] == "segment"]
     unreadable = [Change(**json.loads(r["content"])) for r in rows if r["kind"] == "change"]
-    loaded = in_a_task(spark, partial(_load, place, segments, label))
-    return Anew(loaded["version"], tuple(unreadable))
+    report(unreadable)
+    store.replace(segments, label)
 
 
 def nobody(space: Space) -> Snapshot:
@@ -84,12 +76,14 @@ def messages(
         .option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "false")  # compaction leaves gaps, which are no loss
+        .option("minPartitions", spark.sparkContext.defaultParallelism)
         .load()
     )
-    revision = F.expr("element_at(filter(headers, h -> h.key = 'revision'), 1).value")
+    header = F.expr("element_at(filter(headers, h -> h.key = 'revision'), 1).value")
+    revision = F.when(F.col("value").isNull(), header)  # it is looked at with a cancel only
     return read.select(
         "key", "value", revision.alias("revision"), F.unix_millis("timestamp").alias("at_ms"),
-        "partition", "offset", F.concat_ws("-", "topic", "partition", "offset").alias("place"),
+        "topic", "partition", "offset",
     )  # fmt: skip
 
 
@@ -103,9 +97,15 @@ class _Reading:
     allowance_ms: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        changes = [change for batch in batches for change in _changes(batch)]
-        if not changes:
-            return
+        gc.disable()  # it would look at a million objects again and again, none of them garbage
+        try:
+            if given := list(batches):
+                log = pa.Table.from_batches(given).sort_by(_IN_LOG)
+                yield self._outcome([c for batch in log.to_batches() for c in _changes(batch)])
+        finally:
+            gc.enable()
+
+    def _outcome(self, changes: Sequence[Change]) -> pa.RecordBatch:
         historian = Historian(self.allowance_ms)
         applied = historian.applied(nobody(self.space), changes, _NEVER)
         prepared = Store.open(self.place).prepare(applied.changes, self.base)
@@ -113,18 +113,11 @@ class _Reading:
         if prepared is not None:
             rows.append(("segment", asdict(prepared)))
         kinds, contents = [kind for kind, _ in rows], [json.dumps(one) for _, one in rows]
-        yield pa.RecordBatch.from_pydict({"kind": kinds, "content": contents})
+        return pa.RecordBatch.from_pydict({"kind": kinds, "content": contents})
 
 
 def _changes(batch: pa.RecordBatch) -> Iterator[Change]:
-    columns: Sequence[list[Any]] = [
-        batch.column(name).to_pylist() for name in ("key", "value", "revision", "at_ms", "place")
-    ]
-    for key, value, revision, at_ms, place in zip(*columns, strict=True):
+    columns: Sequence[list[Any]] = [column.to_pylist() for column in batch.columns]
+    for key, value, revision, at_ms, topic, partition, offset in zip(*columns, strict=True):
+        place = f"{topic}-{partition}-{offset}"
         yield read_change(key, value, [("revision", revision)], at_ms, place)
-
-
-def _load(place: str, segments: Sequence[Prepared], label: str) -> dict[str, Any]:
-    """Makes the version, in a task."""
-    with Store.open(place) as store:
-        return {"version": store.load(segments, label=label, anew=True).number}

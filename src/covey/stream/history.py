@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from covey.spark.lifetimes import LIFETIME, without_lifetime
 from covey.store import Changes, Snapshot
 from covey.stream.messages import Change
 
-__all__ = ["Applied", "Historian"]
+__all__ = ["Applied", "Historian", "last_ends"]
 
 Rows = NDArray[np.int64]
 _TIMES = domain(TIMESTAMP)
@@ -92,7 +92,7 @@ class Historian:
         regions = Regions.concat([old_regions, new_regions])
         of = np.concatenate([old_of, new_of])
         moments = np.array(last, np.int64) * 1000 + _MARK_US
-        over = np.flatnonzero(_ends(regions, of, len(ids)) < moments - _MARK_US - 1)
+        over = np.flatnonzero(last_ends(regions, of, len(ids)) < moments - _MARK_US - 1)
         marks = _marks(snapshot.space, moments[over])
         regions, of = Regions.concat([regions, marks]), np.concatenate([of, over])
         changes = Changes(
@@ -204,7 +204,7 @@ def _without_ended(regions: Regions, of: Rows, horizon_us: int) -> tuple[Regions
     return (regions, of) if len(kept) == len(of) else (regions.take(kept), of[kept])
 
 
-def _ends(regions: Regions, of: Rows, count: int) -> Rows:
+def last_ends(regions: Regions, of: NDArray[np.integer[Any]], count: int) -> Rows:
     """When the last region of each subscription ends; of one that has none, before all times."""
     lifetime = regions.batch(regions.space[LIFETIME], np.arange(len(regions)))
     assert isinstance(lifetime, Scalars)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Change", "cancel_message", "change_message", "read_change"]
+__all__ = ["Change", "Report", "cancel_message", "change_message", "read_change"]
 
 _KEYS = ("predicate", "revision", "from", "to")
 _KNOWN = frozenset(_KEYS)
@@ -37,6 +37,10 @@ class Change(NamedTuple):
     from_ms: int | None = None
     to_ms: int | None = None
     problem: str | None = None
+
+
+Report = Callable[[Sequence[Change]], None]
+"""Tells of changes that could not be read, durably, before they take effect."""
 
 
 def change_message(

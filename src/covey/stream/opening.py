@@ -59,11 +59,11 @@ def open_subscriptions(
     if why is not None:
         _log.info("subscriptions are read anew", extra={"why": why})
         read_ms = now_ms()
-        anew = load_anew(
-            spark, cluster, topic, ends, place, config.subscriptions.allowance_ms, label_of(ends)
-        )
-        letters.of_changes(anew.unreadable)
-        position, store = ends, Store.open(place, tiers=_TIERS)
+        load_anew(
+            spark, cluster, topic, ends, store, place, config.subscriptions.allowance_ms,
+            label_of(ends), letters.of_changes,
+        )  # fmt: skip
+        position = ends
     subscriptions = LiveSubscriptions(
         store,
         ControlTopic(cluster, topic, position),

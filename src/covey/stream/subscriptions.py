@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +20,13 @@ from covey.spark.lifetimes import LIFETIME
 from covey.store import Changes, Snapshot, Store, Version
 from covey.store.writer import now_ms
 from covey.stream.control import ControlTopic
-from covey.stream.history import Historian
-from covey.stream.messages import Change
+from covey.stream.history import Historian, last_ends
+from covey.stream.messages import Change, Report
 from covey.stream.records import Offsets, Record, Records
 
 __all__ = ["LiveSubscriptions", "Read", "label_of", "position_of"]
 
 _GRACE_S = 600.0  # within which a merge names the file that it wrote
-
-Report = Callable[[Sequence[Change]], None]
-"""Tells of changes that could not be read, durably, before they take effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +127,16 @@ class LiveSubscriptions:
         """
         if self._deciding is None:
             return  # a batch may be about to be run again, with a version of before
-        with self._lock:
-            snapshot = self.store.snapshot()
-            ended = snapshot.ended(LIFETIME, self._horizon_us)
-            if len(ended):
-                gone = Changes.remove(snapshot.ids(ended))
-                self.store.apply(gone, snapshot.version.label)
+        horizon_us, before = self._horizon_us, self.store.snapshot()
+        ended = before.ids(before.ended(LIFETIME, horizon_us))  # which takes longer than a batch
+        if len(ended):
+            with self._lock:
+                now = self.store.snapshot()
+                rows = now.find(ended)
+                rows = rows[rows >= 0]
+                regions, of = now.regions(rows)
+                over = last_ends(regions, of, len(rows)) < horizon_us  # and was not changed since
+                self.store.apply(Changes.remove(now.ids(rows[over])), now.version.label)
         self.store.collect(keep_seconds, _GRACE_S, [self._deciding])
         self.records.forget(keep_seconds)
 
