@@ -8,16 +8,14 @@ them is none, and is not looked at, which would take longer than a small batch.
 from __future__ import annotations
 
 import gc
+from importlib import import_module
 
-import pyspark.worker
 from pyspark.daemon import manager
 
-import covey.stream.absent
-import covey.stream.anew
-import covey.stream.notices
-
-__all__ = ["covey", "pyspark"]
+_NEEDED = ("pyspark.worker", "covey.stream.absent", "covey.stream.anew", "covey.stream.notices")
 
 if __name__ == "__main__":
+    for name in _NEEDED:
+        import_module(name)
     gc.freeze()
     manager()

@@ -21,6 +21,7 @@ from covey.errors import StreamError
 from covey.index import Tally
 from covey.spark.lifetimes import LIFETIME
 from covey.spark.matching import bounded, portions, to_events
+from covey.spark.worker import settle
 from covey.store import Snapshot
 from covey.stream.counts import Counts, Made
 from covey.stream.unreadable import Unreadable
@@ -74,6 +75,7 @@ class Notices:
                 yield from self._notices(some, asked, ids, version.version.number)
         if self.counts is not None:
             self.counts.add(batch_of_task()[1], Made(made, tally.proposed))
+        settle()
 
     def _attributes(self, version: Snapshot) -> dict[str, int]:
         """Where the attributes are that a version looks at; its time comes after all others."""
