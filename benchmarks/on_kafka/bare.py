@@ -48,7 +48,7 @@ def main(path: Path) -> None:
         .option("topic", config["notifications"]["topic"])
         .option("checkpointLocation", str(Path(config["state"]["path"], "checkpoint")))
     )
-    query = writer.start()
+    query = writer.trigger(processingTime=f"{given['every_ms']} milliseconds").start()
     while not query.awaitTermination(1) and not stop.is_set():
         pass
     for progress in query.recentProgress:

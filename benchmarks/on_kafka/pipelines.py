@@ -74,11 +74,12 @@ class Pipeline:
                 "schema": _SCHEMA,
                 "starting": "earliest",
                 "per_batch": settings.PER_BATCH,
+                "every_ms": settings.EVERY_MS,
             },
             "subscriptions": {"topic": self.control},
             "notifications": {"topic": self.notifications},
             "dead_letters": {"topic": self.dead_letters},
-            "state": {"path": str(self.state)},
+            "state": {"path": str(self.state), "retention_s": settings.RETENTION_S},
             "spark": {
                 "master": settings.MASTER,
                 "jars": str(self.jars / "*.jar"),

@@ -7,7 +7,7 @@ after each task. What else helps one of the two belongs here, for both.
 
 from __future__ import annotations
 
-__all__ = ["CLIENTS", "CONF", "MASTER", "PER_BATCH"]
+__all__ = ["CLIENTS", "CONF", "EVERY_MS", "MASTER", "PER_BATCH", "RETENTION_S"]
 
 MASTER = "local[2]"
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing"
@@ -24,4 +24,6 @@ CONF = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 PER_BATCH = 100_000  # events, at most
+EVERY_MS = 0  # the next batch begins when the last one is done
+RETENTION_S = 300  # for which covey keeps versions, so that half an hour shows what they take
 CLIENTS: dict[str, str] = {}  # of Spark's consumers and producers

@@ -22,8 +22,9 @@ class Sizes:
     fewer: tuple[int, ...] = (10_000, 100_000)  # and at how many more changes are timed
     events_per_s: int = 3_000
     changes_per_s: int = 500
-    warm_s: float = 30.0  # from the first notification to a window
+    warm_s: float = 120.0  # from the first notification to a window: Java compiles until then
     window_s: float = 60.0
+    before_kill_s: float = 30.0  # of load
     turns: int = 3  # of each pipeline
     backlog: int = 1_500_000  # events that wait for a drain
     warm_share: float = 1 / 3  # of the backlog, before the timer starts
@@ -51,6 +52,7 @@ class Sizes:
             subscriptions=max(1_000, self.subscriptions // by),
             fewer=tuple(max(1_000, count // by) for count in self.fewer),
             warm_s=max(5.0, self.warm_s / by),
+            before_kill_s=max(5.0, self.before_kill_s / by),
             window_s=max(5.0, self.window_s / by),
             turns=1,
             backlog=max(30_000, self.backlog // by),

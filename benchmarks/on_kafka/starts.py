@@ -65,7 +65,7 @@ def _started_and_killed(setting: Setting, pipeline: Pipeline) -> tuple[float, fl
     try:
         cold = _cold(setting, pipeline, process)
         with setting.loaded(pipeline):
-            time.sleep(setting.sizes.warm_s)
+            time.sleep(setting.sizes.before_kill_s)
             killed = time.time()
             process.kill()
             _restarted(setting, pipeline, process)

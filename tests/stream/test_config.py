@@ -38,6 +38,7 @@ id = "a"
 starting = "earliest"
 vectors = { v = 3 }
 per_batch = 1000
+every_ms = 250
 [subscriptions]
 topic = "alerts"
 allowance_ms = 0
@@ -88,7 +89,7 @@ def test_the_least_is_enough() -> None:
     assert (config.events.format, config.events.starting) == ("json", "latest")
     assert (config.subscriptions.allowance_ms, config.subscriptions.max_derived) == (1000, 32)
     assert config.notifications == Notifications("kafka", "notifications")
-    assert (config.state.retention_s, config.state.forget_s) == (86_400, 900)
+    assert (config.state.retention_s, config.state.forget_s) == (3600, 900)
     assert (config.spark, config.metrics) == (Spark(), Metrics())
 
 
@@ -103,6 +104,7 @@ def test_everything_can_be_said() -> None:
     assert (config.events.topics, config.events.vectors) == (["ads", "offers"], {"v": 3})
     assert (config.events.format, config.events.id) == ("avro", "a")
     assert (config.events.starting, config.events.per_batch) == ("earliest", 1000)
+    assert config.events.every_ms == 250
     assert config.notifications == Notifications("delta", "notes", ["a"], "table")
     assert config.subscriptions.allowance_ms == 0
     assert (config.state.retention_s, config.state.forget_s) == (10, 5)
@@ -172,6 +174,7 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         ("events", "vectors = { v = true }", "[events] vectors is a table of whole numbers"),
         ("events", "vectors = [3]", "[events] vectors is a table of whole numbers"),
         ("events", "per_batch = 0", "[events] per_batch is from 1 to 1000000000, not 0"),
+        ("events", "every_ms = -1", "[events] every_ms is from 0 to 86400000, not -1"),
         ("subscriptions", f"allowance_ms = {1 << 60}", "[subscriptions] allowance_ms is from 0 to"),
         ("subscriptions", "max_derived = -1", "[subscriptions] max_derived is from 0 to 10000, "),
         ("metrics", "port = 65536", "[metrics] port is from 1 to 65535, not 65536"),

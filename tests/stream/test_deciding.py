@@ -17,6 +17,7 @@ from covey.stream.figures import Done, figures
 from covey.stream.matched import Wanted
 from covey.stream.records import Record, Records
 from covey.stream.subscriptions import LiveSubscriptions, Read
+from tests.stream.live import waited
 from tests.stream.simple import change, create, follow
 
 A = Wanted(("a",))
@@ -84,13 +85,9 @@ def fix(checkpoint: Path, batch: int) -> None:
     partial.rename(checkpoint / "offsets" / str(batch))
 
 
-def waited(decider: Decider, subscriptions: Followed, batch: int) -> Record:
+def recorded(subscriptions: Followed, batch: int) -> Record:
     """The record of a batch, some seconds later at most."""
-    until = time.monotonic() + 10
-    while (record := subscriptions.records.find("q", batch, {})) is None:
-        assert time.monotonic() < until, decider.error
-        time.sleep(0.005)
-    return record
+    return waited(lambda: subscriptions.records.find("q", batch, {}), "the record", seconds=10)
 
 
 def test_a_batch_is_decided_when_its_events_are_fixed(
@@ -101,11 +98,11 @@ def test_a_batch_is_decided_when_its_events_are_fixed(
     time.sleep(0.05)
     assert subscriptions.records.find("q", 0, {}) is None
     fix(checkpoint, 0)
-    assert waited(decider, subscriptions, 0).version == 1
+    assert recorded(subscriptions, 0).version == 1
     subscriptions.waiting = ["a > 2", "a > 3"]
     (checkpoint / "commits" / "0").touch()
     fix(checkpoint, 1)
-    assert waited(decider, subscriptions, 1).version == 3
+    assert recorded(subscriptions, 1).version == 3
     assert decider.close() == 1
     assert [one.read.changes for one in waiting.values()] == [1, 2]
     assert waiting[1].snapshot.version.number == 3
@@ -118,8 +115,8 @@ def test_it_goes_on_with_the_batch_that_is_not_done(
     for batch in (0, 1):
         fix(checkpoint, batch)
     (checkpoint / "commits" / "0").touch()
-    decider = started()
-    assert waited(decider, subscriptions, 1).batch == 1
+    started()
+    assert recorded(subscriptions, 1).batch == 1
     assert subscriptions.records.find("q", 0, {}) is None
 
 
@@ -131,7 +128,8 @@ def test_a_version_that_the_query_cannot_match_with_ends_it_on_record(
     fix(checkpoint, 0)
     assert decider.over.wait(10)
     assert decider.error is None
-    assert waited(decider, subscriptions, 0).version == 2
+    assert recorded(subscriptions, 0).version == 2
+    assert decider.wanted.names == ("a", "b")
     assert started().over.wait(10)
     assert waiting[0].read.changes == 2  # not forgotten by the run that decides nothing
 
@@ -169,7 +167,7 @@ def test_figures_are_those_of_spark_and_of_the_decision(
     subscriptions.waiting = ["a > 1"]
     decider = started()
     fix(checkpoint, 0)
-    waited(decider, subscriptions, 0)
+    recorded(subscriptions, 0)
     decider.close()
     decided = waiting[0]
     start_ms = 1_794_794_400_000

@@ -138,5 +138,5 @@ def test_a_version_is_the_newest_or_the_one_that_is_named(tmp_path: Path) -> Non
         follow(store, change("x", 100))
     assert version_at(config, None).version.number == 1
     assert version_at(config, 0).version.number == 0
-    with pytest.raises(StoreError, match=r"7.*kept for .state. retention_s = 86400 seconds after"):
+    with pytest.raises(StoreError, match=r"7.*kept for .state. retention_s = 3600 seconds after"):
         version_at(config, 7)

@@ -103,7 +103,7 @@ def test_a_stretch_of_the_past_is_computed_again_and_nobody_is_notified(
     )  # fmt: skip
     refused = run(*past, "--version", 100_000)
     assert refused.code == 2
-    assert "[state] retention_s = 86400" in refused.err
+    assert "[state] retention_s = 3600" in refused.err
 
 
 def test_status_shows_what_a_stream_does(running: Running, asked: Asked, run: Run) -> None:

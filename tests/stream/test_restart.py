@@ -62,7 +62,9 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     stream.cancel("gone")
     stream.subscribe("new", "a > 1", from_ms=0)
     later = stream.publish({"a": 2})
-    stream.configure(notifications=notifications, state={"retention_s": 1})
+    stream.configure(
+        notifications=notifications, state={"retention_s": 1}, events={"every_ms": 5000}
+    )
     stream.start()
     record = stream.decided(*places)
     assert record.batch == 0
@@ -77,10 +79,12 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     assert {json.loads(line)["subscription"] for line in lines} == {"kept", "new"}
     assert [(one["batch"], one["notifications"]) for one in stream.batches] == [(0, 4), (1, 2)]
 
-    # It ends after the batch under way.
+    # A batch begins every five seconds; it ends after the batch under way.
     (tmp_path / "slow").touch()
+    waited(lambda: 2.5 < time.time() % 5 < 3 or None, "the middle of five seconds")
     last = stream.publish({"a": 2})
     waited(lambda: (tmp_path / "begun").exists() or None, "the batch")
+    assert (tmp_path / "begun").stat().st_mtime % 5 < 2.5
     assert stream.stop() == 0
     assert (tmp_path / "2-0.txt").exists()
     assert (stream.state / "checkpoint" / "commits" / "2").exists()

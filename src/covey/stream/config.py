@@ -36,7 +36,7 @@ class Events:
     `schema` is Spark's, as `symbol STRING, price DOUBLE`; with Avro it is the schema in JSON. `id`
     is a column that tells events apart, if it is not to be their place on Kafka. `starting` is
     where a first start begins; `per_batch` is the most that a batch has, if it is not to be
-    measured.
+    measured. A batch begins every `every_ms` milliseconds, or when the last one is done.
     """
 
     topics: list[str]
@@ -46,6 +46,7 @@ class Events:
     starting: str = "latest"
     vectors: dict[str, int] = field(default_factory=dict)
     per_batch: int | None = None
+    every_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class State:
     """The folder of all that a stream keeps, and for how long."""
 
     path: str
-    retention_s: int = 86_400
+    retention_s: int = 3600
     forget_s: int = 900
 
 
@@ -225,6 +226,7 @@ def _check(config: Config) -> None:
         raise ValueRefused("[subscriptions] allowance_ms cannot be negative")
     for where, number, least, most in (
         ("[events] per_batch", config.events.per_batch, 1, 1_000_000_000),
+        ("[events] every_ms", config.events.every_ms, 0, 86_400_000),
         ("[subscriptions] allowance_ms", config.subscriptions.allowance_ms, 0, 86_400_000),
         ("[subscriptions] max_derived", config.subscriptions.max_derived, 0, 10_000),
         ("[metrics] port", config.metrics.port, 1, 65_535),

@@ -7,12 +7,14 @@ are written would cost Java as much again as to write them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pyspark import SparkContext
 from pyspark.accumulators import AccumulatorParam
 
-__all__ = ["Counts", "Made"]
+__all__ = ["Counts", "Made", "taken"]
+
+V = TypeVar("V")
 
 
 class Made(NamedTuple):
@@ -48,8 +50,17 @@ class Counts:
 
     def taken(self, batch: int) -> Made | None:
         """In the driver: what was made of a batch, once; what is older is forgotten."""
-        known = self._by_batch.value
-        found = known.pop(batch, None)
-        for number in [number for number in list(known) if number < batch]:
-            del known[number]
-        return found
+        return taken(self._by_batch.value, batch)
+
+
+def taken(known: dict[int, V], batch: int) -> V | None:
+    """What is known of a batch, once; what is older is forgotten. Others may add meanwhile.
+
+    >>> known = {6: "a", 7: "b", 8: "c"}
+    >>> taken(known, 7), known
+    ('b', {8: 'c'})
+    """
+    found = known.pop(batch, None)
+    for number in [number for number in list(known) if number < batch]:
+        del known[number]
+    return found

@@ -1,7 +1,7 @@
 """Batches are decided in a thread of the driver, each as soon as Spark has fixed its events.
 
 Meanwhile Spark plans the batch and reads its events, and workers wait for the record. So what a
-change costs is not added to what a batch takes, and a query is planned once.
+change costs is hardly added to what a batch takes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Decider:
     """Decides batches of one run of a query, from now until it is over.
 
     It is over when it is closed, when something failed, or when a version looks at attributes that
-    the running query does not have: that batch is on record, and has to be run by another query.
+    the running query does not have: that batch is on record, and has to be run by another query,
+    which has all that is `wanted` then.
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class Decider:
         waiting: Waiting,
     ) -> None:
         self.error: Exception | None = None
-        self.over = threading.Event()
+        self.over, self.wanted = threading.Event(), wanted
         self._subscriptions, self._checkpoint = subscriptions, checkpoint
-        self._wanted, self._waiting = wanted, waiting
+        self._waiting = waiting
         self._last: int | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="covey-decider", daemon=True)
@@ -96,4 +97,5 @@ class Decider:
             read = self._waiting[batch].read.and_then(read)
         self._waiting[batch] = Decided(record, snapshot, read, time.perf_counter() - started)
         self._last = batch
-        return self._wanted.and_of(snapshot) is self._wanted
+        given, self.wanted = self.wanted, self.wanted.and_of(snapshot)
+        return self.wanted is given

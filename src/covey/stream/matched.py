@@ -72,7 +72,7 @@ class Matched:
                     f"[notifications] include names {name!r}, but events have "
                     f"{', '.join(decoding.schema.names)}"
                 )
-        self._decoding, self._topics = decoding, topics
+        self.decoding, self._topics = decoding, topics
         self._include = [known[name.lower()] for name in include]
         self._flat = self._flattened()
 
@@ -86,16 +86,16 @@ class Matched:
         self, frame: DataFrame, wanted: Wanted, versions: Versions, counts: Counts | None = None
     ) -> DataFrame:
         """A row for each notification and for each event that cannot be read."""
-        read = frame.select(*_FROM_KAFKA, self._decoding.read.alias(READ))
+        read = frame.select(*_FROM_KAFKA, self.decoding.read.alias(READ))
         flat = read.select(*self._flat)
         chosen = (flat if counts is None else observed(flat)).select(*wanted.columns)
         places = {name: KEPT + i for i, name in enumerate(wanted.names)}
-        notices = Notices(versions, places, self._decoding.unreadable, self._topics, counts)
+        notices = Notices(versions, places, self.decoding.unreadable, self._topics, counts)
         return chosen.mapInArrow(notices, ROWS)
 
     def _flattened(self) -> list[Column]:
         """What is kept of an event, and its columns under their own names."""
-        decoding = self._decoding
+        decoding = self.decoding
         included = F.lit(None).cast("string")
         if self._include:
             included = F.to_json(

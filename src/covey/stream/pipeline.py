@@ -29,9 +29,8 @@ from covey.store.places import directory_at
 from covey.stream.checkpoint import CHECKPOINT, Checkpoint
 from covey.stream.cluster import Cluster
 from covey.stream.config import Config
-from covey.stream.counts import Counts
+from covey.stream.counts import Counts, taken
 from covey.stream.deciding import Decider, Waiting
-from covey.stream.events import Decoding
 from covey.stream.figures import done_after, figures
 from covey.stream.matched import Matched, Wanted
 from covey.stream.opening import open_subscriptions, store_place_of
@@ -61,8 +60,7 @@ class Pipeline:
 
     def __init__(self, spark: SparkSession, config: Config) -> None:
         self._spark, self._config = spark, config
-        self._sink, self._decoding = sink_of(config), Decoding.of(config.events)
-        self._matched, self._wanted = Matched.of(config), Wanted()
+        self._sink, self._matched, self._wanted = sink_of(config), Matched.of(config), Wanted()
         self._place, self._counts = store_place_of(config), Counts(spark.sparkContext)
         self._cluster = Cluster(config.kafka)
         for topic in config.events.topics:
@@ -74,7 +72,7 @@ class Pipeline:
         folder = directory_at(config.state.path).local_path("")
         self._status = Status(folder, config.metrics)
         self._stopping = threading.Event()
-        self._done: int | None = None  # the last batch that was told of
+        self._done = -1  # the last batch that was told of
         self._waiting: Waiting = {}
 
     def stop(self) -> None:
@@ -88,7 +86,7 @@ class Pipeline:
             self._status.serve()
             threading.Thread(target=self._warm, name="covey-warm", daemon=True).start()
             subscriptions = open_subscriptions(
-                self._spark, self._config, self._cluster, self._decoding
+                self._spark, self._config, self._cluster, self._matched.decoding
             )
             upkeep = Upkeep(subscriptions, self._config.state, self._status.write)
             merger = Merger(subscriptions.store)
@@ -139,6 +137,7 @@ class Pipeline:
                 query.awaitTermination()
         finally:
             decider.close()
+            self._wanted = decider.wanted
             self._tell(query, subscriptions)
             query.stop()
 
@@ -159,7 +158,8 @@ class Pipeline:
 
     def _started(self, rows: DataFrame) -> StreamingQuery:
         path = spark_path(f"{self._config.state.path}/{CHECKPOINT}")
-        return self._sink.writer(rows).option("checkpointLocation", path).start()
+        writer = self._sink.writer(rows).option("checkpointLocation", path)
+        return writer.trigger(processingTime=f"{self._config.events.every_ms} milliseconds").start()
 
     def _wait_for(self, query: StreamingQuery, batch: int | None) -> None:
         """Until a batch that was decided is done, if that does not take long."""
@@ -171,11 +171,11 @@ class Pipeline:
 
     def _tell(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
         """Tells of the batches that were done since it was last called."""
-        for done in done_after(query, -1 if self._done is None else self._done):
+        for done in done_after(query, self._done):
             self._done = done.batch
             if done.oldest_ms is not None:
                 subscriptions.forget_before(done.oldest_ms - 1000 * self._config.state.forget_s)
-            made, decided = self._counts.taken(done.batch), self._waiting.pop(done.batch, None)
+            made, decided = self._counts.taken(done.batch), taken(self._waiting, done.batch)
             if decided is not None:
                 self._status.batch(figures(decided, done, made))
 

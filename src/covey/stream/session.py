@@ -8,7 +8,6 @@ SESSION = {
     "spark.python.daemon.module": "covey.stream.daemon",
     "spark.sql.ansi.enabled": "false",  # no value of an event is to end a query
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",  # observes Kafka's too
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
