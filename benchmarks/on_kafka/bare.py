@@ -63,6 +63,7 @@ def _session(given: dict[str, Any]) -> SparkSession:
     pattern = Path(given["jars"])
     jars = ",".join(str(jar) for jar in sorted(pattern.parent.glob(pattern.name)))
     builder = SparkSession.builder.master(given["master"]).appName("bare")
+    builder = builder.config("spark.python.daemon.module", "benchmarks.on_kafka.daemon")
     return builder.config("spark.jars", jars).config(map=given.get("conf", {})).getOrCreate()
 
 

@@ -1,8 +1,8 @@
 """What both pipelines are given alike: Spark's configuration, and that of its Kafka clients.
 
 Spark's own settings but for the checkpoint, whose files are written without a shell and without
-checksums, and for the process that workers are forked from, which spares them a search for garbage
-after each task. What else helps one of the two belongs here, for both.
+checksums. Both also have a process of their own that workers are forked from, which spares them a
+search for garbage after each task. What else helps one of the two belongs here, for both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.python.daemon.module": "covey.stream.daemon",
     "spark.sql.streaming.checkpointFileManagerClass": (
         f"{_CHECKPOINTS}.FileSystemBasedCheckpointFileManager"
     ),

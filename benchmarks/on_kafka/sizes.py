@@ -26,7 +26,7 @@ class Sizes:
     window_s: float = 60.0
     before_kill_s: float = 30.0  # of load
     turns: int = 3  # of each pipeline
-    backlog: int = 1_500_000  # events that wait for a drain
+    backlog: int = 6_000_000  # events that wait for a drain
     warm_share: float = 1 / 3  # of the backlog, before the timer starts
     changing_s: float = 30.0  # for which costs of changes are collected
     soak_s: float = 1800.0

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -18,6 +19,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from covey.stream.explaining import parse_place
 from tests.stream.conftest import Outcome
 from tests.stream.live import Live, waited
 
@@ -94,6 +96,16 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     refused = run(*explain, places[0])
     assert (refused.code, "longer ago than [state] retention_s = 1" in refused.err) == (2, True)
     assert "kept was notified" in run(*explain, *last).out
+
+    # Events that Kafka has deleted before they were read.
+    (lost,) = stream.publish({"a": 2})
+    topic, partition, offset = parse_place(lost)
+    admin = AdminClient({"bootstrap.servers": stream.broker.address, "log_level": 0})
+    gone = TopicPartition(topic, partition, offset + 1)
+    admin.delete_records([gone])[gone].result(60)
+    stream.start()
+    assert stream.ended() == 2
+    assert "events were deleted from Kafka before they were read: Could not" in stream.printed
 
 
 def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(

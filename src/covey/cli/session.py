@@ -136,5 +136,5 @@ def _check_delta(spark: SparkSession) -> None:
         raise ValueRefused(
             "Spark has no Delta here: name its two jars with --jars DELTA-SPARK.jar,"
             "DELTA-STORAGE.jar, or have them fetched with --conf spark.jars.packages="
-            "io.delta:delta-spark_4.2_2.13:4.4.0"
+            "io.delta:delta-spark_4.2_2.13:4.4.0; the file of a stream has [spark] jars and conf"
         )

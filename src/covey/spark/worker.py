@@ -6,13 +6,14 @@ Workers of one machine map the same files and share their pages.
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from functools import lru_cache
 from itertools import count
 
 from covey.errors import StoreError
 from covey.store import Snapshot, Store
 
-__all__ = ["newest", "settle", "snapshot"]
+__all__ = ["newest", "open_last", "settle", "snapshot"]
 
 _KEPT = 4  # versions; a map that is not looked at costs addresses only
 _SETTLING = frozenset({1, 2, 4, 8, 16, 32})  # tasks, after which a worker has met all that it uses
@@ -38,6 +39,12 @@ def snapshot(place: str, version: int, label: str | None) -> Snapshot:
 def newest(place: str, version: int) -> Snapshot:
     """A version of a store that is only added to as long as this worker lives, opened once."""
     return _store(place).snapshot(version)
+
+
+def open_last(place: str) -> None:
+    """Opens the last version of a store, if there is one, for whoever will need most of it soon."""
+    with suppress(StoreError):
+        newest(place, _store(place).versions[-1])
 
 
 @lru_cache(_KEPT)

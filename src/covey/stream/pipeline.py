@@ -22,7 +22,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from covey.errors import CoveyError, StreamError, raised_elsewhere
 from covey.spark.places import spark_path
-from covey.spark.task import in_a_task
 from covey.store import Merger
 from covey.store.lock import WriterLock
 from covey.store.places import directory_at
@@ -39,13 +38,14 @@ from covey.stream.sinks import sink_of
 from covey.stream.status import Status, read_status
 from covey.stream.subscriptions import LiveSubscriptions
 from covey.stream.upkeep import Upkeep
-from covey.stream.versions import ByRecord, Named
+from covey.stream.versions import ByRecord, Named, Opening
 
 __all__ = ["Pipeline"]
 
 _log = logging.getLogger(__name__)
 
-_PATIENCE_S = 600.0
+_PATIENCE_S, _PATIENCE_LOST_S = 600.0, 30.0
+_LOST, _WHY = "Some data may have been lost", "Reason: "  # as Spark says that events are gone
 _PAUSE_S = (1.0, 2.0, 5.0, 10.0)
 _TELL_S = 0.5
 _END_S = 60.0
@@ -112,7 +112,13 @@ class Pipeline:
                 said = raised_elsewhere(str(error)) or str(error).splitlines()[0]
                 if self._done != done:
                     failed_at, failures, done = time.monotonic(), 0, self._done
-                if time.monotonic() - failed_at > _PATIENCE_S:
+                failing_s, lost = time.monotonic() - failed_at, _lost(str(error))
+                if lost is not None and failing_s > _PATIENCE_LOST_S:
+                    raise StreamError(
+                        f"events were deleted from Kafka before they were read: {lost}. To go on "
+                        f"without them, delete {self._config.state.path}/{CHECKPOINT}"
+                    ) from None
+                if failing_s > _PATIENCE_S:
                     raise StreamError(f"the stream fails again and again: {said}") from None
                 pause = _PAUSE_S[min(failures, len(_PAUSE_S) - 1)]
                 failures += 1
@@ -194,9 +200,11 @@ class Pipeline:
         return most
 
     def _warm(self) -> None:
-        """Lets Spark start its Python workers, which takes seconds, before they are needed."""
-        with suppress(CoveyError, PySparkException, Py4JError):  # who needs them will hear of it
-            in_a_task(self._spark, dict)
+        """Lets Spark start its workers and open the store in them, which takes seconds."""
+        with suppress(PySparkException, Py4JError):  # who needs them will hear of it
+            tasks = self._spark.sparkContext.defaultParallelism
+            rows = self._spark.range(0, tasks, 1, tasks)
+            rows.mapInArrow(Opening(self._place), "id LONG").collect()
 
     def _locked(self) -> WriterLock | None:
         path = directory_at(self._config.state.path).local_path("stream.lock")
@@ -204,3 +212,13 @@ class Pipeline:
             return None
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return WriterLock(path)
+
+
+def _lost(said: str) -> str | None:
+    """Which events are gone from Kafka, if that is what Spark says.
+
+    >>> _lost("… Some data may have been lost because …\\nReason: Could not read [6, 7)\\nwith …")
+    'Could not read [6, 7)'
+    """
+    _, found, rest = said.partition(_LOST)
+    return (rest.partition(_WHY)[2].splitlines() or [_LOST])[0] if found else None

@@ -23,6 +23,7 @@ FOLLOWED = "control.json"
 """The file of the state folder that says when the control topic was last read to its end."""
 
 _IDLE_S, _TOLD_S, _NOTED_S, _CLEANED_S = 5.0, 5.0, 15.0, 60.0
+_WARNED_S = 30.0  # while Kafka is away, all fails every second
 
 
 class Upkeep:
@@ -37,6 +38,7 @@ class Upkeep:
         self._subscriptions, self._state, self._tell = subscriptions, state, tell
         self._ending = threading.Event()
         self._told = self._noted = self._cleaned = time.monotonic()
+        self._warned = float("-inf")
         self._thread = threading.Thread(target=self._run, name="covey-upkeep", daemon=True)
         self._thread.start()
 
@@ -54,7 +56,9 @@ class Upkeep:
             try:
                 self._step()
             except (CoveyError, OSError) as error:
-                _log.warning("upkeep failed; it is done again", extra={"error": str(error)})
+                if time.monotonic() - self._warned > _WARNED_S:
+                    self._warned = time.monotonic()
+                    _log.warning("upkeep failed; it is done again", extra={"error": str(error)})
 
     def _step(self) -> None:
         if time.monotonic() - self._told > _TOLD_S:

@@ -6,19 +6,21 @@ The driver decides a batch while Spark plans it and reads its events: whoever is
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+import pyarrow as pa
 from pyspark import TaskContext
 
 from covey.errors import StreamError
-from covey.spark.worker import newest, snapshot
+from covey.spark.worker import newest, open_last, snapshot
 from covey.store import Snapshot
 from covey.store.places import directory_at
 from covey.stream.checkpoint import CHECKPOINT, Checkpoint
 from covey.stream.records import Records
 
-__all__ = ["ByRecord", "Named", "Versions", "batch_of_task"]
+__all__ = ["ByRecord", "Named", "Opening", "Versions", "batch_of_task"]
 
 _BATCH, _QUERY = "streaming.sql.batchId", "sql.streaming.queryId"  # Spark's, of every task
 _PATIENCE_S = 900.0
@@ -66,6 +68,17 @@ class ByRecord:
                 raise StreamError(f"batch {batch} was not decided in {_PATIENCE_S:.0f} seconds")
             time.sleep(_POLL_S)
         return newest(self.place, record.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The function of a `mapInArrow` of no rows: opens the last version of a store in a worker."""
+
+    place: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from (batch.slice(0, 0) for batch in batches)
+        open_last(self.place)
 
 
 def batch_of_task() -> tuple[str, int]:
