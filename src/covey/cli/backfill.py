@@ -46,7 +46,7 @@ def backfill(
             if file is not None:
                 rows = rows.cache()
                 for row in rows.orderBy("topic", "key").toLocalIterator():
-                    file.write(f"{row['topic']}\t{row['value']}\n")
+                    file.write(f"{row['topic']}\t{row['value'].decode()}\n")
             for row in rows.groupBy("topic").agg(F.count(F.lit(1)).alias("n")).collect():
                 counts[row["topic"]] = counts.get(row["topic"], 0) + row["n"]
             rows.unpersist()

@@ -50,7 +50,7 @@ class DeltaSink:
     path: str
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
-        texts = rows.withColumn("key", F.col("key").cast("string"))
+        texts = rows.select("topic", *(F.col(name).cast("string") for name in ("key", "value")))
         place = spark_path(store_place(self.path))
         return texts.writeStream.format("delta").option("path", place)
 
@@ -62,7 +62,8 @@ class FunctionSink:
     function: Callable[[DataFrame, int], None]
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
-        return rows.writeStream.foreachBatch(self.function)
+        texts = rows.withColumn("value", F.col("value").cast("string"))
+        return texts.writeStream.foreachBatch(self.function)
 
 
 def sink_of(config: Config) -> Sink:
