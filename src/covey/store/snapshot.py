@@ -130,15 +130,18 @@ class Snapshot:
     def ids(self, rows: Rows) -> pa.Array:
         """The ids of subscriptions by row: int64, or text as `large_string`."""
         if len(self.parts) == 1:
-            return self.parts[0].subscriptions.ids.take(rows).arrow()
+            return self.parts[0].subscriptions.ids.arrow().take(pa.array(rows))
         part_of = np.searchsorted(self._starts, rows, "right") - 1
-        chosen, places = [Ids.of([], self.version.id_kind)], []
+        chosen, places = [Ids.of([], self.version.id_kind).arrow()], [np.empty(0, np.int64)]
         for i, part in enumerate(self.parts):
             mine = np.flatnonzero(part_of == i)
-            chosen.append(part.subscriptions.ids.take(rows[mine] - self._starts[i]))
+            chosen.append(
+                part.subscriptions.ids.arrow().take(pa.array(rows[mine] - self._starts[i]))
+            )
             places.append(mine)
-        order = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
-        return Ids.concat(chosen).take(order).arrow()
+        order = np.empty(len(rows), np.int64)
+        order[np.concatenate(places)] = np.arange(len(rows))
+        return pa.concat_arrays(chosen).take(pa.array(order))
 
     def find(self, ids: object) -> Rows:
         """The row of each id, -1 where there is no such subscription."""
