@@ -10,8 +10,6 @@ from importlib import import_module
 
 from pyspark.daemon import manager
 
-__all__: list[str] = []
-
 if __name__ == "__main__":
     for name in ("pyspark.worker", "benchmarks.on_kafka.identity"):
         import_module(name)

@@ -48,8 +48,8 @@ def collect(
     keep_seconds: float,
     grace_seconds: float,
     in_use: Set[str],
-    spare: Set[int] = frozenset(),
-    named: Named | None = None,
+    spare: Set[int],
+    named: Named,
 ) -> Collected:
     """Deletes versions, then files that no version names any more and that are not in use.
 
@@ -58,14 +58,14 @@ def collect(
     kept for `grace_seconds`: a writer may be about to name it. If a version that is kept cannot be
     read, nothing is deleted.
 
-    Cost: lists all files, and reads every version that is kept and not known to be `named`.
+    Cost: lists all files, and reads every version that is kept, unless `named` knows it.
     """
     if not (keep_seconds >= 0 and grace_seconds >= 0):
         raise ValueRefused(f"no time to keep: {keep_seconds} and {grace_seconds} seconds")
     now = time.time()
     listed = listed_versions(directory)
     kept = _kept(listed, now - keep_seconds, _leased(directory, now) | spare)
-    wanted = (named or Named()).by(directory, {number: listed[number] for number in sorted(kept)})
+    wanted = named.by(directory, {number: listed[number] for number in sorted(kept)})
     gone = [number for number in listed if number not in kept]
     for number in gone:
         directory.delete(version_name(number))

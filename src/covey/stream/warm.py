@@ -6,18 +6,18 @@ from does it once for all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
 from covey.space import Space
 from covey.spark.lifetimes import with_lifetime
-from covey.store import IdKind, Snapshot, Store
+from covey.store import IdKind, Store
 from covey.stream.history import Historian
 from covey.stream.messages import Change
 from covey.stream.notices import Notices, Topics
 from covey.stream.unreadable import Unreadable
+from covey.stream.versions import Named
 
 __all__ = ["warm"]
 
@@ -35,18 +35,10 @@ def warm() -> None:
             for count in (_SUBSCRIPTIONS, _CHANGED):
                 applied = Historian(0).applied(store.snapshot(), _changes(count), 0)
                 store.apply(applied.changes)
-        version = _Version(Store.open(f"{folder}/store").snapshot())
+            version = Named.of(f"{folder}/store", store.snapshot())
         notices = Notices(version, {"a": 4, "b": 5}, Unreadable("json", ()), Topics("", ""))
         for _ in notices(iter([_events()])):
             pass
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    snapshot: Snapshot
-
-    def of_task(self) -> Snapshot:
-        return self.snapshot
 
 
 def _changes(count: int) -> list[Change]:

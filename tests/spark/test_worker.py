@@ -1,4 +1,4 @@
-"""Workers of a stream: what they keep for good is not looked at for garbage."""
+"""Python workers: what they keep for good is not looked at for garbage."""
 
 from __future__ import annotations
 
