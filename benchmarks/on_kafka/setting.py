@@ -1,6 +1,8 @@
 """What all measurements share: a server, its topics filled with subscriptions, and both pipelines.
 
-Everything is in a folder that goes with it, and on ports that were free.
+Everything is in folders that go with it, and on ports that were free. The server's is in memory
+where there is such a place: elsewhere it has a machine of its own, and on this one its log would
+keep the disk from pipelines, of which only one makes its state durable.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from covey.testing.broker import Broker
 __all__ = ["Setting", "say"]
 
 _ROOT = Path(__file__).parent.parent.parent
+_IN_MEMORY = Path("/dev/shm")
 _LONGEST_S = 600.0  # that a first notification may take, or a backlog
 _QUIET_S = 5.0  # without a notification: longer than a batch takes before its first
 _NEARLY = 0.95  # of the notifications that are expected, which vary a little by chance
@@ -57,8 +60,9 @@ class Setting:
         """A setting in a folder of its own, which goes with it."""
         with (
             _ended_by_signal(),
-            tempfile.TemporaryDirectory(prefix="covey-live-", ignore_cleanup_errors=True) as name,
-            Broker.on_free_ports(_ROOT / ".kafka", Path(name, "kafka")) as broker,
+            _folder() as name,
+            _folder(_IN_MEMORY) as of_server,
+            Broker.on_free_ports(_ROOT / ".kafka", Path(of_server, "kafka")) as broker,
         ):
             topics = Topics(broker)
             try:
@@ -144,6 +148,12 @@ class Setting:
             if time.monotonic() > until:
                 raise RuntimeError(f"nothing in {_LONGEST_S:.0f} s:\n{process.said()[-4000:]}")
             time.sleep(_POLL_S)
+
+
+def _folder(place: Path | None = None) -> AbstractContextManager[str]:
+    """A new one, at a place if there is such a one."""
+    at = place if place is not None and place.is_dir() else None
+    return tempfile.TemporaryDirectory(prefix="covey-live-", dir=at, ignore_cleanup_errors=True)
 
 
 @contextmanager

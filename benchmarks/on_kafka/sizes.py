@@ -26,8 +26,8 @@ class Sizes:
     window_s: float = 60.0
     before_kill_s: float = 30.0  # of load
     turns: int = 3  # of each pipeline
-    backlog: int = 6_000_000  # events that wait for a drain
-    warm_share: float = 1 / 3  # of the backlog, before the timer starts
+    backlog: int = 10_000_000  # events that wait for a drain
+    warm_share: float = 1 / 2  # of the backlog, before the timer starts
     changing_s: float = 30.0  # for which costs of changes are collected
     soak_s: float = 1800.0
     soak_warm_s: float = 300.0

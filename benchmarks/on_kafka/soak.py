@@ -2,7 +2,7 @@
 
 The load is 70% of the highest rate that was measured in the same run, or one that is measured
 first, or what the environment says. Every ten seconds memory is read, by kind of process, and the
-size of the state folder; what was notified is deleted, so that the server's disk does not fill up.
+size of the state folder.
 A picture of all of it is drawn to `benchmarks/output/`.
 """
 
@@ -37,7 +37,6 @@ KEYS = {
     "soak_behind_s": "seconds to the last notification after the last event",
 }
 _SHARE = 0.7
-_KEPT_S = 120.0  # for which events stay on their topic
 _OUTPUT = Path(__file__).parent.parent / "output"
 
 Sample = dict[str, float]
@@ -108,7 +107,6 @@ def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Samp
             while (now := time.monotonic() - start) < sizes.soak_s:
                 progress(int(now), int(sizes.soak_s), "soak")
                 samples.append({"s": round(now, 1), **_sample(pipeline, process)})
-                _emptied(setting, pipeline)
                 time.sleep(max(0.0, sizes.sample_s * len(samples) - (time.monotonic() - start)))
                 process.check()
             progress(int(sizes.soak_s), int(sizes.soak_s), "soak")
@@ -127,14 +125,6 @@ def _sample(pipeline: Pipeline, process: Process) -> Sample:
     sizes = memory_mb(process.pid, process.family())
     sizes["state"] = folder_mb(pipeline.state)
     return {name: round(size, 2) for name, size in sizes.items()}
-
-
-def _emptied(setting: Setting, pipeline: Pipeline) -> None:
-    """Notifications of all, and events of so long ago that they were surely read."""
-    topics = setting.topics
-    topics.empty(pipeline.notifications)
-    past = int((time.time() - _KEPT_S) * 1000)
-    topics.empty(pipeline.events, topics.at(pipeline.events, past))
 
 
 def _last(setting: Setting, pipeline: Pipeline) -> float:

@@ -19,7 +19,8 @@ from covey.testing.broker import Broker
 __all__ = ["PARTITIONS", "Topics", "producer"]
 
 PARTITIONS = 2
-_SEGMENT = 64 << 20  # bytes: small enough that what is deleted leaves the disk
+_SEGMENT = 64 << 20  # bytes: small enough that what is deleted leaves the server
+_KEPT = 1 << 30  # bytes of a partition, which a backlog of events fits in
 _SECONDS = 60.0
 _WAIT_S = 0.1  # for as many messages as are read at once
 _AT_ONCE = 10_000
@@ -55,6 +56,7 @@ class Topics:
                 PARTITIONS,
                 message_timestamp_type="LogAppendTime",
                 segment_bytes=str(_SEGMENT),
+                retention_bytes=str(_KEPT),
                 file_delete_delay_ms="1000",
             )
 
@@ -138,11 +140,10 @@ class Topics:
         finally:
             reader.close()
 
-    def empty(self, name: str, before: Mapping[int, int] | None = None) -> None:
-        """Deletes what lies before offsets, or all, so that the disk does not fill up."""
+    def empty(self, name: str) -> None:
+        """Deletes all that is on a topic."""
         admin = AdminClient({"bootstrap.servers": self.broker.address})
-        given = self.ends(name) if before is None else before
-        ends = [TopicPartition(name, part, end) for part, end in given.items() if end]
+        ends = [TopicPartition(name, part, end) for part, end in self.ends(name).items() if end]
         for done in admin.delete_records(ends).values() if ends else ():
             done.result(_SECONDS)
 

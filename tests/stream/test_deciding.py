@@ -171,10 +171,10 @@ def test_figures_are_those_of_spark_and_of_the_decision(
     decider.close()
     decided = waiting[0]
     start_ms = 1_794_794_400_000
-    counted = {"events": 10, "oldest": start_ms - 500, "mean": start_ms - 100.0, "dead_letters": 1}
+    counted = {"events": 10, "oldest": start_ms - 500, "mean": start_ms - 100.0}
     done = Done.of({**PROGRESS, "observedMetrics": {"covey": counted}})
     assert done is not None
-    all_ = figures(decided, done, Made(40, 52))
+    all_ = figures(decided, done, Made(40, 52, 1))
     assert (all_.events, all_.notifications, all_.dead_letters, all_.in_vain) == (10, 40, 1, 12)
     assert (all_.delay_max_ms, all_.delay_mean_ms, all_.match_ms) == (700, 300.0, 120)
     assert (all_.changes, all_.version, all_.segments) == (1, 1, 1)

@@ -1,4 +1,4 @@
-"""How many notifications workers made of each batch, and how many pairs were proposed for them.
+"""What workers made of each batch: notifications, the pairs proposed for them, and dead letters.
 
 An accumulator of Spark's brings it to the driver with the end of each task: to count rows as they
 are written would cost Java as much again as to write them.
@@ -22,10 +22,11 @@ class Made(NamedTuple):
 
     notifications: int = 0
     proposed: int = 0
+    dead_letters: int = 0
 
     def and_also(self, other: Made) -> Made:
         """Both together."""
-        return Made(self.notifications + other.notifications, self.proposed + other.proposed)
+        return Made(*map(sum, zip(self, other, strict=True)))
 
 
 class _ByBatch(AccumulatorParam[dict[int, Made]]):

@@ -99,7 +99,7 @@ def figures(decided: Decided, done: Done, made: Made | None) -> Figures:
         at_ms=done.at_ms,
         events=observed.get("events", record.count),
         notifications=made and made.notifications,
-        dead_letters=observed.get("dead_letters"),
+        dead_letters=made and made.dead_letters,
         in_vain=made and made.proposed - made.notifications,
         changes=read.changes,
         ignored=read.ignored,

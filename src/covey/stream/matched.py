@@ -28,11 +28,11 @@ OBSERVED = "covey"
 
 
 def observed(events: DataFrame) -> DataFrame:
-    """The same events, counted by Spark when they go by."""
-    ms = F.unix_millis(column_named(_AT))
+    """The same events as Kafka has them, counted by Spark when they go by."""
+    ms = F.unix_millis("timestamp")
     return events.observe(
         OBSERVED, F.count(F.lit(1)).alias("events"), F.min(ms).alias("oldest"),
-        F.avg(ms).alias("mean"), F.count(column_named(_LETTER)).alias("dead_letters"),
+        F.avg(ms).alias("mean"),
     )  # fmt: skip
 
 
@@ -86,9 +86,9 @@ class Matched:
         self, frame: DataFrame, wanted: Wanted, versions: Versions, counts: Counts | None = None
     ) -> DataFrame:
         """A row for each notification and for each event that cannot be read."""
-        read = frame.select(*_FROM_KAFKA, self.decoding.read.alias(READ))
-        flat = read.select(*self._flat)
-        chosen = (flat if counts is None else observed(flat)).select(*wanted.columns)
+        given = frame if counts is None else observed(frame)
+        read = given.select(*_FROM_KAFKA, self.decoding.read.alias(READ))
+        chosen = read.select(*self._flat).select(*wanted.columns)
         places = {name: KEPT + i for i, name in enumerate(wanted.names)}
         notices = Notices(versions, places, self.decoding.unreadable, self._topics, counts)
         return chosen.mapInArrow(notices, ROWS)

@@ -65,9 +65,10 @@ class Notices:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         version = self.versions.of_task()
-        attributes, tally, made = self._attributes(version), Tally(), 0
+        attributes, tally, made, letters = self._attributes(version), Tally(), 0, 0
         for batch in portions(batches):
-            if batch.column(1).null_count < batch.num_rows:
+            if unreadable := batch.num_rows - batch.column(1).null_count:
+                letters += unreadable
                 yield self._letters(batch)
             events = to_events(_timed(batch), attributes, version.space)
             for rows, asked, ids in bounded(version, events, np.arange(len(events)), tally):
@@ -75,7 +76,7 @@ class Notices:
                 some = batch.slice(rows[0], len(rows))
                 yield from self._notices(some, asked, ids, version.version.number)
         if self.counts is not None:
-            self.counts.add(batch_of_task()[1], Made(made, tally.proposed))
+            self.counts.add(batch_of_task()[1], Made(made, tally.proposed, letters))
         settle()
 
     def _attributes(self, version: Snapshot) -> dict[str, int]:

@@ -84,7 +84,7 @@ class LiveSubscriptions:
             return record, read
 
     def follow(self) -> Read:
-        """Reads the control topic to its end, for when there are no batches.
+        """Reads the control topic to its end, for while no batch begins.
 
         The next batch counts what it read.
         """

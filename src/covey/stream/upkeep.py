@@ -1,5 +1,6 @@
-"""What a stream does beside its batches: follow the control topic when no events come, forget what
-is over, delete what is older than the retention, say that it is still there.
+"""What a stream does beside its batches: follow the control topic while none begins, so that the
+next has little to wait for, forget what is over, delete what is older than the retention, say that
+it is still there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 FOLLOWED = "control.json"
 """The file of the state folder that says when the control topic was last read to its end."""
 
-_IDLE_S, _TOLD_S, _NOTED_S, _CLEANED_S = 5.0, 5.0, 15.0, 60.0
+_BEHIND_S, _TOLD_S, _NOTED_S, _CLEANED_S = 0.5, 5.0, 15.0, 60.0
 _WARNED_S = 30.0  # while Kafka is away, all fails every second
 
 
@@ -64,7 +65,7 @@ class Upkeep:
         if time.monotonic() - self._told > _TOLD_S:
             self._told = time.monotonic()
             self._tell()
-        if time.time() - self._subscriptions.followed[1] > _IDLE_S:
+        if time.time() - self._subscriptions.followed[1] > _BEHIND_S:
             self._subscriptions.follow()
         if time.monotonic() - self._noted > _NOTED_S:
             self._note()

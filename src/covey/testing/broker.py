@@ -134,6 +134,7 @@ class Broker:
                 "transaction.abort.timed.out.transaction.cleanup.interval.ms=1000",
                 "group.initial.rebalance.delay.ms=0",
                 "log.cleaner.backoff.ms=1000",
+                "log.retention.check.interval.ms=5000",
                 "",
             ]
         )
