@@ -20,6 +20,7 @@ class Sizes:
 
     subscriptions: int = 1_000_000
     fewer: tuple[int, ...] = (10_000, 100_000)  # and at how many more changes are timed
+    most: int = 10_000_000  # that a first start reads
     events_per_s: int = 3_000
     changes_per_s: int = 500
     warm_s: float = 120.0  # from the first notification to a window: Java compiles until then
@@ -51,6 +52,7 @@ class Sizes:
             self,
             subscriptions=max(1_000, self.subscriptions // by),
             fewer=tuple(max(1_000, count // by) for count in self.fewer),
+            most=max(10_000, self.most // by),
             warm_s=max(5.0, self.warm_s / by),
             before_kill_s=max(5.0, self.before_kill_s / by),
             window_s=max(5.0, self.window_s / by),

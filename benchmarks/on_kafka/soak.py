@@ -67,7 +67,9 @@ def growth(samples: Sequence[Sample], name: str) -> float:
     1.25
     """
     sizes = [each[name] for each in samples]
-    return max(sizes) / max(min(sizes), 1e-9)
+    if not min(sizes):
+        raise RuntimeError(f"nothing was read of {name}")
+    return max(sizes) / min(sizes)
 
 
 def draw(samples: Sequence[Sample], rate: int, path: Path) -> None:

@@ -21,7 +21,7 @@ from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
 from benchmarks.on_kafka.processes import Process
 from benchmarks.on_kafka.setting import Setting, say
 
-__all__ = ["KEYS", "run"]
+__all__ = ["KEYS", "cold", "run", "waiting"]
 
 KEYS = {
     "cold_start_s": "from the start with 1M subscriptions on a topic to the first notification",
@@ -43,12 +43,12 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
     taken: dict[str, list[float]] = {key: [] for name in names for key in _keys(prefixes[name])}
     for turn in range(setting.sizes.turns):
         for name in names:
-            cold, recovered = _started_and_killed(setting, setting.pipeline(name))
-            taken[f"{prefixes[name]}cold_start_s"].append(cold)
+            first, recovered = _started_and_killed(setting, setting.pipeline(name))
+            taken[f"{prefixes[name]}cold_start_s"].append(first)
             taken[f"{prefixes[name]}recovery_s"].append(recovered)
             say(
                 f"start {turn + 1}/{setting.sizes.turns} {name}: "
-                f"cold {cold:.1f} s, after a kill {recovered:.1f} s"
+                f"cold {first:.1f} s, after a kill {recovered:.1f} s"
             )
     return {key: round(statistics.median(seconds), 1) for key, seconds in taken.items()}
 
@@ -58,12 +58,10 @@ def _keys(prefix: str) -> set[str]:
 
 
 def _started_and_killed(setting: Setting, pipeline: Pipeline) -> tuple[float, float]:
-    setting.forget(pipeline)
-    values = boxes.events(_WAITING, np.random.default_rng(2))
-    setting.topics.fill_events([pipeline.events], values, _WAITING)
+    waiting(setting, pipeline)
     process = pipeline.process()
     try:
-        cold = _cold(setting, pipeline, process)
+        first = cold(setting, pipeline, process)
         with setting.loaded(pipeline):
             time.sleep(setting.sizes.before_kill_s)
             killed = time.time()
@@ -74,10 +72,18 @@ def _started_and_killed(setting: Setting, pipeline: Pipeline) -> tuple[float, fl
         process.stop()
     recovered = _recovered(setting, pipeline, killed)
     setting.forget(pipeline)
-    return cold, recovered
+    return first, recovered
 
 
-def _cold(setting: Setting, pipeline: Pipeline, process: Process) -> float:
+def waiting(setting: Setting, pipeline: Pipeline) -> None:
+    """Nothing is kept, and a few events wait."""
+    setting.forget(pipeline)
+    values = boxes.events(_WAITING, np.random.default_rng(2))
+    setting.topics.fill_events([pipeline.events], values, _WAITING)
+
+
+def cold(setting: Setting, pipeline: Pipeline, process: Process) -> float:
+    """Seconds from the start of a process to the append time of its first notification."""
     before = setting.topics.ends(pipeline.notifications)
     start = time.time()
     process.start()
