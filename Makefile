@@ -54,6 +54,8 @@ kafka: .kafka/pom.xml
 	    -DoutputDirectory=$(CURDIR)/.kafka
 	cp jars/kafka/pom.xml .kafka/pom.xml
 
+# Sessions of tests end too soon for what Java compiles last.
+integration: export SPARK_SUBMIT_OPTS ?= -XX:TieredStopAtLevel=1
 integration: export SPARK_LOCAL_IP ?= 127.0.0.1
 integration: jars kafka
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
@@ -66,6 +68,7 @@ soak: export SPARK_LOCAL_IP ?= 127.0.0.1
 soak: jars kafka
 	COVEY_RUNS=$(RUNS) $(BIN)/python -m pytest -q tests/table/test_table.py -k test_a_link
 	folder=$$(mktemp -d) && $(BIN)/python -m soak --seed 7 --folder $$folder/soak && rm -r $$folder
+	COVEY_SUBSCRIBED=10000 $(BIN)/python -m pytest -q -m integration tests/stream -k acknowledged
 
 # make bench              lists the benchmarks
 # make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on

@@ -80,10 +80,12 @@ def _cancel(rng: random.Random, past: Past) -> Sending:
 
 
 def _stale(rng: random.Random, past: Past) -> Sending:
-    """An old revision that comes late, of a subscription that may have been cancelled since."""
-    live = not past.cancelled or rng.random() < 0.7
-    id_ = _one(rng, past.live if live else past.cancelled)
-    highest = past.revisions.get(id_, 0)
+    """An old revision that comes late, of a subscription that may have been cancelled since.
+
+    Not long since: the revision of one that is over is forgotten after `forget_s`.
+    """
+    id_ = _one(rng, past.recent)
+    highest, live = past.revisions.get(id_, 0), id_ in past.live
     if highest == 0:
         return _with_predicate(rng, past, id_)
     old = rng.randint(max(1, highest - 3), highest)

@@ -18,6 +18,7 @@ from soak.names import ALERTS, EVENTS
 __all__ = ["Journal", "Past"]
 
 _JUMP = 1000  # more changes of one subscription than can be on their way
+_RECENT = 500  # subscriptions, which are changed within a minute
 
 
 class Journal:
@@ -60,6 +61,7 @@ class Past:
     changes: int = 0
     live: dict[str, None] = field(default_factory=dict)
     cancelled: dict[str, None] = field(default_factory=dict)
+    recent: dict[str, None] = field(default_factory=dict)  # changed last, the latest at the end
     revisions: dict[str, int] = field(default_factory=dict)
     _jump: int = 0
     _jumped: set[str] = field(default_factory=set)
@@ -83,6 +85,11 @@ class Past:
 
     def mark(self, id_: str, revision: int, live: bool) -> None:
         """A subscription was put or cancelled, and this is its highest revision."""
+        if revision > self.revisions.get(id_, 0) or live != (id_ in self.live):
+            self.recent.pop(id_, None)
+            self.recent[id_] = None
+            if len(self.recent) > _RECENT:
+                self.recent.pop(next(iter(self.recent)))
         if revision > self.revisions.get(id_, 0):
             self.revisions[id_] = revision
             self._jumped.add(id_)

@@ -20,7 +20,7 @@ __all__ = ["Kills", "daemons_and_workers"]
 
 _WEIGHTS = {"driver": 40, "workers": 25, "broker": 15, "producer": 10, "receiver": 10}
 _QUIET = 0.25  # of the time that compaction waits
-_DAEMON = ("pyspark.daemon", "pyspark/daemon")
+_WORKER = "pyspark.worker"  # what a daemon is told to fork, and forks keep of its words
 
 
 @dataclass(slots=True)
@@ -83,6 +83,6 @@ class Kills:
 
 def daemons_and_workers(family: list[Seen]) -> tuple[list[Seen], list[Seen]]:
     """Python processes of Spark: the daemon, which the JVM starts, and its forks."""
-    found = {seen.number: seen for seen in family if any(name in seen.words for name in _DAEMON)}
+    found = {seen.number: seen for seen in family if _WORKER in seen.words}
     daemons = [seen for seen in found.values() if seen.parent not in found]
     return daemons, [seen for seen in found.values() if seen.parent in found]

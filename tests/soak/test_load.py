@@ -56,6 +56,21 @@ def test_changes_are_of_all_kinds() -> None:
     assert any(change.from_ms > 0 for change in changes)
 
 
+def test_an_old_revision_is_of_what_was_changed_lately() -> None:
+    """The revision of what is over is not remembered for ever, so nothing is expected of it."""
+    changed: dict[str, int] = {}
+    highest: dict[str, int] = {}
+    ages = []
+    for number, change in enumerate(drawn(20_000)):
+        id_, revision = change.subscription, change.revision
+        if revision is not None and revision <= highest.get(id_, 0):
+            ages.append(number - changed[id_])
+        else:
+            changed[id_], highest[id_] = number, revision or highest.get(id_, 0)
+    assert len(ages) > 500
+    assert max(ages) < 1000
+
+
 def test_events_are_sometimes_malformed() -> None:
     rng = random.Random(5)
     assert sum(not draws.event(rng).endswith(b"}") for _ in range(20_000)) in range(2, 50)

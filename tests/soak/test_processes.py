@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from covey.stream.session import SESSION
 from soak.kills import daemons_and_workers
 from soak.processes import Child, Seen
 from soak.state import State
@@ -51,8 +52,9 @@ def test_another_process_with_the_same_number_is_not_killed(tmp_path: Path) -> N
     child.clear(0.0)
 
 
-def test_workers_are_told_from_their_daemon() -> None:
-    daemon = "python -m pyspark.daemon pyspark.worker"
+@pytest.mark.parametrize("module", ["pyspark.daemon", SESSION["spark.python.daemon.module"]])
+def test_workers_are_told_from_their_daemon(module: str) -> None:
+    daemon = f"python -m {module} pyspark.worker"
     family = [Seen(10, 1, 0, "java"), Seen(11, 10, 0, daemon), Seen(12, 11, 0, daemon)]
     family.append(Seen(13, 11, 0, daemon))
     daemons, workers = daemons_and_workers(family)

@@ -155,11 +155,22 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
     assert told["gone"] == 2  # and the one that was cancelled before, which is over anyway
     stream.kill()
 
-    # From nothing but the topic.
+    # From nothing but the topic, which has more expressions than are allowed.
     shutil.rmtree(stream.state)
+    odd = [f"odd-{i}" for i in range(12)]
+    for i, id in enumerate(odd):
+        stream.subscribe(id, f"a * {i + 2} >= 0")
+    subscriptions = {**stream.sections.get("subscriptions", {}), "max_derived": 2}
+    stream.configure(**{**stream.sections, "subscriptions": subscriptions})
     low, high = stream.publish({"a": 0}, {"a": 2})
     stream.start()
-    assert stream.notified(low, high) == {low: ["changed"], high: ["kept", "new"]}
+    found = stream.notified(low, high)
+    chosen = [id for id in found[low] if id in odd]
+    assert len(chosen) == 2
+    assert found == {low: ["changed", *chosen], high: ["kept", "new", *chosen]}
+    letters = [json.loads(message.value()) for message in stream.read(stream.dead_letters)]
+    refused = {one["subscription"] for one in letters if "max_derived" in one["reason"]}
+    assert refused == set(odd) - set(chosen)
 
 
 def count_anew(stream: Live) -> int:

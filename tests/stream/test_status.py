@@ -34,13 +34,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_EVERY_S", 0.0)
 
 
-def seen(folder: Path, now: float | None = None) -> str:
+def seen(folder: Path, now: float | None = None, width: int = 200) -> str:
     """The picture as a terminal shows it."""
     saved = read_status(str(folder))
     assert saved is not None
-    console = Console(width=200, color_system=None)
+    console = Console(width=width, color_system=None)
     with console.capture() as captured:
-        console.print(picture(saved, saved["written_ms"] / 1000 if now is None else now))
+        console.print(picture(saved, saved["written_ms"] / 1000 if now is None else now, width))
     return captured.get()
 
 
@@ -139,12 +139,27 @@ def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
     assert first.startswith(
         f"process {os.getpid()}, running; in 0 s: 6,600 events, 480 notificatio"
     )
-    assert "events per second ▁▁▂▃▃▄▅▆▆▇██ 2,200 (most 2,200)" in rates
+    assert "events per second ▁▁▂▃▃▄▅▆▆▇██ 2,750 (most 2,750)" in rates
     assert "mean delay in ms ████████████ 420 (most 420)" in delays
     assert header.split()[:3] == ["batch", "version", "events"]
     assert len(rows) == 10
     assert rows[-1].split() == [
         "11", "12", "1,100", "40", "3", "?", "6", "80", "1,234,567", "4", "12.5%", "900",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_narrow_terminal_has_fewer_columns_and_all_of_each(tmp_path: Path) -> None:
+    status = Status(tmp_path, Metrics())
+    large = {"events": 100_000, "notifications": 1_073_899, "delay_max_ms": 219_571}
+    status.batch(replace(BATCH, batch=123_456, changes=12_345, oldest_change_ms=3_984, **large))
+    *_, header, row = seen(tmp_path, width=80).splitlines()
+    assert header.split() == [
+        "batch", "events", "notified", "dead", "changes", "oldest", "ms", "subscribed", "recent",
+        "delay", "ms",
+    ]  # fmt: skip
+    assert row.split() == [
+        "123,456", "100,000", "1,073,899", "3", "12,345", "3,984", "1,234,567", "12.5%", "219,571",
     ]  # fmt: skip
 
 

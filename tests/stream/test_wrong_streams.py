@@ -161,12 +161,14 @@ def test_a_session_without_the_connector_is_refused(stream: Live) -> None:
     path = stream.configure()
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(line for line in lines if not line.startswith("jars")))
-    done = subprocess.run(
-        [COVEY, "stream", str(path)], capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("covey: Spark has no Kafka here: name the jars of its connector")
-    assert "Traceback" not in done.stderr
+    explain = ["explain", "--event-offset", f"{stream.events}-0-0", "--subscription", "x"]
+    for words in (["stream"], explain):
+        done = subprocess.run(
+            [COVEY, *words, str(path)], capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("covey: Spark has no Kafka here: name the jars of its connec")
+        assert "Traceback" not in done.stderr
 
 
 def fill(value: Any, known: dict[str, int]) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from covey.cli.session import Session
 from covey.errors import ValueRefused
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["backfill"]
 
 def backfill(
     config: Config,
-    session: Session,
+    session: AbstractContextManager[SparkSession],
     from_: str,
     to: str | None,
     version: int | None,
@@ -33,7 +34,7 @@ def backfill(
     if output is not None and output.exists():
         raise ValueRefused(f"{output} is there already: name another file")
     first, end = parse_offsets(from_), None if to is None else parse_offsets(to)
-    with session.started() as spark:
+    with session as spark:
         past = Past.between(config, first, end)
         if version is None:
             pieces = past.decided(Records(directory_at(config.state.path)))

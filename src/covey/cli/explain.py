@@ -26,5 +26,5 @@ def explain(
         from covey.stream.explaining import decision, parse_place
 
         chosen, place = Config.read(config), parse_place(event_offset)
-        with stream_session(chosen).started() as spark:
+        with stream_session(chosen) as spark:
             typer.echo(str(decision(spark, chosen, place, subscription)))

@@ -21,6 +21,8 @@ __all__ = ["status"]
 _BARS = "▁▂▃▄▅▆▇█"
 _ROWS = 10
 _STALE_S = 30.0
+_NARROW = 100  # characters, in which not all columns have room
+_LEFT_OUT = ("version", "in_vain", "segments")
 
 
 def status(
@@ -34,6 +36,8 @@ def status(
 
         folder = Config.read(config).state.path
 
+        console = Console()
+
         def shown() -> Group:
             saved = read_status(folder)
             if saved is None:
@@ -41,19 +45,19 @@ def status(
                     f"{folder} says nothing of a stream: has `covey stream {config}` decided a "
                     "batch yet?"
                 )
-            return picture(saved, time.time())
+            return picture(saved, time.time(), console.width)
 
         if once:
-            Console().print(shown())
+            console.print(shown())
             return
-        with Live(shown(), refresh_per_second=2, screen=False) as live:
+        with Live(shown(), console=console, refresh_per_second=2, screen=False) as live:
             while True:
                 time.sleep(0.5)
                 live.update(shown())
 
 
-def picture(saved: Mapping[str, Any], now: float) -> Group:
-    """What a stream last said, as people read it."""
+def picture(saved: Mapping[str, Any], now: float, width: int) -> Group:
+    """What a stream last said, as people read it on so many characters."""
     batches = saved["batches"]
     if not batches:
         return Group(_head(saved, now), Text("no batch yet"))
@@ -63,7 +67,7 @@ def picture(saved: Mapping[str, Any], now: float) -> Group:
         _head(saved, now),
         _line("events per second", rates, "{:,.0f}"),
         _line("mean delay in ms", delays, "{:,.0f}"),
-        _table(batches[-_ROWS:]),
+        _table(batches[-_ROWS:], width),
     )
 
 
@@ -85,18 +89,20 @@ def _line(name: str, values: Sequence[float], form: str) -> Text:
 
 
 def _rate(batch: Mapping[str, Any]) -> float:
-    seconds = (batch["decide_ms"] + batch["match_ms"]) / 1000
+    seconds = batch["match_ms"] / 1000  # in which it is decided, too
     return batch["events"] / seconds if seconds else 0.0
 
 
-def _table(batches: Sequence[Mapping[str, Any]]) -> Table:
+def _table(batches: Sequence[Mapping[str, Any]], width: int) -> Table:
     columns = {
         "batch": "batch", "version": "version", "events": "events",
         "notifications": "notified", "dead_letters": "dead", "in_vain": "in vain",
-        "changes": "changes", "oldest_change_ms": "oldest ms", "subscriptions": "subscriptions",
+        "changes": "changes", "oldest_change_ms": "oldest ms", "subscriptions": "subscribed",
         "segments": "segments", "recent_share": "recent", "delay_max_ms": "delay ms",
     }  # fmt: skip
-    table = Table(box=None, header_style="bold", padding=(0, 1))
+    if width < _NARROW:
+        columns = {key: name for key, name in columns.items() if key not in _LEFT_OUT}
+    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
     for name in columns.values():
         table.add_column(name, justify="right")
     for one in batches:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,8 +66,9 @@ def stream(
             backfill(chosen, stream_session(chosen), from_, to, version, output)
 
 
-def stream_session(config: Config) -> Session:
-    """The session that a stream wants: what the user sets comes last."""
+@contextmanager
+def stream_session(config: Config) -> Iterator[SparkSession]:
+    """The session that a stream wants, with Kafka: what the user sets comes last."""
     from covey.stream.session import SESSION
 
     conf = [f"{key}={value}" for key, value in {**SESSION, **config.spark.conf}.items()]
@@ -75,7 +78,10 @@ def stream_session(config: Config) -> Session:
         if not found:
             raise ValueRefused(f"[spark] jars: no file is {jars}")
         jars = ",".join(found)
-    return Session.of(config.spark.master, conf, jars, config.notifications.sink == "delta")
+    session = Session.of(config.spark.master, conf, jars, config.notifications.sink == "delta")
+    with session.started() as spark:
+        _check_kafka(spark)
+        yield spark
 
 
 def _run(config: Config) -> None:
@@ -84,8 +90,7 @@ def _run(config: Config) -> None:
     log_as_json()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
     imports.start()  # takes seconds, and so does Java
-    with stream_session(config).started() as spark:
-        _check_kafka(spark)
+    with stream_session(config) as spark:
         imports.join()
         from covey.stream import Pipeline
 

@@ -10,6 +10,7 @@ import gc
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from pyspark.sql import functions as F
 from covey.space import Space
 from covey.spark.task import told
 from covey.store import IdKind, Prepared, Snapshot, Store, Version
+from covey.store.spaces import space_from_json, space_to_json
 from covey.stream.cluster import Cluster
 from covey.stream.history import Historian
 from covey.stream.messages import Change, Report, read_change
@@ -44,19 +46,29 @@ def load_anew(
 ) -> None:
     """Makes the version of the store at a place that has just what the topic says up to `ends`.
 
-    It has a segment of each task, which are left to be merged.
+    It has a segment of each task, which are left to be merged. Where tasks found more derived
+    attributes than are allowed all together, it is read again with some of each, and what needs
+    others cannot be read.
 
     Cost: the topic is read and shuffled once by id; about 20 µs a message and worker.
     """
-    reading = _Reading(place, store.versions[-1], store.space, allowance_ms)
     tasks = min(_SEGMENTS, 2 * spark.sparkContext.defaultParallelism)
     by_id = messages(spark, cluster, topic, ends).repartition(tasks, "key")
-    with told():
-        rows = by_id.mapInArrow(reading, _OUTCOME).collect()
-    segments = [Prepared(**json.loads(r["content"])) for r in rows if r["kind"] == "segment"]
-    unreadable = [Change(**json.loads(r["content"])) for r in rows if r["kind"] == "change"]
-    report(unreadable)
-    store.replace(segments, label)
+
+    def read(space: Space) -> dict[str, list[Any]]:
+        reading = _Reading(place, store.versions[-1], space, allowance_ms)
+        found: dict[str, list[Any]] = {"segment": [], "space": [], "change": []}
+        with told():
+            for row in by_id.mapInArrow(reading, _OUTCOME).collect():
+                found[row["kind"]].append(json.loads(row["content"]))
+        return found
+
+    found = read(store.space)
+    allowed = _allowed(store.space, [space_from_json(one) for one in found["space"]])
+    if allowed is not None:
+        found = read(allowed)
+    report([Change(**one) for one in found["change"]])
+    store.replace([Prepared(**one) for one in found["segment"]], label)
 
 
 def nobody(space: Space) -> Snapshot:
@@ -110,10 +122,23 @@ class _Reading:
         applied = historian.applied(nobody(self.space), changes, _NEVER)
         prepared = Store.open(self.place).prepare(applied.changes, self.base)
         rows = [("change", change._asdict()) for change in applied.unreadable]
-        if prepared is not None:
+        if prepared is not None and applied.changes.regions is not None:
             rows.append(("segment", asdict(prepared)))
+            rows.append(("space", space_to_json(applied.changes.regions.space)))
         kinds, contents = [kind for kind, _ in rows], [json.dumps(one) for _, one in rows]
         return pa.RecordBatch.from_pydict({"kind": kinds, "content": contents})
+
+
+def _allowed(space: Space, found: Sequence[Space]) -> Space | None:
+    """A space with as many derived attributes as it may have, of each given one some.
+
+    None if it may have all.
+    """
+    in_turns = chain.from_iterable(zip_longest(*(one.derived for one in found)))
+    by_name = {one.name: one for one in in_turns if one is not None}
+    if len(by_name) <= space.max_derived:
+        return None
+    return space.with_derived(*islice(by_name.values(), space.max_derived))
 
 
 def _changes(batch: pa.RecordBatch) -> Iterator[Change]:

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from covey.errors import CoveyError, StreamError, raised_elsewhere
+from covey.errors import CoveyError
 from covey.spark.places import spark_path
 from covey.store import Merger
 from covey.store.lock import WriterLock
@@ -34,6 +34,7 @@ from covey.stream.figures import done_after, figures
 from covey.stream.matched import Matched, Wanted
 from covey.stream.opening import open_subscriptions, store_place_of
 from covey.stream.pace import cost_seen, per_batch, probed
+from covey.stream.patience import Patience, in_short
 from covey.stream.sinks import sink_of
 from covey.stream.status import Status, read_status
 from covey.stream.subscriptions import LiveSubscriptions
@@ -44,9 +45,6 @@ __all__ = ["Pipeline"]
 
 _log = logging.getLogger(__name__)
 
-_PATIENCE_S, _PATIENCE_LOST_S = 600.0, 30.0
-_LOST, _WHY = "Some data may have been lost", "Reason: "  # as Spark says that events are gone
-_PAUSE_S = (1.0, 2.0, 5.0, 10.0)
 _TELL_S = 0.5
 _END_S = 60.0
 
@@ -102,28 +100,17 @@ class Pipeline:
                 lock.release()
 
     def _run(self, subscriptions: LiveSubscriptions) -> None:
-        failed_at, failures, done = time.monotonic(), 0, self._done
+        patience = Patience(f"{self._config.state.path}/{CHECKPOINT}", self._done)
         while not self._stopping.is_set():
             try:
                 self._follow(subscriptions)
             except (PySparkException, CoveyError, OSError) as error:
                 if self._stopping.is_set():
                     return
-                said = raised_elsewhere(str(error)) or str(error).splitlines()[0]
-                if self._done != done:
-                    failed_at, failures, done = time.monotonic(), 0, self._done
-                failing_s, lost = time.monotonic() - failed_at, _lost(str(error))
-                if lost is not None and failing_s > _PATIENCE_LOST_S:
-                    raise StreamError(
-                        f"events were deleted from Kafka before they were read: {lost}. To go on "
-                        f"without them, delete {self._config.state.path}/{CHECKPOINT}"
-                    ) from None
-                if failing_s > _PATIENCE_S:
-                    raise StreamError(f"the stream fails again and again: {said}") from None
-                pause = _PAUSE_S[min(failures, len(_PAUSE_S) - 1)]
-                failures += 1
-                _log.warning("the query failed", extra={"error": said, "again_in_s": pause})
-                self._stopping.wait(pause)
+                pause_s = patience.pause_s(error, self._done)
+                failed = {"error": in_short(error), "again_in_s": pause_s}
+                _log.warning("the query failed", extra=failed)
+                self._stopping.wait(pause_s)
 
     def _follow(self, subscriptions: LiveSubscriptions) -> None:
         """Runs a query until it fails, is to end, or has to be another one."""
@@ -212,13 +199,3 @@ class Pipeline:
             return None
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return WriterLock(path)
-
-
-def _lost(said: str) -> str | None:
-    """Which events are gone from Kafka, if that is what Spark says.
-
-    >>> _lost("… Some data may have been lost because …\\nReason: Could not read [6, 7)\\nwith …")
-    'Could not read [6, 7)'
-    """
-    _, found, rest = said.partition(_LOST)
-    return (rest.partition(_WHY)[2].splitlines() or [_LOST])[0] if found else None
