@@ -2,8 +2,7 @@
 
 The load is 70% of the highest rate that was measured in the same run, or one that is measured
 first, or what the environment says. Every ten seconds memory is read, by kind of process, and the
-size of the state folder.
-A picture of all of it is drawn to `benchmarks/output/`.
+size of the state folder. A picture of all of it is drawn to `benchmarks/output/`.
 """
 
 from __future__ import annotations
