@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 
@@ -21,6 +18,7 @@ from benchmarks.harness import Value
 from benchmarks.on_spark.processes import descendants, resident_mb
 from benchmarks.on_spark.setting import BOXES, Setting
 from benchmarks.on_spark.sizes import Sizes
+from benchmarks.watch import peak_of
 from covey.spark import Compaction, compact
 from covey.table import Table
 from covey.workload import by_name
@@ -59,7 +57,7 @@ def run(only: frozenset[str]) -> dict[str, Value]:
 def _sizes(setting: Setting, counts: tuple[int, int, int]) -> dict[str, Value]:
     few, stored, many = counts
     small, middle = _timed(setting, few)[0], _timed(setting, stored)[0]
-    with _peak_mb() as peak:
+    with peak_of(_memory_mb) as peak:
         large, compaction = _timed(setting, many)
     summary = compaction.summary
     return {
@@ -101,20 +99,7 @@ def _differs(setting: Setting) -> int:
     return len(passive ^ set(table.passive()))
 
 
-@contextmanager
-def _peak_mb() -> Iterator[list[float]]:
-    """The most memory that this process and those below it have meanwhile."""
-    peak, over = [0.0], threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.5):
-            pids = [os.getpid(), *descendants()]
-            peak[0] = max(peak[0], sum(resident_mb(pid).get("RssAnon", 0.0) for pid in pids))
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield peak
-    finally:
-        over.set()
-        thread.join()
+def _memory_mb() -> float:
+    """Of this process and those below it."""
+    pids = [os.getpid(), *descendants()]
+    return sum(resident_mb(pid).get("RssAnon", 0.0) for pid in pids)

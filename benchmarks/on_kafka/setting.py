@@ -30,7 +30,7 @@ __all__ = ["Setting", "say"]
 
 _ROOT = Path(__file__).parent.parent.parent
 _IN_MEMORY = Path("/dev/shm")
-_LONGEST_S = 600.0  # that a first notification may take, or a backlog
+_LONGEST_S = 1800.0  # that a first notification may take, or a backlog
 _QUIET_S = 5.0  # without a notification: longer than a batch takes before its first
 _NEARLY = 0.95  # of the notifications that are expected, which vary a little by chance
 _POLL_S = 0.1

@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 from benchmarks.harness import Value
 from benchmarks.on_spark.processes import resident_mb, workers_below
 from benchmarks.on_spark.session import LARGE_BATCH, drain, session, set_batch
 from benchmarks.on_spark.setting import BOXES, Setting
+from benchmarks.watch import meanwhile
 from covey.spark import MatcherModel
 
 __all__ = ["KEYS", "run"]
@@ -59,23 +59,15 @@ def _peaks(model: str, files: list[str]) -> dict[str, float]:
 def _measured(model: str, files: list[str]) -> dict[str, float]:
     """Peaks of any worker in megabytes, by kind of memory."""
     peaks = dict.fromkeys(("RssAnon", "RssFile"), 0.0)
-    done = threading.Event()
 
     def look() -> None:
-        while not done.wait(_SECONDS):
-            for pid in workers_below():
-                for kind, size in resident_mb(pid).items():
-                    peaks[kind] = max(peaks[kind], size)
+        for pid in workers_below():
+            for kind, size in resident_mb(pid).items():
+                peaks[kind] = max(peaks[kind], size)
 
-    with session() as spark:
-        watcher = threading.Thread(target=look)
-        watcher.start()
-        try:
-            set_batch(spark, LARGE_BATCH)
-            drain(MatcherModel.load(model).transform(spark.read.parquet(*files)))
-        finally:
-            done.set()
-            watcher.join()
+    with session() as spark, meanwhile(look, _SECONDS):
+        set_batch(spark, LARGE_BATCH)
+        drain(MatcherModel.load(model).transform(spark.read.parquet(*files)))
     return peaks
 
 
