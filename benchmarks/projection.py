@@ -18,12 +18,8 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import Value, interleaved, progress
 from covey.compiled import kernel
-from covey.geometry import Regions
-from covey.geometry.balls import Balls
 from covey.geometry.projections import Directions, expected_false
 from covey.index.projected import Projected
-from covey.space.keys import key_float
-from covey.space.types import FLOAT
 from covey.testing.range_tree import RangeTree, box_points
 from covey.workload import CubeBalls
 
@@ -78,7 +74,7 @@ def _is_of(key: str, d: int, law: str) -> bool:
 
 def _study(d: int, law: Law) -> dict[str, Value]:
     """All k of one d in one pass over the pairs."""
-    centres, radii = _balls(CubeBalls(law, d, seed=_SEED).regions(0, _BALLS))
+    centres, radii = CubeBalls(law, d, seed=_SEED).balls(0, _BALLS)
     projected = centres @ Directions.orthonormal(d // 2, d, _SEED).matrix.T
     order = np.argsort(radii)
     found, true = _count(centres[order], radii[order], projected[order])
@@ -90,12 +86,6 @@ def _study(d: int, law: Law) -> dict[str, Value]:
     share = float(false[-1] / max(1, found[-1]))
     results[f"false_found_d{d}_k{d // 2}_{law}"] = round(share, 5)
     return results
-
-
-def _balls(regions: Regions) -> tuple[Floats, Floats]:
-    batch = regions.constraints["position"].batch
-    assert isinstance(batch, Balls)
-    return batch.centres.astype(np.float64), key_float(batch.upper, FLOAT).astype(np.float64)
 
 
 @kernel
@@ -134,8 +124,8 @@ def _against_range_tree() -> dict[str, Value]:
     stored, asked = balls.regions(0, _BALLS), balls.regions(_BALLS, _BALLS + _ASKED)
     index = Projected.build(stored, k=2, seed=_SEED)
     directions = Directions.orthonormal(2, 8, _SEED)
-    tree = RangeTree.build(box_points(*directions.outer_balls(*_balls(stored))))
-    points = box_points(*directions.balls(*_balls(asked)))
+    tree = RangeTree.build(box_points(*directions.outer_balls(*balls.balls(0, _BALLS))))
+    points = box_points(*directions.balls(*balls.balls(_BALLS, _BALLS + _ASKED)))
     index.proposed(asked)
     seconds = interleaved(
         5,

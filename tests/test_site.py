@@ -13,7 +13,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ["", "compact", "index", "predicates", "spark", "store", "stream", "table", "workload"]
+LAYERS = [
+    "",
+    "compact",
+    "index",
+    "overlay",
+    "predicates",
+    "spark",
+    "store",
+    "stream",
+    "table",
+    "workload",
+]
 
 
 @pytest.fixture(scope="module")

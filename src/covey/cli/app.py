@@ -12,6 +12,7 @@ from covey.cli.doctor import doctor
 from covey.cli.explain import explain
 from covey.cli.match import match
 from covey.cli.preview import preview
+from covey.cli.simulate import simulate
 from covey.cli.status import status
 from covey.cli.stream import stream
 
@@ -31,6 +32,7 @@ app.command()(compact)
 app.command()(stream)
 app.command()(status)
 app.command()(explain)
+app.command()(simulate)
 
 
 def _version(asked: bool) -> None:

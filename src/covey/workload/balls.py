@@ -67,10 +67,22 @@ class CubeBalls:
         positions = columns(start, stop, self.seed, f"{self.name} events", self._draw_events)
         return record_batch(_schema(), positions, lambda part: [vectors(part["position"])])
 
+    def balls(self, start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same subscriptions as centres and radii."""
+        parts = list(self._drawn(start, stop))
+        centres, radii = (
+            np.concatenate([part[name] for part in parts]).astype(np.float64)
+            for name in ("centre", "radius")
+        )
+        return centres, radii
+
     def _subscriptions(self, start: int, stop: int) -> Iterator[list[Drawn]]:
-        purpose = f"{self.name} subscriptions"
-        for part in columns(start, stop, self.seed, purpose, self._draw_subscriptions):
+        for part in self._drawn(start, stop):
             yield [Nearby("position", part["centre"], part["radius"])]
+
+    def _drawn(self, start: int, stop: int) -> Iterator[Columns]:
+        purpose = f"{self.name} subscriptions"
+        return columns(start, stop, self.seed, purpose, self._draw_subscriptions)
 
     def _draw_subscriptions(self, random: np.random.Generator) -> Columns:
         centres = random.random((BLOCK, self.d), np.float32)

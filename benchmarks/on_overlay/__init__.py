@@ -1,0 +1,1 @@
+"""What `benchmarks.overlay` measures, a file for each question."""

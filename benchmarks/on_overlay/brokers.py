@@ -1,0 +1,139 @@
+"""Broker trees: what subscriptions are told where, by strategy, against telling all everywhere.
+
+100,000 subscriptions at the brokers of a binary tree, in ten portions that arrive everywhere at
+once; then events, each published at some broker. `told` is how many regions, or ranges of cells,
+were told over all links, of what flooding would tell; `kept` how many a broker keeps of its
+neighbours on average, likewise; `vain` is how many forwards of an event there were that led to
+nobody, over those that had to be. Every event is compared with an index of all subscriptions.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Value, progress
+from covey.geometry import Regions
+from covey.index import Segment
+from covey.index.grid import Grid, selective
+from covey.overlay import BrokerNetwork, by_cells, by_regions
+from covey.overlay.brokers.broker import MakeLink
+from covey.overlay.brokers.messages import Forwarded, Told
+from covey.overlay.simulator import Name
+from covey.space import Events
+from covey.workload import ZipfBoxes
+
+__all__ = ["KEYS", "run"]
+
+_SIZES, _COUNT, _PORTIONS, _EVENTS = (127, 1_023), 100_000, 10, 1_000
+_WORKLOAD = ZipfBoxes(d=2, size=8)
+_STRATEGIES = ("exact", "projection", "hybrid", "hilbert")
+_FIGURES = ("told", "kept", "vain")
+
+KEYS = {
+    **{
+        f"brokers_{size}_{name}": f"{size} brokers, {name}: {', '.join(_FIGURES)}, seconds"
+        for size in _SIZES
+        for name in _STRATEGIES
+    },
+    "brokers_wrong": "notifications that were lost or invented in all of them",
+    "brokers_notifications": "notifications in all of them",
+}
+
+
+def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
+    """One network after another."""
+    regions = _WORKLOAD.regions(0, _COUNT)
+    events = Events.from_arrow(_WORKLOAD.events(0, _EVENTS), _WORKLOAD.space)
+    pairs = Segment.build(regions).matching(events)
+    wanted = set(zip(pairs.asked.tolist(), pairs.stored.tolist(), strict=True))
+    results: dict[str, Value] = {}
+    wrong = notifications = 0
+    asked = [(size, name) for size in _SIZES for name in _STRATEGIES]
+    for done, (size, name) in enumerate(asked):
+        progress(done, len(asked), "networks")
+        found = _Run(size, _links(name, regions), regions, events, wanted)
+        wrong += len(wanted ^ set(found.delivered)) + len(found.delivered) - len(wanted)
+        notifications += len(found.delivered)
+        results[f"brokers_{size}_{name}"] = found.figures
+    progress(len(asked), len(asked), "networks")
+    return results | {"brokers_wrong": wrong, "brokers_notifications": notifications}
+
+
+def _links(name: str, regions: Regions) -> MakeLink:
+    if name == "hilbert":
+        return by_cells(Grid.of(regions, selective(regions, 2), 8))
+    return by_regions(regions.space, name)
+
+
+class _Run:
+    """One network, from nothing to the last event."""
+
+    def __init__(
+        self, size: int, links: MakeLink, regions: Regions, events: Events, wanted: set[Any]
+    ) -> None:
+        self.told = self.forwards = 0
+        self.network = BrokerNetwork.tree(size, regions.space, links)
+        self.network.simulator.on_sent = self._sent
+        self.at = np.random.default_rng(size).integers(0, size, len(regions))
+        start = time.perf_counter()
+        self._subscribe(regions)
+        seconds = time.perf_counter() - start
+        kept = np.mean(
+            [sum(link.size for link in b.links.values()) for b in self.network.brokers.values()]
+        )
+        publishers = np.random.default_rng(size + 1).integers(0, size, len(events))
+        self._publish(events, publishers)
+        needed = _needed(self.at, publishers, wanted)
+        told, kept_share = self.told / (len(regions) * (size - 1)), kept / len(regions)
+        vain = (self.forwards - needed) / max(1, needed)
+        self.figures = f"{told:.4f}, {kept_share:.4f}, {vain:.4f}, {seconds:.0f} s"
+        self.delivered: list[Any] = self.network.delivered
+
+    def _subscribe(self, regions: Regions) -> None:
+        for portion in range(_PORTIONS):
+            for broker in self.network.brokers:
+                rows = np.flatnonzero(self.at == broker)[portion::_PORTIONS]
+                if len(rows):
+                    self.network.subscribe(
+                        broker, rows.tolist(), regions.take(rows), np.arange(len(rows))
+                    )
+            self.network.simulator.run()
+
+    def _publish(self, events: Events, publishers: Any) -> None:
+        for broker in np.unique(publishers).tolist():
+            rows = np.flatnonzero(publishers == broker)
+            self.network.publish(broker, rows, events.take(rows))
+        self.network.simulator.run()
+
+    def _sent(self, sender: Name, to: Name, message: Any) -> None:
+        if isinstance(message, Told):
+            self.told += len(message.steps.advertised) + len(message.steps.withdrawn)
+        elif isinstance(message, Forwarded):
+            self.forwards += len(message.events)
+
+
+def _needed(at: Any, publishers: Any, wanted: set[Any]) -> int:
+    """How many links events have to pass: those of the least tree with all who want each."""
+    needed = 0
+    brokers: dict[int, set[int]] = {}
+    for event, row in wanted:
+        brokers.setdefault(event, set()).add(int(at[row]))
+    for event, ends in brokers.items():
+        links = set()
+        for end in ends:
+            links |= _path(int(publishers[event]), end)
+        needed += len(links)
+    return needed
+
+
+def _path(one: int, other: int) -> set[int]:
+    """The links between two brokers of a binary tree, each by its lower end."""
+    links: set[int] = set()
+    while one != other:
+        low = max(one, other)
+        links ^= {low}
+        one, other = (one, (low - 1) // 2) if low == other else ((low - 1) // 2, other)
+    return links

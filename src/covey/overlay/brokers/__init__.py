@@ -1,0 +1,1 @@
+"""A tree of brokers, with covering decided link by link."""

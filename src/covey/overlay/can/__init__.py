@@ -1,0 +1,1 @@
+"""A CAN whose dimension is not that of the events. (papers: can)"""

@@ -1,0 +1,68 @@
+"""Where subscriptions of a large CAN lie that nothing disturbs, and whom events visit.
+
+What `covey.overlay.can.node` comes to when subscriptions arrive one after another and none is
+cancelled, without sending a message: the tests hold the two against each other. The paper's study
+needs a thousand nodes and 50,000 subscriptions. (papers: can)
+
+Cost: per subscription a pass over the zones and, for SMART, over the replicas at one node.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.overlay.can.kernels.placing import subscribed, visited
+from covey.overlay.can.zones import Zone
+
+__all__ = ["Placement", "place", "zones_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Copies of each subscription, copies at each node, and nodes that each event visits."""
+
+    copies: Ints
+    load: Ints
+    is_root: NDArray[np.bool_]
+    home: Ints
+    visited: Ints
+
+
+def zones_of(nodes: int, k: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """The zones of a CAN after so many joins at random points: lower and upper corners."""
+    random_, zones = random.Random(seed), [Zone.whole(k)]
+    low, high = np.zeros((nodes, k)), np.zeros((nodes, k))
+    low[0], high[0] = zones[0].low, zones[0].high
+    for count in range(1, nodes):
+        point = np.array([random_.random() for _ in range(k)])
+        inside = (low[:count] <= point).all(axis=1) & (point < high[:count]).all(axis=1)
+        owner = int(np.flatnonzero(inside)[0])
+        kept, given = zones[owner].halves()
+        zones[owner] = kept
+        zones.append(given)
+        low[owner], high[owner] = kept.low, kept.high
+        low[count], high[count] = given.low, given.high
+    return low, high
+
+
+def place(
+    zones: tuple[Floats, Floats],
+    boxes: tuple[Floats, Floats],
+    centres: Floats,
+    points: Floats,
+    smart: bool,
+) -> Placement:
+    """Subscribes boxes in their order, then publishes at points."""
+    corners = [np.ascontiguousarray(ends, np.float64) for ends in (*zones, *boxes)]
+    copies, load, is_root, home = subscribed(*corners, np.ascontiguousarray(centres), smart)
+    count = np.ones(len(points), np.int64)
+    if smart:
+        count = visited(*corners, np.ascontiguousarray(points), is_root, home)
+    return Placement(copies, load, is_root, home, count)

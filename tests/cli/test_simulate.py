@@ -1,0 +1,51 @@
+"""`covey simulate`: a run comes back by its seed, and says what was lost."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from covey.cli import app
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["simulate", *words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("network", ["brokers", "can-pure", "can-smart"])
+def test_a_network_is_run_and_nothing_is_lost(network: str) -> None:
+    code, said, _ = run(network, "--seed", "4", "--faults")
+    assert code == 0
+    lines = said.splitlines()
+    assert lines[0].split() == [
+        "seed", "lost", "invented", "repeated", "notifications", "messages",
+    ]  # fmt: skip
+    assert lines[1].split()[:4] == ["1", "run", "0", "0"]
+    assert run(network, "--seed", "4", "--faults") == (code, said, "")
+
+
+def test_a_run_that_loses_is_named_and_comes_back() -> None:
+    code, said, _ = run("can-smart", "--printed", "--runs", "5")
+    assert code == 1
+    seed, lost = said.splitlines()[1].split()[:2]
+    code, said, _ = run("can-smart", "--printed", "--seed", seed)
+    assert code == 1
+    assert said.splitlines()[1].split()[:2] == [seed, lost]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["can-pure", "--announcing"], "for brokers"),
+        (["can-pure", "--strategy", "hybrid"], "for brokers"),
+        (["brokers", "--strategy", "best"], "no strategy 'best'"),
+        (["brokers", "--strategy", "hilbert", "--announcing"], "announcements are of regions"),
+        (["ring"], "'ring' is not one of"),
+        (["brokers", "--runs", "0"], "--runs"),
+    ],
+)
+def test_what_cannot_be_is_said(words: list[str], text: str) -> None:
+    code, _, said = run(*words)
+    assert code == 2
+    assert text in said

@@ -1,0 +1,92 @@
+"""Zones: what splitting, uniting and cutting do to parts of the cube, and the way to a point."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from covey.overlay.can.zones import Zone, nearness, united
+
+
+def cut(k: int, count: int, seed: int) -> list[Zone]:
+    """The cube in zones, by halving random ones."""
+    random_, zones = random.Random(seed), [Zone.whole(k)]
+    while len(zones) < count:
+        zones += zones.pop(random_.randrange(len(zones))).halves()
+    return zones
+
+
+def points(k: int, count: int, seed: int) -> list[tuple[float, ...]]:
+    """Random ones, many of them on edges of zones."""
+    random_ = random.Random(seed)
+    return [
+        tuple(random_.choice((random_.random(), random_.randrange(8) / 8)) for _ in range(k))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_every_point_is_in_one_zone(k: int) -> None:
+    zones = cut(k, 40, k)
+    assert sum(zone.volume for zone in zones) == 1
+    for point in points(k, 200, k):
+        assert sum(zone.contains(point) for zone in zones) == 1
+        assert [zone.contains(point) for zone in zones] == [
+            zone.meets((point, point)) for zone in zones
+        ]
+        assert [zone.contains(point) for zone in zones] == [
+            zone.distance(point) == (0.0, 0) for zone in zones
+        ]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_some_neighbour_is_always_nearer(k: int) -> None:
+    zones = cut(k, 60, 10 + k)
+    for point in points(k, 100, k):
+        for zone in zones:
+            if not zone.contains(point):
+                near = nearness([other for other in zones if zone.touches(other)], point)
+                assert near < zone.distance(point)
+
+
+def test_halves_go_along_the_longest_side() -> None:
+    left, right = Zone((0.0, 0.0), (0.5, 1.0)).halves()
+    assert left == Zone((0.0, 0.0), (0.5, 0.5))
+    assert right == Zone((0.0, 0.5), (0.5, 1.0))
+    assert left.united(right) == Zone((0.0, 0.0), (0.5, 1.0))
+
+
+def test_corners_do_not_touch() -> None:
+    zone = Zone((0.0, 0.0), (0.5, 0.5))
+    assert zone.touches(Zone((0.5, 0.25), (1.0, 1.0)))
+    assert not zone.touches(Zone((0.5, 0.5), (1.0, 1.0)))
+    assert not zone.touches(Zone((0.75, 0.0), (1.0, 0.5)))
+    assert zone.united(Zone((0.5, 0.25), (1.0, 1.0))) is None
+
+
+def test_what_was_cut_can_be_united_again() -> None:
+    zones = cut(2, 16, 3)
+    assert united(zones) == (Zone.whole(2),)
+    assert sum(zone.volume for zone in united(zones[1:])) == 1 - zones[0].volume
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_left_of_a_zone_is_all_but_the_other(seed: int) -> None:
+    zones = cut(3, 30, seed)
+    whole, part = Zone.whole(3), zones[seed]
+    left = whole.minus(part)
+    assert sum(zone.volume for zone in left) == 1 - part.volume
+    assert part.minus(whole) == []
+    assert all(other.minus(part) == [other] for other in zones if other is not part)
+    for point in points(3, 50, seed):
+        assert sum(zone.contains(point) for zone in left) == (not part.contains(point))
+
+
+def test_a_zone_knows_how_often_it_changed_hands() -> None:
+    left, right = Zone.whole(1).halves()
+    assert (left.since, right.handed_over().since) == (0, 1)
+    both = left.united(right.handed_over())
+    assert both is not None
+    assert both.since == 1
+    assert both == Zone.whole(1)
