@@ -14,6 +14,7 @@ import io
 import linecache
 import os
 import re
+import shlex
 import subprocess
 import sys
 import traceback
@@ -22,6 +23,8 @@ from pathlib import Path
 import pytest
 
 from tests.blocks import PAGES, ROOT, Block, Command, blocks, commands
+
+USES_A_SESSION = ("match", "preview", "doctor", "compact", "zones")
 
 
 def uses_spark(page: Path) -> bool:
@@ -130,15 +133,35 @@ def run_command(page: Path, command: Command) -> None:
     """Run a command of covey's, with the `covey` of this Python; it prints what the page shows."""
     if command.text.split()[0] != "covey":
         return
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command.text, shell=True, env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
-    printed = done.stdout + done.stderr
+    code, printed = (run_here if is_for_here(command.text) else run_elsewhere)(command.text)
     missing = set(without_times(command.shown)) - set(without_times(printed))
-    if done.returncode or missing:
-        why = f"exit code {done.returncode}, not printed: {sorted(missing)}"
+    if code or missing:
+        why = f"exit code {code}, not printed: {sorted(missing)}"
         pytest.fail(f"{page}:{command.line}: {command.text}: {why}\n\n{printed}", pytrace=False)
+
+
+def is_for_here(text: str) -> bool:
+    """Whether a command can use the session of the tests, which saves the start of another."""
+    words = text.split()
+    return words[1] in USES_A_SESSION and not set(text) & set("|&;<>$*") and "--jars" not in words
+
+
+def run_here(text: str) -> tuple[int, str]:
+    """The command in this process."""
+    from typer.testing import CliRunner
+
+    from covey.cli import app
+
+    done = CliRunner().invoke(app, shlex.split(text)[1:])
+    return done.exit_code, done.stdout + done.stderr
+
+
+def run_elsewhere(text: str) -> tuple[int, str]:
+    """The command in a shell."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path}
+    done = subprocess.run(text, shell=True, env=env, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
 
 
 def without_times(text: str) -> list[str]:

@@ -24,6 +24,7 @@ LAYERS = [
     "stream",
     "table",
     "workload",
+    "zones",
 ]
 
 

@@ -47,12 +47,12 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
     alone = {"bare_p50_ms", "bare_p99_ms"}
     names = [BARE] if only <= alone else [COVEY] if only <= {"matches_per_event"} else [BARE, COVEY]
     windows: dict[str, list[Window]] = {name: [] for name in names}
-    for turn in range(setting.sizes.turns):
+    for turn in range(setting.sizes.windows):
         for name in names:
             found = window(setting, setting.pipeline(name))
             windows[name].append(found)
             say(
-                f"window {turn + 1}/{setting.sizes.turns} {name}: p50 {found.p50_ms:.0f} ms, "
+                f"window {turn + 1}/{setting.sizes.windows} {name}: p50 {found.p50_ms:.0f} ms, "
                 f"p99 {found.p99_ms:.0f} ms, {found.per_event:.2f} notifications an event"
             )
     results: dict[str, Value] = {}

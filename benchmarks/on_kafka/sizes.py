@@ -27,6 +27,7 @@ class Sizes:
     window_s: float = 60.0
     before_kill_s: float = 30.0  # of load
     turns: int = 3  # of each pipeline
+    windows: int = 5  # of delays: their 99th percentiles differ by half from turn to turn
     backlog: int = 10_000_000  # events that wait for a drain
     warm_share: float = 1 / 2  # of the backlog, before the timer starts
     changing_s: float = 30.0  # for which costs of changes are collected
@@ -57,6 +58,7 @@ class Sizes:
             before_kill_s=max(5.0, self.before_kill_s / by),
             window_s=max(5.0, self.window_s / by),
             turns=1,
+            windows=1,
             backlog=max(30_000, self.backlog // by),
             changing_s=max(5.0, self.changing_s / by),
             soak_s=max(15.0, self.soak_s / by),

@@ -23,20 +23,20 @@ from covey.overlay.brokers.broker import MakeLink
 from covey.overlay.brokers.messages import Forwarded, Told
 from covey.overlay.simulator import Name
 from covey.space import Events
+from covey.table.strategies import STRATEGIES
 from covey.workload import ZipfBoxes
 
 __all__ = ["KEYS", "run"]
 
 _SIZES, _COUNT, _PORTIONS, _EVENTS = (127, 1_023), 100_000, 10, 1_000
 _WORKLOAD = ZipfBoxes(d=2, size=8)
-_STRATEGIES = ("exact", "projection", "hybrid", "hilbert")
 _FIGURES = ("told", "kept", "vain")
 
 KEYS = {
     **{
         f"brokers_{size}_{name}": f"{size} brokers, {name}: {', '.join(_FIGURES)}, seconds"
         for size in _SIZES
-        for name in _STRATEGIES
+        for name in STRATEGIES
     },
     "brokers_wrong": "notifications that were lost or invented in all of them",
     "brokers_notifications": "notifications in all of them",
@@ -51,7 +51,7 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
     wanted = set(zip(pairs.asked.tolist(), pairs.stored.tolist(), strict=True))
     results: dict[str, Value] = {}
     wrong = notifications = 0
-    asked = [(size, name) for size in _SIZES for name in _STRATEGIES]
+    asked = [(size, name) for size in _SIZES for name in STRATEGIES]
     for done, (size, name) in enumerate(asked):
         progress(done, len(asked), "networks")
         found = _Run(size, _links(name, regions), regions, events, wanted)

@@ -64,7 +64,7 @@ def _figures(law: Any, d: int, k: int, count: int) -> Figures:
     events = points(workload, _EVENTS)
     zones = zones_of(_NODES, k, seed=1)
     start = time.perf_counter()
-    boxes, middles = cube.boxes(centres, radii), cube.middles(centres)
+    boxes, middles = cube.boxes(centres, radii), cube.points(centres)
     pure, smart = (
         place(zones, boxes, middles, cube.points(events), is_smart) for is_smart in (False, True)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ _CONFIG: dict[str, bool | float | int | str | None] = {
 
 
 @contextmanager
-def session() -> Iterator[SparkSession]:
+def session(more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session on two cores; workers find the benchmarks wherever they are started."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -38,7 +38,7 @@ def session() -> Iterator[SparkSession]:
     paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     builder = SparkSession.builder.master("local[2]").appName("spark-match")
-    spark = builder.config(map=_CONFIG).getOrCreate()
+    spark = builder.config(map={**_CONFIG, **(more or {})}).getOrCreate()
     try:
         yield spark
     finally:

@@ -77,13 +77,26 @@ def test_arrays_have_a_row_for_each_event(events: DataFrame, alerts: DataFrame) 
 
 
 @pytest.mark.parametrize(
-    ("settings", "seed"),
-    [(Settings("America/New_York", True), 3), (Settings("Europe/Berlin", False), 4)],
+    ("settings", "seed", "zoned"),
+    [
+        (Settings("America/New_York", True), 3, {}),
+        (Settings("Europe/Berlin", False), 4, {}),
+        (Settings("Europe/Berlin", True), 5, {"zones": 9}),
+        (Settings("Europe/Berlin", False), 6, {"zones": 9, "replication": "smart"}),
+    ],
     ids=str,
 )
-def test_random_predicates(spark: SparkSession, settings: Settings, seed: int) -> None:
+def test_random_predicates(
+    spark: SparkSession,
+    settings: Settings,
+    seed: int,
+    zoned: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from covey.spark import Matcher
 
+    # Most of these predicates are so wide that no cut pays; they are cut all the same, by any type.
+    monkeypatch.setattr("covey.zones.cutting._COPIED", float("inf"))
     set_session(spark, settings)
     random_ = random.Random(seed)
     space = random_space(settings)
@@ -93,16 +106,17 @@ def test_random_predicates(spark: SparkSession, settings: Settings, seed: int) -
     frame = spark.createDataFrame(numbered, f"{schema}, n int").coalesce(2)
     texts = [(i, random_predicate(random_, space)) for i in range(120)]
     vectors = {c.name: c.type.length for c in space.columns if c.type.is_vector}
-    model = Matcher(eventSchema=frame.schema, vectors=vectors, eventCols=["n"]).fit(
-        spark.createDataFrame(texts, "id int, predicate string")
-    )
-    rejected = {row["id"] for row in model.rejected.collect()}
-    assert len(rejected) <= 0.05 * len(texts)
-    taken = [(id_, text) for id_, text in texts if id_ not in rejected]
     # Vectors of another length, on which `where` raises: what is left is compared.
     whole = frame
     for name, length in vectors.items():
         whole = whole.where(f"{name} IS NULL OR size({name}) = {length}")
+    matcher = Matcher(eventSchema=frame.schema, vectors=vectors, eventCols=["n"], **zoned)
+    subscriptions = spark.createDataFrame(texts, "id int, predicate string")
+    model = matcher.fit(subscriptions, events=whole if zoned else None)
+    assert model.zoneCount == zoned.get("zones", 1)
+    rejected = {row["id"] for row in model.rejected.collect()}
+    assert len(rejected) <= 0.05 * len(texts)
+    taken = [(id_, text) for id_, text in texts if id_ not in rejected]
     found = pairs(model.transform(whole))
     assert len(found) == len(set(found))
     assert set(found) == expected(whole, taken)

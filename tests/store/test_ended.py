@@ -19,7 +19,7 @@ from covey.space import Space
 from covey.store import Changes, IdKind, Merger, Store
 from covey.store.ended import region_before, without_ended
 from covey.store.ids import Ids
-from covey.store.merge import Merge, merged
+from covey.store.merge import Merge, merged, written
 from covey.store.merge_process import MergeProcess
 from covey.store.subscriptions import Owned
 from covey.testing.strategies import regions
@@ -69,11 +69,9 @@ def claimed(store: Store) -> Merge:
 
 
 def finish(store: Store, merge: Merge) -> None:
-    built = merged(merge)
-    assert built is not None
-    packed = built.pack()
-    store.writer.files.put(packed)
-    store.writer.finish_merge(merge, packed.sha256, packed.size_bytes)
+    built = written(merge, store.writer.files)
+    assert built
+    store.writer.finish_merge(merge, built)
     store.writer.release_merge(merge)
 
 
@@ -171,14 +169,13 @@ def test_a_merge_of_which_all_has_ended_leaves_nothing(tmp_path: Path) -> None:
 def test_another_process_forgets_the_same(store: Store, horizon: int) -> None:
     store.forget("x", horizon)
     merge = claimed(store)
-    built = merged(merge)
-    assert built is not None
+    ((_, right),) = merged(merge)
     process = MergeProcess()
-    written = process.run(merge, store.writer.files)
+    built = process.run(merge, store.writer.files)
     process.close()
-    assert written is not None
-    store.writer.finish_merge(merge, *written)
-    assert ids(store) == sorted(built.ids.arrow().to_pylist())
+    assert built
+    store.writer.finish_merge(merge, built)
+    assert ids(store) == sorted(right.ids.arrow().to_pylist())
 
 
 def test_a_merger_forgets(store: Store) -> None:

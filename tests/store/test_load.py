@@ -9,7 +9,7 @@ import pytest
 from covey.errors import StoreError
 from covey.store import IdKind, Prepared, Store, copy_version
 from covey.store.files import FOLDER
-from covey.store.merge import merged
+from covey.store.merge import written
 from tests.store.simple import SPACE, TINY, changes, matched, sizes
 
 
@@ -96,11 +96,9 @@ def test_a_merge_brings_nothing_back_into_what_was_replaced(tmp_path: Path) -> N
     merge = store.writer.claim_merge()
     assert merge is not None
     store.replace(prepared(store, {3: "x = 0"}))
-    built = merged(merge)
-    assert built is not None
-    packed = built.pack()
-    store.writer.files.put(packed)
-    version = store.writer.finish_merge(merge, packed.sha256, packed.size_bytes)
+    built = written(merge, store.writer.files)
+    assert built
+    version = store.writer.finish_merge(merge, built)
     assert sizes(version) == [(1, 0)]
     assert matched(store.snapshot(), 9, 0) == [(1, 3)]
 

@@ -13,7 +13,7 @@ from covey.errors import StoreError
 from covey.store import Cache, Changes, Merger, Store, merger
 from covey.store.directory import PARTIAL
 from covey.store.files import Files
-from covey.store.merge import Merge, merged
+from covey.store.merge import Merge, Placed, written
 from covey.store.merge_process import MergeProcess
 from tests.store.simple import SPACE, TINY, changes, matched, sizes
 
@@ -110,11 +110,9 @@ def test_what_one_merge_has_no_other_gets(store: Store) -> None:
 
 def finish(store: Store, merge: Merge) -> None:
     """What `Store.merge` does after its claim."""
-    built = merged(merge)
-    assert built is not None
-    packed = built.pack()
-    store.writer.files.put(packed)
-    store.writer.finish_merge(merge, packed.sha256, packed.size_bytes)
+    built = written(merge, store.writer.files)
+    assert built
+    store.writer.finish_merge(merge, built)
     store.writer.release_merge(merge)
 
 
@@ -134,10 +132,9 @@ def test_another_process_merges_the_same(place: str, process: MergeProcess, tmp_
     right = matched(store.snapshot(), *EVENTS)
     merge = store.writer.claim_merge()
     assert merge is not None
-    written = process.run(merge, store.writer.files)
-    assert written is not None
-    version = store.writer.finish_merge(merge, *written)
-    assert written[0] in version.files
+    built = process.run(merge, store.writer.files)
+    version = store.writer.finish_merge(merge, built)
+    assert [one.file for one in built if one.file in version.files]
     assert matched(store.snapshot(), *EVENTS) == right
     assert not list(tmp_path.rglob(f"*{PARTIAL}"))
 
@@ -187,12 +184,10 @@ def test_a_merge_that_fails_is_tried_again(
     class Unlucky:
         """Merges in this process, after it failed once."""
 
-        def run(self, merge: Merge, files: Files) -> tuple[str, int]:
+        def run(self, merge: Merge, files: Files) -> list[Placed]:
             if failures:
                 raise failures.pop()
-            packed = merged(merge).pack()  # type: ignore[union-attr]
-            files.put(packed)
-            return packed.sha256, packed.size_bytes
+            return written(merge, files)
 
         def end(self) -> None: ...
 

@@ -77,10 +77,10 @@ def test_another_process_keeps_revisions(store: Store) -> None:
     merge = store.writer.claim_merge()
     assert merge is not None
     process = MergeProcess()
-    written = process.run(merge, store.writer.files)
+    built = process.run(merge, store.writer.files)
     process.close()
-    assert written is not None
-    store.writer.finish_merge(merge, *written)
+    assert built
+    store.writer.finish_merge(merge, built)
     assert kept(store) == right
 
 

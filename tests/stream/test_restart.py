@@ -19,6 +19,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from covey.store import Store
 from covey.stream.explaining import parse_place
 from tests.stream.conftest import Outcome
 from tests.stream.live import Live, waited
@@ -200,3 +201,42 @@ def compact(stream: Live, id: str) -> None:
         return id.encode() not in [one.key() for one in stream.read(stream.control)] or None
 
     waited(is_gone, f"compaction of {id}")
+
+
+def test_a_stream_goes_on_in_zones(streams: Streams, tmp_path: Path) -> None:
+    """What waits is matched with who was subscribed then, whatever the zones are by now."""
+    stream = streams(tmp_path, events={"schema": "a DOUBLE, b INT"})
+    for i in range(40):
+        stream.subscribe(f"s{i}", f"a BETWEEN {i} AND {i + 2}")
+    stream.subscribe("wide", "a >= 0")
+    stream.subscribe("null", "a IS NULL OR b = 7")
+    places = stream.publish(*({"a": i} for i in range(40)), {"b": 7}, "{broken")
+    stream.start()
+    before = stream.notified(*places)
+    assert before[places[5]] == ["s3", "s4", "s5", "wide"]
+    assert before[places[40]] == ["null"]
+    assert stream.stop() == 0
+
+    again = stream.publish(*({"a": i} for i in range(40)), {"b": 7}, "{broken")
+    stream.cancel("s3")
+    stream.subscribe("s4", "a = 20")
+    stream.configure(
+        events={"schema": "a DOUBLE, b INT"}, subscriptions={"zones": 6, "allowance_ms": 0}
+    )
+    stream.start()
+    assert list(stream.notified(*again).values()) == list(before.values())
+    later = stream.publish({"a": 5}, {"a": 20}, {"b": 7})
+    assert list(stream.notified(*later).values()) == [
+        ["s5", "wide"], ["s18", "s19", "s20", "s4", "wide"], ["null"],
+    ]  # fmt: skip
+    stream.kill()
+    stream.start()
+    last = stream.publish({"a": 20})
+    assert list(stream.notified(*last).values()) == [["s18", "s19", "s20", "s4", "wide"]]
+    assert count_anew(stream) == 1
+    told = [one for one in stream.log if one["what"] == "subscriptions are spread anew"]
+    assert [one["zones"] for one in told] == [6]
+    store = Store.open(stream.state / "store")
+    zoning = store.zoning(store.versions[-1])
+    assert zoning is not None
+    assert len(zoning) == 6

@@ -15,6 +15,7 @@ from covey.cli.preview import preview
 from covey.cli.simulate import simulate
 from covey.cli.status import status
 from covey.cli.stream import stream
+from covey.cli.zones import zones
 
 __all__ = ["app"]
 
@@ -32,6 +33,7 @@ app.command()(compact)
 app.command()(stream)
 app.command()(status)
 app.command()(explain)
+app.command()(zones)
 app.command()(simulate)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from covey.compact import Summary
 
-__all__ = ["check_matplotlib", "drawn"]
+__all__ = ["check_matplotlib", "drawn", "smaller"]
 
 Standings = Mapping[str, int]
 
@@ -78,7 +78,7 @@ def drawn(
             _legend(axes[1], [counts for rows in panels.values() for counts in rows.values()])
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=100)
-    return _smaller(content)
+    return smaller(content)
 
 
 def _waterfall(axes: Axes, s: Summary) -> None:
@@ -155,7 +155,7 @@ def _rows(axes: Axes, names: list[str]) -> None:
     axes.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def _smaller(png: io.BytesIO) -> bytes:
+def smaller(png: io.BytesIO) -> bytes:
     """The same picture in as many colours as it has, but for the edges of letters."""
     from PIL import Image
 

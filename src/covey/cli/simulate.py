@@ -64,21 +64,18 @@ def simulate(
 
 def _trial(network: Network, seed: int, options: dict[str, Any]) -> Any:
     from covey.overlay import BrokerTrial, CanTrial
-    from covey.table.strategies import STRATEGIES
 
-    if network is not Network.brokers:
-        return CanTrial(seed, smart=network is Network.can_smart, **options)
-    if options["strategy"] not in STRATEGIES:
-        raise ValueRefused(f"no strategy {options['strategy']!r}: {', '.join(STRATEGIES)}")
-    return BrokerTrial(seed, **options)
+    if network is Network.brokers:
+        return BrokerTrial(seed, **options)
+    return CanTrial(seed, smart=network is Network.can_smart, **options)
 
 
 def _table(outcomes: dict[int, Any]) -> Table:
     """The runs that went wrong, and the sum of all."""
     table = Table(box=None, pad_edge=False)
-    for name in ("seed", "lost", "invented", "repeated", "notifications", "messages"):
-        table.add_column(name, justify="right")
     names = ("lost", "invented", "repeated", "notifications", "messages")
+    for name in ("seed", *names):
+        table.add_column(name, justify="right")
     for seed, outcome in outcomes.items():
         if not outcome.is_right:
             table.add_row(str(seed), *(f"{getattr(outcome, name):,}" for name in names))

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from covey.compact.absorbing import Absorbing
 from covey.compact.boxes import Boxes
 from covey.compact.clock import Clock
-from covey.compact.covering import equal_rows, tops
+from covey.compact.covering import Covered, equal_rows
 from covey.compact.filtering import filters_of
 from covey.compact.summary import Summary
 from covey.compact.workers import Here, Workers
 from covey.geometry import Regions
-from covey.index import Segment
 from covey.space import Events
 from covey.space.ragged import Ragged
 
@@ -91,12 +90,9 @@ def compact(
     clock = Clock()
     boxes = Boxes.of(regions)
     equal = equal_rows(boxes)
-    distinct = np.flatnonzero(equal == np.arange(len(regions)))
     clock.took("equality")
-    index = Segment.build(regions.take(distinct))
-    covered_by = np.arange(len(regions))
-    covered_by[distinct] = distinct[tops(workers.covers(index))]
-    covered_by = covered_by[equal]
+    covered = Covered.of(regions, equal, workers.covers)
+    distinct, covered_by, index = covered.distinct, covered.by, covered.index
     maximal = np.flatnonzero(covered_by == np.arange(len(regions)))
     clock.took("covering")
     found = workers.subsumed(Absorbing.of(boxes.take(maximal)), budget.subtractions)

@@ -9,13 +9,17 @@ Cost: a sort of all boxes; a search in the index for each asked row; a few passe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from covey.compact.boxes import Boxes
+from covey.geometry import Regions
 from covey.index import Segment
 
-__all__ = ["covers_of", "equal_rows", "tops"]
+__all__ = ["Covered", "covers_of", "equal_rows", "tops"]
 
 Rows = NDArray[np.int64]
 _AT_ONCE = 1 << 14
@@ -48,6 +52,27 @@ def covers_of(index: Segment, rows: Rows) -> Rows:
         other = stored != some[asked]
         found[start + asked[other][::-1]] = stored[other][::-1]  # the first that was found
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """For each region one that covers it and that nothing covers: its own row, if it is that.
+
+    `index` has the `distinct` ones, in their order.
+    """
+
+    by: Rows
+    distinct: Rows
+    index: Segment
+
+    @classmethod
+    def of(cls, regions: Regions, equal: Rows, covers: Callable[[Segment], Rows]) -> Covered:
+        """From what `equal_rows` gave; `covers` is `covers_of` for all rows of an index."""
+        rows = np.arange(len(regions))
+        distinct = np.flatnonzero(equal == rows)
+        index, by = Segment.build(regions.take(distinct)), rows.copy()
+        by[distinct] = distinct[tops(covers(index))]
+        return cls(by[equal], distinct, index)
 
 
 def tops(pointers: Rows) -> Rows:

@@ -8,25 +8,22 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from covey.compact import Budget, Standing
 from covey.compact import compact as compact_regions
 from covey.compact.clock import Clock
-from covey.errors import SpaceError, ValueRefused
+from covey.errors import ValueRefused
 from covey.geometry import Regions
 from covey.quoting import quoted
 from covey.space import Events
 from covey.spark.compaction import Compaction
 from covey.spark.ids import IdType
-from covey.spark.lifetimes import LIFETIME
 from covey.spark.matcher import Matcher
 from covey.spark.model import MatcherModel
 from covey.spark.portions import Portions
-from covey.spark.schemas import check_columns
+from covey.spark.sampling import sampled
 from covey.spark.standing import NAMES, NEVER, Standings, arrange, write_tables
 from covey.spark.workers import SparkWorkers
 from covey.store import Store
@@ -63,6 +60,8 @@ def compact(
         raise ValueRefused(f"added is a share of events from 0 to less than 1, not {added}")
     if not isinstance(subtractions, int) or subtractions < 0:
         raise ValueRefused(f"subtractions is a number of regions, 0 or more, not {subtractions}")
+    if params.get("zones", 1) != 1:
+        raise ValueRefused("what is compacted is one segment of active ones: zones is 1 for it")
     clock = Clock()
     model = Matcher(**params).fit(subscriptions)
     clock.took("fit")
@@ -123,13 +122,6 @@ def _by_attribute(regions: Regions, standing: NDArray[np.int8]) -> dict[str, dic
 
 
 def _events(model: MatcherModel, sample: DataFrame) -> Events:
-    """At most 100,000 events, always the same ones, with all that subscriptions constrain."""
-    names = model.fitted.constrained
-    try:
-        check_columns(model.fitted.space, [n for n in names if n != LIFETIME], sample.schema)
-    except SpaceError as error:
-        raise SpaceError(f"of the sample: {error}") from None
-    columns = [model.attribute(name).alias(f"c{i}") for i, name in enumerate(names)]
-    chosen = sample.select(*columns).orderBy(F.xxhash64(*(f"c{i}" for i in range(len(names)))))
-    table: pa.Table = chosen.limit(_SAMPLED).toArrow()
-    return Events.from_arrow(table.rename_columns(list(names)), model.fitted.space)
+    """At most 100,000 events, with all that subscriptions constrain."""
+    fitted = model.fitted
+    return sampled(sample, fitted.space, fitted.constrained, model.attribute, _SAMPLED)

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql.types import DataType, StructType
 
 from covey.space import Space
+from covey.spark.routing import Routing
 from covey.store.spaces import space_from_json, space_to_json
 
 __all__ = ["Fitted"]
@@ -28,6 +29,7 @@ class Fitted:
     id_type: DataType
     rejected: str
     seconds: Mapping[str, float]
+    routing: Routing | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As what `json.dumps` takes, but for the place, which is where it is found."""
@@ -40,6 +42,7 @@ class Fitted:
             "id_type": StructType().add("id", self.id_type).json(),
             "rejected": self.rejected,
             "seconds": dict(self.seconds),
+            "routing": None if self.routing is None else self.routing.to_json(),
         }
 
     @classmethod
@@ -55,4 +58,5 @@ class Fitted:
             StructType.fromJson(json.loads(saved["id_type"])).fields[0].dataType,
             saved["rejected"],
             saved["seconds"],
+            Routing.from_json(routing) if (routing := saved.get("routing")) else None,
         )

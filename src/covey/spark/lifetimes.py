@@ -17,7 +17,10 @@ from covey.space.types import TIMESTAMP
 from covey.spark.ranges import Range
 from covey.spark.schemas import column_named
 
-__all__ = ["LIFETIME", "event_time", "lifetime_range", "with_lifetime", "without_lifetime"]
+__all__ = [
+    "LIFETIME", "attribute_column", "event_time", "lifetime_range", "with_lifetime",
+    "without_lifetime",
+]  # fmt: skip
 
 LIFETIME = "covey.lifetime"
 """The attribute that lifetimes constrain."""
@@ -37,6 +40,13 @@ def without_lifetime(space: Space) -> Space:
 def lifetime_range() -> Range:
     """The constraint, from columns that are named as here."""
     return Range(LIFETIME, "valid_from", "valid_to", is_closed=False)
+
+
+def attribute_column(space: Space, name: str, time_column: str | None) -> Column:
+    """What Spark computes of an event for an attribute."""
+    if name == LIFETIME:
+        return event_time(time_column)
+    return F.expr(name) if space[name].is_derived else column_named(name)
 
 
 def event_time(column: str | None) -> Column:

@@ -20,6 +20,7 @@ from covey.spark.params import MatcherParams
 from covey.spark.places import new_place
 from covey.spark.schemas import settings_of, space_of
 from covey.spark.subscribing import subscribe, type_of
+from covey.spark.zoning import Spreading
 from covey.store import Store
 
 __all__ = ["Matcher", "match"]
@@ -59,6 +60,13 @@ class Matcher(
       Spark computes each for every event.
     - `validFromCol`, `validToCol`: when a subscription counts, against `eventTimeCol` of the
       events, or else against the time of matching.
+    - `zones`: over how many zones subscriptions are spread, for those that outgrow the memory of a
+      worker: events are then shuffled once to the zone that each is in. `"auto"` makes as many as
+      are needed, often one. Give `fit` some events too, so that zones have equal work.
+    - `replication`: `"pure"` has a subscription in every zone that it meets. `"smart"` has one that
+      is covered by another only once; events then go on, by a second shuffle, to where else they
+      have matches. That needs less memory where much is covered, and takes longer; `output` is
+      `"pairs"` then.
     - `storePath`: where segments live before a save; without it a temporary folder, if Spark is
       local, that is deleted when the process ends.
 
@@ -87,6 +95,8 @@ class Matcher(
         validFromCol: str | None = None,
         validToCol: str | None = None,
         eventTimeCol: str | None = None,
+        zones: int | str | None = None,
+        replication: str | None = None,
         storePath: str | None = None,
     ) -> None:
         super().__init__()
@@ -98,7 +108,18 @@ class Matcher(
         self._set_given(params)
         return self
 
-    def _fit(self, dataset: DataFrame) -> MatcherModel:
+    def fit(  # type: ignore[override]
+        self, dataset: DataFrame, params: Any = None, *, events: DataFrame | None = None
+    ) -> MatcherModel:
+        """The model of the subscriptions; `events` are some that are typical, to cut zones by."""
+        if events is None:
+            model: MatcherModel = super().fit(dataset, params)
+            return model
+        if self.given(self.zones) == "1":
+            raise ValueRefused("events are for cutting zones: say how many, as in zones='auto'")
+        return self.copy(params)._fit(dataset, events)
+
+    def _fit(self, dataset: DataFrame, events: DataFrame | None = None) -> MatcherModel:
         schema, spark = self.given_schema(), dataset.sparkSession
         if schema is None:
             raise ValueRefused("eventSchema is missing: Matcher(eventSchema=events.schema, …)")
@@ -110,5 +131,14 @@ class Matcher(
         space = with_lifetime(space) if self.has_lifetimes() else space
         with Store.create(place, space, ids=kind):
             pass
-        model = MatcherModel(subscribe(dataset, self, place, space, 0))
-        return self._copyValues(model)
+        load = None
+        if self.given(self.zones) == "1" and self.isSet(self.replication):
+            raise ValueRefused("replication is that of zones: say how many, as in zones='auto'")
+        if self.given(self.replication) == "smart" and self.given(self.output) == "arrays":
+            raise ValueRefused(
+                "replication='smart' finds the matches of an event in several places: output is "
+                "'pairs' with it"
+            )
+        if self.given(self.zones) != "1":
+            load = Spreading(spark, self, place, events)
+        return self._copyValues(MatcherModel(subscribe(dataset, self, place, space, 0, load=load)))

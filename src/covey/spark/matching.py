@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.errors import TooManyPairs
-from covey.index import Tally
+from covey.index import Pairs, Tally
 from covey.space import Events, Space
 from covey.spark.shapes import Shape
-from covey.spark.worker import snapshot
+from covey.spark.worker import of_zone, snapshot
 from covey.store import Snapshot
 
 __all__ = ["Matching", "bounded", "portions", "to_events"]
@@ -34,7 +34,8 @@ class Matching:
     """Matches batches of events against one version of a store.
 
     Column `attributes[name]` of a batch is the attribute of that name; `shape` says what is made of
-    the matches. Names of columns do not count: an attribute may be any expression.
+    the matches. Names of columns do not count: an attribute may be any expression. All events of a
+    task are in the zone that column `zone` says, if there is one.
     """
 
     place: str
@@ -42,14 +43,20 @@ class Matching:
     label: str | None
     attributes: Mapping[str, int]
     shape: Shape
+    zone: int | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version = snapshot(self.place, self.version, self.label)
         for batch in portions(batches):
+            version = self._opened(batch)
             events = to_events(batch, self.attributes, version.space)
             for rows, asked, ids in bounded(version, events, np.arange(len(events))):
                 some = batch.slice(rows[0], len(rows))
                 yield from self.shape.batches(some, asked, ids)
+
+    def _opened(self, batch: pa.RecordBatch) -> Snapshot:
+        if self.zone is None:
+            return snapshot(self.place, self.version, self.label)
+        return of_zone(self.place, self.version, self.label, batch.column(self.zone)[0].as_py())
 
 
 def to_events(batch: pa.RecordBatch, attributes: Mapping[str, int], space: Space) -> Events:
@@ -91,18 +98,27 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def bounded(
-    version: Snapshot, events: Events, rows: NDArray[np.int64], tally: Tally | None = None
+    version: Snapshot,
+    events: Events,
+    rows: NDArray[np.int64],
+    tally: Tally | None = None,
+    sent: list[Pairs] | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], Rows, pa.Array]]:
-    """Consecutive events with whom they notify, in portions whose answers are not too large."""
-    proposed = Tally()
+    """Consecutive events with whom they notify, in portions whose answers are not too large.
+
+    To `sent` is added which events go on to which zones, as `Snapshot.matching` says.
+    """
+    proposed, onwards = Tally(), None if sent is None else list[Pairs]()
     try:
         asked = events if len(rows) == len(events) else events.take(rows)
-        found = version.notifications(asked, _PAIRS, proposed)
+        found = version.notifications(asked, _PAIRS, proposed, onwards)
     except TooManyPairs:
         half = len(rows) // 2
-        yield from bounded(version, events, rows[:half], tally)
-        yield from bounded(version, events, rows[half:], tally)
+        yield from bounded(version, events, rows[:half], tally, sent)
+        yield from bounded(version, events, rows[half:], tally, sent)
     else:
         if tally is not None:
             tally.proposed += proposed.proposed
+        if sent is not None:
+            sent += [Pairs(rows[some.asked], some.stored) for some in onwards or ()]
         yield rows, *found

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
 from pyspark.ml.base import Model
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -11,15 +14,20 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from covey.errors import ValueRefused
+from covey.space import Events
 from covey.spark.changes import as_changes
 from covey.spark.fitted import Fitted
 from covey.spark.ids import IdType
-from covey.spark.lifetimes import LIFETIME, event_time
+from covey.spark.lifetimes import LIFETIME, attribute_column
 from covey.spark.matching import Matching
+from covey.spark.onwards import AtHome, Sending, sent_schema
 from covey.spark.outcomes import REJECTED
 from covey.spark.params import MatcherParams
 from covey.spark.persist import ModelReader, ModelWriter
 from covey.spark.places import spark_path
+from covey.spark.rebalancing import loads, rebalance
+from covey.spark.routing import Routing
+from covey.spark.sampling import sampled
 from covey.spark.schemas import check_columns, check_settings, column_named
 from covey.spark.shapes import Arrays, Pairs, Shape
 from covey.spark.sql import table_function
@@ -27,16 +35,19 @@ from covey.spark.subscribing import subscribe, type_of
 
 __all__ = ["MatcherModel"]
 
+_SAMPLED = 20_000  # events
+
 
 class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
     """One version of a set of subscriptions, ready to be matched.
 
     Guarantee: as `Matcher`. A model never changes: `update` gives another one, and both are good.
 
-    Cost of `transform`: one `mapInArrow` without a shuffle. Only the columns that some predicate
-    constrains and those that are kept go to Python; derived attributes are computed by Spark, each
-    once. Memory of a worker does not grow with the number of events or of matches; the index is
-    mapped, and shared by the workers of a machine.
+    Cost of `transform`: one `mapInArrow` without a shuffle, or with zones after a shuffle of the
+    events. Only the columns that some predicate constrains and those that are kept go to Python;
+    derived attributes are computed by Spark, each once. Memory of a worker does not grow with the
+    number of events or of matches; the index, or the zone of it, is mapped, and shared by the
+    workers of a machine.
     """
 
     def __init__(self, fitted: Fitted) -> None:
@@ -73,6 +84,11 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         outcomes = spark.read.parquet(path).where("error IS NOT NULL")
         return outcomes.select(F.col("id").alias(self.given(self.idCol)), *REJECTED)
 
+    @property
+    def zoneCount(self) -> int:
+        """How many zones its subscriptions are spread over; 1 if events are not shuffled."""
+        return 1 if self.fitted.routing is None else len(self.fitted.routing.owners)
+
     def update(self, changes: DataFrame) -> MatcherModel:
         """The model with subscriptions added, replaced and removed: the next version of its store.
 
@@ -93,7 +109,27 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         (changed, removed), mine = as_changes(changes, self), self.fitted
         space = mine.space.without_derived
         fitted = subscribe(changed, self, mine.place, space, mine.version, removed)
-        return self._copyValues(MatcherModel(fitted))
+        return self._copyValues(MatcherModel(replace(fitted, routing=mine.routing)))
+
+    def work(self, events: DataFrame) -> NDArray[np.float64]:
+        """The share of the work that each zone would have of these events, from a sample."""
+        return loads(self.fitted, self._sampled(events))
+
+    def rebalance(self, events: DataFrame) -> MatcherModel:
+        """The model with zones that have even work for these events, where they had not.
+
+        Zones with too much are cut in two, neighbours with little are joined; the others stay as
+        they are. It must be of the newest version of its store. One with `replication="smart"` is
+        to be fitted anew.
+
+        Cost: that of building the zones that change.
+        """
+        if self.fitted.routing is not None and self.fitted.routing.is_smart:
+            raise ValueRefused(
+                "zones of replication='smart' lead to each other: fit again with these events"
+            )
+        moved = rebalance(events.sparkSession, self.fitted, self._sampled(events))
+        return self._copyValues(MatcherModel(moved))
 
     def register(self, name: str) -> None:
         """Makes a table function for SQL: `SELECT * FROM name(TABLE(events))`.
@@ -135,17 +171,42 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             attributes[name] = kept.names.index(name) if is_kept else len(columns)
             if not is_kept:
                 columns.append(self.attribute(name))
-        numbered = [column.alias(f"c{i}") for i, column in enumerate(columns)]
-        shape = self._shape(kept)
-        return dataset.select(*numbered).mapInArrow(
-            self._matching(attributes, shape), shape.schema(kept, self.fitted.id_type)
-        )
+        shape, routing = self._shape(kept), self.fitted.routing
+        matching = self._matching(attributes, shape)
+        if routing is None:
+            given = dataset.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
+        else:
+            hashed = list(attributes.values())
+            given = routing.routed(dataset, columns, hashed, self.attribute)
+            matching = replace(matching, zone=len(columns))
+            if routing.is_smart:
+                return self._onwards(given, routing, attributes, shape, kept)
+        return given.mapInArrow(matching, shape.schema(kept, self.fitted.id_type))
+
+    def _onwards(
+        self, given: DataFrame, routing: Routing, attributes: Mapping[str, int], shape: Shape,
+        kept: StructType,
+    ) -> DataFrame:  # fmt: skip
+        """Matches in the zone of each event, and then where else it has some."""
+        assert isinstance(shape, Pairs)
+        fitted = self.fitted
+        at = fitted.place, fitted.version, fitted.label, attributes
+        sending = Sending(*at, tuple(given.columns), shape.ids)
+        sent = given.mapInArrow(sending, sent_schema(given.schema, fitted.id_type))
+        hashed = [given.columns[place] for place in attributes.values()]
+        arrived = routing.shuffled(sent, hashed)
+        return arrived.mapInArrow(AtHome(*at, shape), shape.schema(kept, fitted.id_type))
 
     def attribute(self, name: str) -> Column:
         """What Spark computes of an event for an attribute."""
-        if name == LIFETIME:
-            return event_time(self.given(self.eventTimeCol))
-        return F.expr(name) if self.fitted.space[name].is_derived else column_named(name)
+        return attribute_column(self.fitted.space, name, self.given(self.eventTimeCol))
+
+    def _sampled(self, events: DataFrame) -> Events:
+        """Some of the events that zones are to be looked at by."""
+        fitted = self.fitted
+        if fitted.routing is None:
+            raise ValueRefused("the model has no zones: fit with zones")
+        return sampled(events, fitted.space, fitted.constrained, self.attribute, _SAMPLED)
 
     def _matching(self, attributes: Mapping[str, int], shape: Shape) -> Matching:
         fitted = self.fitted

@@ -14,6 +14,7 @@ from covey.errors import ValueRefused
 __all__ = ["MatcherParams"]
 
 _OUTPUTS, _ON_ERRORS = ("pairs", "arrays"), ("collect", "fail")
+_REPLICATIONS = ("pure", "smart")
 
 
 def _schema(given: object) -> str:
@@ -32,6 +33,14 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Any:
         return str(given)
 
     return convert
+
+
+def _zones(given: object) -> str:
+    if given == "auto":
+        return "auto"
+    if isinstance(given, bool) or not str(given).isdecimal() or int(str(given)) < 1:
+        raise ValueRefused(f"zones is 'auto' or a number of zones, not {given!r}")
+    return str(given)
 
 
 def _ranges(given: object) -> dict[str, list[str]]:
@@ -99,6 +108,15 @@ class MatcherParams(Params):
     eventTimeCol: Param[str] = Param(
         Params._dummy(), "eventTimeCol", "the time of events", TypeConverters.toString
     )
+    zones: Param[str] = Param(
+        Params._dummy(), "zones", "how many zones subscriptions are spread over", _zones
+    )
+    replication: Param[str] = Param(
+        Params._dummy(),
+        "replication",
+        "pure or smart",
+        _one_of("replication", _REPLICATIONS),
+    )
     storePath: Param[str] = Param(
         Params._dummy(), "storePath", "where segments live before a save", TypeConverters.toString
     )
@@ -107,7 +125,7 @@ class MatcherParams(Params):
         super().__init__()
         self._setDefault(
             idCol="id", predicateCol="predicate", output="pairs", onError="collect", vectors={},
-            maxDerived=64,
+            maxDerived=64, zones="1", replication="pure",
         )  # fmt: skip
 
     def given(self, param: Param[Any]) -> Any:

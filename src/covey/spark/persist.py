@@ -35,7 +35,7 @@ from covey.store import Store, copy_version
 from covey.store.directory import Directory
 from covey.store.places import directory_at
 
-__all__ = ["ModelReader", "ModelWriter"]
+__all__ = ["ModelReader", "ModelWriter", "fitted_at"]
 
 M = TypeVar("M", bound=MLReadable[Any])
 
@@ -94,18 +94,27 @@ class ModelReader(MLReader[M]):
 
     def load(self, path: str) -> M:
         """The model at a path; a `StoreError` if there is none."""
-        place = store_place(path)
-        try:
-            metadata: dict[str, Any] = json.loads(directory_at(place).read(_METADATA))
-            saved = metadata["covey"]
-        except (FileNotFoundError, NotADirectoryError):
-            raise StoreError(f"there is no model at {path}") from None
-        except (ValueError, KeyError) as error:
-            raise StoreError(f"{path}/{_METADATA} is not that of a model: {error!r}") from None
-        model = self._make(Fitted.from_json(f"{place}/store", saved))
+        metadata = _metadata_at(path)
+        model = self._make(fitted_at(path))
         model._resetUid(metadata["uid"])  # type: ignore[attr-defined]
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
+
+
+def fitted_at(path: str) -> Fitted:
+    """What the model at a path knows; a `StoreError` if there is none."""
+    return Fitted.from_json(f"{store_place(path)}/store", _metadata_at(path)["covey"])
+
+
+def _metadata_at(path: str) -> dict[str, Any]:
+    try:
+        metadata: dict[str, Any] = json.loads(directory_at(store_place(path)).read(_METADATA))
+        metadata["covey"]["version"]
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreError(f"there is no model at {path}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path}/{_METADATA} is not that of a model: {error!r}") from None
+    return metadata
 
 
 def _hours(given: object) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -34,6 +34,9 @@ from covey.store.spaces import space_from_json, space_to_json
 
 __all__ = ["subscribe", "type_of"]
 
+Load = Callable[[int, Space, Sequence[Prepared]], dict[str, Any] | None]
+"""From a version, the space of predicates and what was prepared, to what `_load` would say."""
+
 
 def subscribe(
     frame: DataFrame,
@@ -42,11 +45,13 @@ def subscribe(
     space: Space,
     base: int,
     removed: Column | None = None,
+    load: Load | None = None,
 ) -> Fitted:
     """Puts the subscriptions of a DataFrame to those of version `base`, as the next version.
 
-    Those for which `removed` is true are taken away instead. Cost: a shuffle of the subscriptions,
-    parsing and indexing in parallel, and a merge in one task.
+    Those for which `removed` is true are taken away instead. `load` makes the version where that
+    is not to be one segment, if it finds so. Cost: a shuffle of the subscriptions, parsing and
+    indexing in parallel, and a merge in one task.
     """
     spark, started = frame.sparkSession, time.perf_counter()
     id_name = params.given(params.idCol)
@@ -68,7 +73,9 @@ def subscribe(
     rows = outcomes.where("file IS NOT NULL").drop("id").collect()
     encoded_s = time.perf_counter() - started
     put, gone = _prepared(rows, PUT), _prepared(rows, REMOVED)
-    loaded = in_a_task(spark, partial(_load, place, base, put, gone, uuid4().hex))
+    loaded = None if load is None else load(base, space, put)
+    if loaded is None:
+        loaded = in_a_task(spark, partial(_load, place, base, put, gone, uuid4().hex))
     return Fitted(
         place,
         loaded["version"],
@@ -80,6 +87,7 @@ def subscribe(
         rejected,
         {**_spent(rows), "encode": round(encoded_s, 2), "merge": loaded["seconds"],
          "total": round(time.perf_counter() - started, 2)},
+        loaded.get("routing"),
     )  # fmt: skip
 
 

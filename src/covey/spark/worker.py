@@ -13,11 +13,12 @@ from itertools import count
 from covey.errors import StoreError
 from covey.store import Snapshot, Store
 
-__all__ = ["newest", "open_last", "settle", "snapshot"]
+__all__ = ["newest", "newest_of_zone", "of_zone", "open_last", "settle", "snapshot"]
 
 _KEPT = 4  # versions; a map that is not looked at costs addresses only
 _SETTLING = frozenset({1, 2, 4, 8, 16, 32})  # tasks, after which a worker has met all that it uses
 _tasks = count(1)
+_zones: dict[tuple[str, int, int, bool], Snapshot] = {}
 
 
 @lru_cache(_KEPT)
@@ -26,19 +27,45 @@ def snapshot(place: str, version: int, label: str | None) -> Snapshot:
 
     The label tells it from one of the same number in a store that was put in its place.
     """
-    found = _store(place).snapshot(version)
+    return _checked(_store(place).snapshot(version), place, label)
+
+
+def _checked(found: Snapshot, place: str, label: str | None) -> Snapshot:
     if found.version.label != label:
         raise StoreError(
-            f"version {version} in {place} is another one than the model was made with: the store "
-            "was deleted and made anew; load the model again"
+            f"version {found.version.number} in {place} is another one than the model was made "
+            "with: the store was deleted and made anew; load the model again"
         )
     return found
+
+
+def of_zone(
+    place: str, version: int, label: str | None, zone: int, is_home: bool = False
+) -> Snapshot:
+    """What events of one zone can match, or what they are sent there for.
+
+    The zone before is let go first, for want of room.
+    """
+    key = place, version, zone, is_home
+    if key not in _zones:
+        _zones.clear()
+        _zones[key] = _checked(_store(place).zone_snapshot(version, zone, is_home), place, label)
+    return _zones[key]
 
 
 @lru_cache(_KEPT)
 def newest(place: str, version: int) -> Snapshot:
     """A version of a store that is only added to as long as this worker lives, opened once."""
     return _store(place).snapshot(version)
+
+
+@lru_cache(_KEPT)
+def newest_of_zone(place: str, version: int, zone: int, zoning: str) -> Snapshot:
+    """The same for events of one zone of a zoning; all of it, if that is not the version's."""
+    store = _store(place)
+    if store.version(version).zoning != zoning:
+        return newest(place, version)
+    return store.zone_snapshot(version, zone)
 
 
 def open_last(place: str) -> None:

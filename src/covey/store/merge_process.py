@@ -12,15 +12,18 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from covey.errors import StoreError
 from covey.store.arrays import read_path
 from covey.store.files import Files
-from covey.store.merge import Merge, merged
+from covey.store.merge import Merge, Placed, merged
 from covey.store.parts import Part
+from covey.store.spaces import space_of_all
 from covey.store.tombstones import pack_tombstones
+from covey.store.zoned import pack_zoning, read_zoning
 
 __all__ = ["MergeProcess", "serve"]
 
@@ -43,29 +46,36 @@ class MergeProcess:
             text=True,
         )
 
-    def run(self, merge: Merge, files: Files) -> tuple[str, int] | None:
-        """Merges, and gives the store the file: its SHA-256 and size; None if nothing was left."""
-        output, stones_path = files.partial_path("merge"), files.partial_path("tombstones")
+    def run(self, merge: Merge, files: Files) -> list[Placed]:
+        """Merges, and gives the store what came of it; nothing if nothing was left."""
+        count = 1 if merge.zoning is None else len(merge.zoning) + 1
+        outputs = [files.partial_path("merge") for _ in range(count)]
+        beside = {name: files.partial_path(name) for name in ("tombstones", "zoning")}
         task: dict[str, Any] = {
             "inputs": {part.file: str(files.path(part.file)) for part in merge.parts},
-            "output": str(output),
+            "zone": merge.parts[0].zone,
+            "outputs": list(map(str, outputs)),
             "horizons": dict(merge.horizons),
         }
-        stones = pack_tombstones({part.file: part.tombstones for part in merge.parts})
+        given = {
+            "tombstones": pack_tombstones({part.file: part.tombstones for part in merge.parts}),
+            "zoning": None if merge.zoning is None else pack_zoning(merge.zoning),
+        }
         try:
-            if stones is not None:
-                stones_path.write_bytes(b"".join(stones.pieces))
-                task["tombstones"] = {"path": str(stones_path), "sha256": stones.sha256}
+            for name, packed in given.items():
+                if packed is not None:
+                    beside[name].write_bytes(b"".join(packed.pieces))
+                    task[name] = {"path": str(beside[name]), "sha256": packed.sha256}
             answer = self._ask(task)
             if "error" in answer:
                 raise StoreError(f"a merge failed: {answer['error']}")
-            if "sha256" not in answer:
-                return None
-            files.adopt(output, answer["sha256"])
-            return answer["sha256"], answer["size_bytes"]
+            built = [Placed(**one) for one in answer["built"]]
+            for output, one in zip(outputs, built, strict=False):
+                files.adopt(output, one.file)
+            return built
         finally:
-            output.unlink(missing_ok=True)
-            stones_path.unlink(missing_ok=True)
+            for path in (*outputs, *beside.values()):
+                path.unlink(missing_ok=True)
 
     def end(self) -> None:
         """Ends the process, also in the middle of a merge; `run` then is a `StoreError`."""
@@ -108,13 +118,23 @@ def serve() -> None:
 
 def _merge(task: Mapping[str, Any]) -> dict[str, Any]:
     parts = [Part.read(read_path(Path(path), file)) for file, path in task["inputs"].items()]
-    if "tombstones" in task:
-        stones = read_path(Path(task["tombstones"]["path"]), task["tombstones"]["sha256"])
-        parts = [part.with_tombstones(stones) for part in parts]
-    built = merged(Merge(tuple(parts), task["horizons"]))
-    if built is None:
-        return {}
-    packed = built.pack()
-    with open(task["output"], "xb") as file:
-        file.writelines(packed.pieces)
-    return {"sha256": packed.sha256, "size_bytes": packed.size_bytes}
+    parts = [replace(part, zone=task["zone"]) for part in parts]
+    beside = {
+        name: read_path(Path(task[name]["path"]), task[name]["sha256"])
+        for name in ("tombstones", "zoning")
+        if name in task
+    }
+    if "tombstones" in beside:
+        parts = [part.with_tombstones(beside["tombstones"]) for part in parts]
+    zoning = None
+    if "zoning" in beside:
+        spaces = [part.subscriptions.index.space for part in parts]
+        zoning = read_zoning(beside["zoning"], space_of_all(spaces[0], spaces))
+    built = []
+    merge = Merge(tuple(parts), task["horizons"], zoning)
+    for path, (zone, subscriptions) in zip(task["outputs"], merged(merge), strict=False):
+        packed = subscriptions.pack()
+        with open(path, "xb") as file:
+            file.writelines(packed.pieces)
+        built.append(asdict(Placed(zone, packed.sha256, packed.size_bytes)))
+    return {"built": built}

@@ -81,8 +81,8 @@ class Merger:
         if merge is None:
             return False
         try:
-            written = process.run(merge, self._writer.files)
-            self._writer.finish_merge(merge, *(written or (None, 0)))
+            built = process.run(merge, self._writer.files)
+            self._writer.finish_merge(merge, built)
             self.failure = None
         finally:
             self._writer.release_merge(merge)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -31,7 +32,8 @@ class Part:
     """The subscriptions of one file, of which some no longer count.
 
     If it is `under` the file of another part, an event that no region there contains, dead ones
-    included, matches nothing here.
+    included, matches nothing here. If it is of a `zone`, some of it may be copies of what another
+    zone has; if it `is_home`, events of other zones are sent to it.
     """
 
     file: str
@@ -39,6 +41,8 @@ class Part:
     subscriptions: Subscriptions
     tombstones: Tombstones
     under: str | None = None
+    zone: int | None = None
+    is_home: bool = False
 
     @classmethod
     def read(cls, file: Arrays) -> Part:
@@ -57,13 +61,31 @@ class Part:
         """How a version names this part."""
         stored, dead = len(self.subscriptions), self.tombstones.dead
         regions = len(self.subscriptions.index)
-        return Entry(self.file, self.size_bytes, regions, stored, dead, self.under)
+        copies = self.live_count - self.once().live_count
+        return Entry(
+            self.file, self.size_bytes, regions, stored, dead, self.under, self.zone, copies,
+            self.is_home,
+        )  # fmt: skip
+
+    @property
+    def rests(self) -> bool:
+        """Whether it is not to be merged: even the dead in it say where events go on to, or it is
+        where they come to.
+        """
+        return self.is_home or self.subscriptions.onwards is not None
 
     @property
     def size(self) -> Size:
         """How large it is for `Tiers`."""
         share = self.tombstones.dead / max(1, len(self.subscriptions))
         return Size(len(self.subscriptions.index), share)
+
+    def once(self) -> Part:
+        """This part without what is a copy: then a subscription is in one part only."""
+        copies = self.subscriptions.copies
+        if copies is None:
+            return self
+        return replace(self, tombstones=self.tombstones.with_bits(copies))
 
     @property
     def live_count(self) -> int:
@@ -101,12 +123,17 @@ class Opener:
         self._open: WeakValueDictionary[str, Subscriptions] = WeakValueDictionary()
         self._lock = threading.Lock()
 
-    def parts(self, version: Version) -> tuple[Part, ...]:
-        """All parts of a version, verified."""
+    def parts(
+        self, version: Version, wanted: Callable[[Entry], bool] = lambda _: True
+    ) -> tuple[Part, ...]:
+        """All parts of a version that are wanted, verified."""
         stones = None if version.tombstones is None else self.files.open(version.tombstones)
         opened = []
         for entry in version.segments:
-            part = replace(self.part(entry.file, entry.size_bytes), under=entry.under)
+            if not wanted(entry):
+                continue
+            part = self.part(entry.file, entry.size_bytes)
+            part = replace(part, under=entry.under, zone=entry.zone, is_home=entry.is_home)
             opened.append(part if stones is None else part.with_tombstones(stones))
         return tuple(opened)
 

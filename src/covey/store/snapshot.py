@@ -22,7 +22,7 @@ from covey.store.answers import NONE_DEAD, together
 from covey.store.ended import region_before
 from covey.store.ids import IdKind, Ids
 from covey.store.parts import Part
-from covey.store.subscriptions import Owned
+from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.versions import Version
 
 __all__ = ["Snapshot"]
@@ -53,16 +53,21 @@ class Snapshot:
         return [attribute.name for attribute in self.space if attribute.name in names]
 
     def __len__(self) -> int:
-        return self.version.subscriptions
+        return sum(part.live_count for part in self.parts)
 
     def matching(
-        self, events: Events, most: int | None = None, tally: Tally | None = None
+        self,
+        events: Events,
+        most: int | None = None,
+        tally: Tally | None = None,
+        sent: list[Pairs] | None = None,
     ) -> Pairs:
         """Subscriptions that each event matches: (event row, subscription row), each pair once.
 
         With more than about `most` pairs it is `TooManyPairs`, before memory is taken for them: ask
         for fewer events at once. Pairs with dead subscriptions, and with several regions of one,
-        are in the `tally` too.
+        are in the `tally` too. To `sent` is added which events go on to which zones: (event row,
+        zone), some more than once.
         """
         within = {part.under: np.empty(0, np.int64) for part in self.parts if part.under}
         asked = set[str]()
@@ -75,6 +80,8 @@ class Snapshot:
                 found = index.matching(events.take(rows), most, tally=tally)
                 return Pairs(rows[found.asked], found.stored)
             found = index.matching(events, most, tally=tally)
+            if sent is not None and part.subscriptions.onwards is not None:
+                sent.append(_onwards(part.subscriptions, found))
             asked.add(part.file)
             if part.file in within:
                 within[part.file] = np.unique(found.asked).astype(np.int64)
@@ -83,16 +90,21 @@ class Snapshot:
         return self._by_any_region(ask)
 
     def notifications(
-        self, events: Events, most: int | None = None, tally: Tally | None = None
+        self,
+        events: Events,
+        most: int | None = None,
+        tally: Tally | None = None,
+        sent: list[Pairs] | None = None,
     ) -> tuple[Rows, pa.Array]:
         """The same as two columns: the row of an event, and the id of who is to be notified."""
         if self.version.id_kind is IdKind.NUMBER and len(self.parts) == 1:
             (part,) = self.parts
-            keys = part.subscriptions.keys_by_place() if not part.tombstones.dead else None
+            is_whole = not part.tombstones.dead and (sent is None or not part.rests)
+            keys = part.subscriptions.keys_by_place() if is_whole else None
             if keys is not None:  # the usual case, in which nothing is looked up twice
                 named = part.subscriptions.index.matching(events, most, keys, tally)
                 return named.asked, pa.array(named.stored)
-        pairs = self.matching(events, most, tally)
+        pairs = self.matching(events, most, tally, sent)
         return pairs.asked, self.ids(pairs.stored)
 
     def covering(self, regions: Regions) -> Pairs:
@@ -197,6 +209,13 @@ class Snapshot:
         found = together([p.answer(ask(p), start) for p, start in parts])
         is_one_each = all(part.subscriptions.of is None for part in self.parts)
         return found if is_one_each else Pairs.of(found.asked, found.stored).once()
+
+
+def _onwards(subscriptions: Subscriptions, found: Pairs) -> Pairs:
+    """Which events go on to which zones, for what they match, dead or not."""
+    assert subscriptions.onwards is not None
+    places, which = subscriptions.onwards.places(subscriptions.owners(found).astype(np.int64))
+    return Pairs(found.asked[which], subscriptions.onwards.values[places])
 
 
 def _once(pairs: Pairs) -> tuple[Pairs, Rows]:

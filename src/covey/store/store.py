@@ -15,6 +15,7 @@ from pyarrow import fs
 
 from covey.errors import StoreError
 from covey.space import Space
+from covey.space.ragged import Ragged
 from covey.store.cache import Cache
 from covey.store.changes import Changes
 from covey.store.directory import Directory
@@ -22,7 +23,7 @@ from covey.store.ended import keys_of
 from covey.store.files import Files
 from covey.store.ids import IdKind, Ids
 from covey.store.leases import Lease
-from covey.store.merge import merged
+from covey.store.merge import written
 from covey.store.parts import Opener, Part
 from covey.store.places import Place, directory_at
 from covey.store.retention import Collected, Named, collect
@@ -30,6 +31,7 @@ from covey.store.snapshot import Snapshot
 from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.tiers import Tiers
 from covey.store.versions import (
+    Entry,
     Version,
     labelled_version,
     listed_versions,
@@ -38,17 +40,33 @@ from covey.store.versions import (
     version_name,
 )
 from covey.store.writer import Writer, now_ms
+from covey.zones import EVERYWHERE, Rebalanced, Zoning
 
 __all__ = ["Prepared", "Store"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A segment that was written for `Store.load` and that no version names yet."""
+    """A segment that was written for `Store.load` or `Store.zone`, and that no version names yet.
+
+    One of a zone has so many copies of what another zone has.
+    """
 
     file: str
     size_bytes: int
     subscriptions: int
+    regions: int = 0
+    zone: int | None = None
+    copies: int = 0
+    is_home: bool = False
+
+    @property
+    def entry(self) -> Entry:
+        """How a version names it."""
+        return Entry(
+            self.file, self.size_bytes, self.regions, self.subscriptions, 0, None, self.zone,
+            self.copies, self.is_home,
+        )  # fmt: skip
 
 
 class Store:
@@ -126,13 +144,33 @@ class Store:
 
         Cost: a listing, and a checksum of every file that no other snapshot of this store has open.
         """
-        if version is not None:
-            found = read_version(self._directory, version)
-            return Snapshot(found, self._opener.parts(found))
-        if (newest := self.writer.newest) is not None:
+        newest = self.writer.newest if version is None else None
+        if newest is not None:
             return newest
-        found = newest_version(self._directory)
-        return Snapshot(found, self._opener.parts(found))
+        found = newest_version(self._directory) if version is None else self.version(version)
+        return Snapshot(found, tuple(part.once() for part in self._opener.parts(found)))
+
+    def zone_snapshot(self, version: int, zone: int, is_home: bool = False) -> Snapshot:
+        """What events of one zone can match, and no more is opened.
+
+        With `is_home`, what events are sent there for from other zones.
+        """
+        found = self.version(version)
+
+        def wanted(entry: Entry) -> bool:
+            if is_home:
+                return entry.is_home and entry.zone == zone
+            return entry.zone in (None, EVERYWHERE, zone)
+
+        return Snapshot(found, self._opener.parts(found, wanted))
+
+    def version(self, number: int) -> Version:
+        """A version as it is named, of which nothing is opened."""
+        return read_version(self._directory, number)
+
+    def zoning(self, version: int) -> Zoning | None:
+        """Where the zones of a version are, if it has any."""
+        return self.writer.zoning(self.version(version))
 
     def apply(self, changes: Changes, label: str | None = None) -> Version:
         """Makes the version with these changes; when it returns, they are kept whatever happens.
@@ -159,9 +197,26 @@ class Store:
         added, _ = changes.checked(*self._fitting(base))
         if added is None:
             return None
-        packed = Subscriptions.build(added).pack()
-        self.writer.files.put(packed)
-        return Prepared(packed.sha256, packed.size_bytes, len(added.ids))
+        return self._write(added)
+
+    def prepare_all(self) -> list[Prepared]:
+        """All that the newest version has, a segment of each of its own, for `zone` or `replace`.
+
+        Cost: that of indexing it.
+        """
+        return [self._write(part.live()) for part in self.snapshot().parts if part.live_count]
+
+    def prepared(self, one: Prepared) -> Part:
+        """What was prepared, opened."""
+        return self._opener.part(one.file, one.size_bytes)
+
+    def prepare_zone(
+        self, zone: int, owned: Owned, onwards: Ragged | None = None, is_home: bool = False
+    ) -> Prepared:
+        """The same of what is of one zone, for `zone`."""
+        prepared = self._write(owned, onwards)
+        copies = int(owned.is_copy.sum())
+        return replace(prepared, zone=zone, copies=copies, is_home=is_home)
 
     def load(
         self,
@@ -213,6 +268,46 @@ class Store:
             return known
         return self.writer.replace(self._prepared(put), label)
 
+    def zone(
+        self, zoning: Zoning, put: Sequence[Prepared], space: Space, label: str, base: int
+    ) -> Version:
+        """Makes the version of segments that were prepared for zones, and of nothing else.
+
+        They have all that is to count, each subscription in all of its zones; `space` has what is
+        derived in any of them. The version is like `base`, else. Changes to it are of no zone at
+        first, and so is asked by every event; large merges spread them. If a version has the label
+        already, it is returned and nothing is made.
+
+        Cost: a small file; no segment is opened.
+        """
+        if (known := self._labelled(label)) is not None:
+            return known
+        entries = [one.entry for one in put]
+        return self.writer.publish_zones(zoning, entries, space, label, base)
+
+    def rezone(self, to: Rebalanced, put: Sequence[Prepared], label: str, base: int) -> Version:
+        """Makes the version of `base`, the newest, with other zones: those that changed prepared.
+
+        Cost: that of `zone`; of the other zones only the numbers change.
+        """
+        if (known := self._labelled(label)) is not None:
+            return known
+        before, changed = self.version(base), set(to.changed)
+        if base != self.versions[-1]:
+            raise StoreError(f"version {base} is not the newest any more: balance that one")
+        numbers = {
+            sources[0]: zone for zone, sources in enumerate(to.sources) if zone not in changed
+        }
+        kept = [
+            entry if entry.zone in (None, EVERYWHERE) else replace(entry, zone=numbers[entry.zone])
+            for entry in before.segments
+            if entry.zone in (None, EVERYWHERE) or entry.zone in numbers
+        ]
+        entries = [*(one.entry for one in put), *kept]
+        return self.writer.publish_zones(
+            to.zoning, entries, before.space, label, base, before.tombstones
+        )
+
     def arrange(self, over: Prepared, under: Prepared, label: str, base: int) -> Version:
         """Makes the version of two segments that were prepared, all of it that version `base` has.
 
@@ -237,12 +332,7 @@ class Store:
         if merge is None:
             return None
         try:
-            built = merged(merge)
-            if built is None:
-                return self.writer.finish_merge(merge, None)
-            packed = built.pack()
-            self.writer.files.put(packed)
-            return self.writer.finish_merge(merge, packed.sha256, packed.size_bytes)
+            return self.writer.finish_merge(merge, written(merge, self.writer.files))
         finally:
             self.writer.release_merge(merge)
 
@@ -290,14 +380,19 @@ class Store:
         """What changes to a version must fit: to that with the number, or to the newest."""
         if base is None:
             return self.space, self.writer.id_kind
-        version = read_version(self._directory, base)
+        version = self.version(base)
         return version.space.without_derived, version.id_kind
+
+    def _write(self, owned: Owned, onwards: Ragged | None = None) -> Prepared:
+        packed = Subscriptions.build(owned, onwards).pack()
+        self.writer.files.put(packed)
+        return Prepared(packed.sha256, packed.size_bytes, len(owned.ids), len(owned.regions))
 
     def _labelled(self, label: str | None) -> Version | None:
         return None if label is None else labelled_version(self._directory, label)
 
     def _prepared(self, given: Sequence[Prepared]) -> list[Part]:
-        return [self._opener.part(one.file, one.size_bytes) for one in given]
+        return [self.prepared(one) for one in given]
 
     def close(self) -> None:
         """Gives the writer's lock back; snapshots stay open."""

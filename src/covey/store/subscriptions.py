@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from covey.errors import StoreError
 from covey.geometry import Regions
 from covey.index import Pairs, Segment
+from covey.space.ragged import Ragged
 from covey.store.arrays import Arrays, Packed, pack
 from covey.store.ids import Ids
 from covey.store.spaces import space_from_json, space_of_all, space_to_json
@@ -24,6 +25,7 @@ from covey.store.spaces import space_from_json, space_of_all, space_to_json
 __all__ = ["Owned", "Subscriptions"]
 
 Rows = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
 
 _KIND = "segment"
@@ -33,13 +35,15 @@ _KIND = "segment"
 class Owned:
     """Subscriptions before they are indexed: region r belongs to id `of[r]`, in any order.
 
-    `revisions` has a number for each id, which is kept and means nothing here.
+    `revisions` has a number for each id, which is kept and means nothing here. `copies` says of
+    each whether it is one of what another zone has; without it, none is.
     """
 
     ids: Ids
     regions: Regions
     of: Rows
     revisions: Rows
+    copies: Bools | None = None
 
     @classmethod
     def concat(cls, parts: Sequence[Owned]) -> Owned:
@@ -51,6 +55,31 @@ class Owned:
             Regions.concat([Regions(space, 0, {}), *(part.regions for part in parts)]),
             np.concatenate([part.of + start for part, start in zip(parts, starts, strict=False)]),
             np.concatenate([part.revisions for part in parts]),
+            np.concatenate([part.is_copy for part in parts])
+            if any(part.copies is not None for part in parts)
+            else None,
+        )
+
+    @property
+    def is_copy(self) -> Bools:
+        """Of each id."""
+        return np.zeros(len(self.ids), np.bool_) if self.copies is None else self.copies
+
+    def as_copies(self, copies: Bools) -> Owned:
+        """The same, of which some more are copies."""
+        return replace(self, copies=self.is_copy | copies)
+
+    def take(self, rows: Rows) -> Owned:
+        """The given subscriptions in the given order, each at most once."""
+        number = np.full(len(self.ids), -1, np.int64)
+        number[rows] = np.arange(len(rows))
+        kept = np.flatnonzero(number[self.of] >= 0)
+        return Owned(
+            self.ids.take(rows),
+            self.regions.take(kept),
+            number[self.of[kept]],
+            self.revisions[rows],
+            None if self.copies is None else self.copies[rows],
         )
 
 
@@ -58,7 +87,9 @@ class Owned:
 class Subscriptions:
     """Indexed subscriptions. `of` is None where subscription i has just region i.
 
-    `revisions` is None where all of them are 0, and then is not in the file either.
+    `revisions` is None where all of them are 0, and then is not in the file either; `copies`, a
+    bit each, is None where none is a copy of what another zone has; `onwards` are the zones that
+    events of each go on to, None where there are none.
     `originals` are the regions that they were built from, while they are at hand: the index gives
     the same ones back, but slower.
 
@@ -69,12 +100,14 @@ class Subscriptions:
     index: Segment
     of: Rows | None
     revisions: Rows | None = None
+    copies: NDArray[np.uint8] | None = None
+    onwards: Ragged | None = None
     originals: Regions | None = None
     _by_place: list[Rows] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
-    def build(cls, owned: Owned) -> Subscriptions:
-        """Indexes subscriptions; each id is there once."""
+    def build(cls, owned: Owned, onwards: Ragged | None = None) -> Subscriptions:
+        """Indexes subscriptions; each id is there once, and row i of `onwards` is of id i."""
         order = owned.ids.order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -85,7 +118,12 @@ class Subscriptions:
         regions = _lean(owned.regions.take(by_owner))
         ids, index = owned.ids.take(order), Segment.build(regions)
         revisions = owned.revisions[order] if owned.revisions.any() else None
-        return cls(ids, index, None if is_one_each else of, revisions, regions)
+        copies = None
+        if owned.copies is not None and owned.copies.any():
+            copies = np.packbits(owned.copies[order], bitorder="little")
+        onwards = None if onwards is None else onwards.take(order)
+        of_each = None if is_one_each else of
+        return cls(ids, index, of_each, revisions, copies, onwards, regions)
 
     @classmethod
     def read(cls, file: Arrays) -> Subscriptions:
@@ -99,6 +137,10 @@ class Subscriptions:
                 Segment.from_arrays(space, _under("index.", file)),
                 file.arrays.get("of"),
                 file.arrays.get("revisions"),
+                file.arrays.get("copies"),
+                Ragged(file.arrays["onwards.offsets"], file.arrays["onwards.values"])
+                if "onwards.offsets" in file.arrays
+                else None,
             )
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise StoreError(f"the segment {file.sha256} cannot be read: {error!r}") from None
@@ -115,6 +157,12 @@ class Subscriptions:
             arrays["of"] = self.of
         if self.revisions is not None:
             arrays["revisions"] = self.revisions
+        if self.copies is not None:
+            arrays["copies"] = self.copies
+        if self.onwards is not None:
+            arrays |= {
+                "onwards.offsets": self.onwards.offsets, "onwards.values": self.onwards.values,
+            }  # fmt: skip
         space, unique = space_to_json(self.index.space), secrets.token_hex(8)
         return pack(arrays, {"kind": _KIND, "space": space, "unique": unique})
 
@@ -146,14 +194,20 @@ class Subscriptions:
 
     def take(self, rows: Rows) -> Owned:
         """The given subscriptions in the given order, exactly as they were given."""
-        ids, revisions = self.ids.take(rows), self.revisions_of(rows)
+        ids, revisions, copies = self.ids.take(rows), self.revisions_of(rows), self._copies(rows)
         if self.of is None:
-            return Owned(ids, self._regions(rows), np.arange(len(rows)), revisions)
+            return Owned(ids, self._regions(rows), np.arange(len(rows)), revisions, copies)
         counts = self.region_counts(rows)
         of = np.repeat(np.arange(len(rows)), counts)
         first = np.searchsorted(self.of, rows)
         places = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return Owned(ids, self._regions(first[of] + places), of, revisions)
+        return Owned(ids, self._regions(first[of] + places), of, revisions, copies)
+
+    def _copies(self, rows: Rows) -> Bools | None:
+        if self.copies is None:
+            return None
+        copies: Bools = (self.copies[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0
+        return copies
 
     def _regions(self, rows: Rows) -> Regions:
         return self.index.regions(rows) if self.originals is None else self.originals.take(rows)

@@ -58,6 +58,10 @@ class Tombstones:
         np.bitwise_or.at(bits, rows >> 3, np.left_shift(1, rows & 7).astype(np.uint8))
         return Tombstones.of_bits(self.count, bits)
 
+    def with_bits(self, bits: Bits) -> Tombstones:
+        """These and others, a bit for each row."""
+        return Tombstones.of_bits(self.count, self.bits | bits if self.dead else bits)
+
     def holds(self, rows: AnyRows) -> NDArray[np.bool_]:
         """Whether each row is dead."""
         if not self.dead:

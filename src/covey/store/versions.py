@@ -25,7 +25,7 @@ __all__ = [
 
 FOLDER = "versions"
 
-_FORMAT = 1
+_FORMAT, _ZONED_FORMAT = 1, 2
 _NAME = re.compile(r"(\d{12})\.json")
 _HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
 
@@ -34,7 +34,9 @@ _HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
 class Entry:
     """A segment as a version names it: its file, and how much of it is there and dead.
 
-    If it is `under` another file, whatever it matches is in some region of that.
+    If it is `under` another file, whatever it matches is in some region of that. If it is of a
+    `zone`, it has what events there can match; so many of the live ones are `copies` of what
+    another zone has. One that `is_home` has what events of other zones are sent to it for, too.
     """
 
     file: str
@@ -43,11 +45,14 @@ class Entry:
     subscriptions: int
     dead: int
     under: str | None = None
+    zone: int | None = None
+    copies: int = 0
+    is_home: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As what `json.dumps` takes."""
-        saved = asdict(self)
-        return saved if self.under else {k: v for k, v in saved.items() if k != "under"}
+        usual = {"under": None, "zone": None, "copies": 0, "is_home": False}
+        return {k: v for k, v in asdict(self).items() if k not in usual or v != usual[k]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class Version:
 
     `space` has the derived attributes that its segments need. `written_ms` is the writer's clock.
     `label` is what the writer calls it, so that a repeated attempt finds what the first has done.
+    `zoning` is the file that says where its zones are, if it has any.
     """
 
     number: int
@@ -65,22 +71,23 @@ class Version:
     segments: tuple[Entry, ...] = ()
     tombstones: str | None = None
     label: str | None = None
+    zoning: str | None = None
 
     @property
     def subscriptions(self) -> int:
-        """How many subscriptions count."""
-        return sum(entry.subscriptions - entry.dead for entry in self.segments)
+        """How many subscriptions count, each once."""
+        return sum(entry.subscriptions - entry.dead - entry.copies for entry in self.segments)
 
     @property
     def files(self) -> set[str]:
         """The files that it names."""
         named = {entry.file for entry in self.segments}
-        return named | {self.tombstones} if self.tombstones else named
+        return named | {file for file in (self.tombstones, self.zoning) if file}
 
     def to_bytes(self) -> bytes:
         """The file of this version."""
         saved = {
-            "format": _FORMAT,
+            "format": _FORMAT if self.zoning is None else _ZONED_FORMAT,
             "number": self.number,
             "written_ms": self.written_ms,
             "space": space_to_json(self.space),
@@ -88,6 +95,7 @@ class Version:
             "segments": [entry.to_json() for entry in self.segments],
             "tombstones": self.tombstones,
             "label": self.label,
+            **({} if self.zoning is None else {"zoning": self.zoning}),
         }
         body = json.dumps(saved, sort_keys=True).encode()
         return _HEAD + body + _MIDDLE + _sha256(body) + _TAIL
@@ -99,8 +107,10 @@ class Version:
         if content != _HEAD + body + _MIDDLE + _sha256(body) + _TAIL:
             raise StoreError("it is truncated or damaged: its checksum does not fit")
         saved = json.loads(body)
-        if saved["format"] != _FORMAT:
-            raise StoreError(f"it has format {saved['format']}, this covey reads {_FORMAT}")
+        if saved["format"] not in (_FORMAT, _ZONED_FORMAT):
+            raise StoreError(
+                f"it has format {saved['format']}, this covey reads {_FORMAT} and {_ZONED_FORMAT}"
+            )
         return cls(
             saved["number"],
             saved["written_ms"],
@@ -109,6 +119,7 @@ class Version:
             tuple(Entry(**entry) for entry in saved["segments"]),
             saved["tombstones"],
             saved.get("label"),
+            saved.get("zoning"),
         )
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from covey.errors import StoreError
 from covey.space import Space
@@ -19,17 +20,20 @@ from covey.store.ended import Horizons
 from covey.store.files import Files
 from covey.store.ids import IdKind, Ids
 from covey.store.lock import WriterLock
-from covey.store.merge import Merge, finished
+from covey.store.merge import Merge, Placed, finished
 from covey.store.parts import Opener, Part
 from covey.store.snapshot import Snapshot
 from covey.store.spaces import space_of_all
 from covey.store.subscriptions import Owned, Subscriptions
 from covey.store.tiers import Tiers
 from covey.store.tombstones import Tombstones, pack_tombstones
-from covey.store.versions import Version, newest_version, read_version, version_name
+from covey.store.versions import Entry, Version, newest_version, read_version, version_name
+from covey.store.zoned import pack_zoning, read_zoning
+from covey.zones import Zoning
 
 __all__ = ["Writer", "now_ms"]
 
+_SPREAD_LEVEL = 2  # of tiers, from which on what is of no zone is spread over zones
 _WORTH_MAPPING_BYTES = 1 << 24  # smaller new segments stay in memory: they are rewritten soon
 
 
@@ -55,7 +59,8 @@ class Writer:
     @property
     def newest(self) -> Snapshot | None:
         """The newest version, if this is the writer, because then nobody else makes one."""
-        return self._newest
+        now = self._newest
+        return None if now is None else Snapshot(now.version, tuple(p.once() for p in now.parts))
 
     def apply(self, changes: Changes, label: str | None = None) -> Version:
         """See `Store.apply`."""
@@ -103,22 +108,52 @@ class Writer:
     def claim_merge(self) -> Merge | None:
         """The next merge to be done, of segments that no other merge has claimed."""
         with self._writing() as now:
-            free = [part for part in now.parts if part.file not in self._merging]
-            chosen = self._tiers.plan([part.size for part in free])
-            if not chosen:
-                return None
-            merge = Merge(tuple(free[i] for i in chosen), self._horizons)
-            self._merging |= merge.files
-            return merge
+            free = [p for p in now.parts if p.file not in self._merging and not p.rests]
+            by_zone: dict[int | None, list[Part]] = {}
+            for part in free:
+                by_zone.setdefault(part.zone, []).append(part)
+            for zone, parts in by_zone.items():
+                if chosen := self._tiers.plan([part.size for part in parts]):
+                    some = tuple(parts[i] for i in chosen)
+                    merge = Merge(some, self._horizons, self._spreading(zone, some, now.version))
+                    self._merging |= merge.files
+                    return merge
+            return None
 
-    def finish_merge(self, merge: Merge, file: str | None, size_bytes: int = 0) -> Version:
-        """The version in which a merge is done, whatever changed meanwhile.
+    def zoning(self, version: Version) -> Zoning | None:
+        """Where the zones of a version are, if it has any."""
+        if version.zoning is None:
+            return None
+        return read_zoning(self.files.open(version.zoning), version.space)
 
-        `file` is the merged segment, which the store has, or None if nothing was left to merge.
-        """
-        part = None if file is None else self._opener.part(file, size_bytes)
+    def finish_merge(self, merge: Merge, built: Sequence[Placed]) -> Version:
+        """The version in which a merge is done, whatever changed meanwhile."""
+        parts = [replace(self._opener.part(b.file, b.size_bytes), zone=b.zone) for b in built]
         with self._writing() as now:
-            return self._commit(finished(merge, now.parts, part), None, now.version.label)
+            return self._commit(finished(merge, now.parts, parts), None, now.version.label)
+
+    def publish_zones(
+        self,
+        zoning: Zoning,
+        entries: Sequence[Entry],
+        space: Space,
+        label: str,
+        base: int,
+        tombstones: str | None = None,
+    ) -> Version:
+        """See `Store.zone` and `Store.rezone`."""
+        packed = pack_zoning(zoning)
+        self.files.put(packed)
+        with self._changing:
+            self._take_lock()
+            self._newest = None  # the parts of the next one are not opened for it
+            number = newest_version(self._directory).number + 1
+            kind = read_version(self._directory, base).id_kind
+            version = Version(
+                number, now_ms(), space, kind, tuple(entries), tombstones, label, packed.sha256
+            )
+            self._directory.publish(version_name(number), version.to_bytes())
+            return version
 
     def release_merge(self, merge: Merge) -> None:
         """Lets others claim what this merge had, done or not."""
@@ -138,17 +173,32 @@ class Writer:
                 self._lock.release()
                 self._lock = None
 
+    def _spreading(
+        self, zone: int | None, parts: Sequence[Part], version: Version
+    ) -> Zoning | None:
+        """The zones that parts are to be spread over instead of merged: if they are of none, and
+        large together.
+        """
+        if zone is not None or version.zoning is None:
+            return None
+        if self._tiers.level(sum(part.size.live for part in parts)) < _SPREAD_LEVEL:
+            return None
+        return self.zoning(version)
+
     @contextmanager
     def _writing(self) -> Iterator[Snapshot]:
         """The newest version, while no other thread or process can make the next."""
         with self._changing:
-            path = self._directory.local_path("writer.lock")
-            if self._lock is None and path is not None:
-                self._lock = WriterLock(path)
+            self._take_lock()
             if self._newest is None:
                 version = newest_version(self._directory)
                 self._newest = Snapshot(version, self._opener.parts(version))
             yield self._newest
+
+    def _take_lock(self) -> None:
+        path = self._directory.local_path("writer.lock")
+        if self._lock is None and path is not None:
+            self._lock = WriterLock(path)
 
     def _commit(
         self,
@@ -179,6 +229,7 @@ class Writer:
             tuple(part.entry for part in parts),
             None if stones is None else stones.sha256,
             label,
+            base.zoning,
         )
         self.files.put(*files)
         if built is not None and parts[-1].size_bytes > _WORTH_MAPPING_BYTES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice, zip_longest
 from typing import Any
@@ -27,6 +27,9 @@ from covey.stream.messages import Change, Report, read_change
 
 __all__ = ["load_anew", "messages", "nobody"]
 
+Publish = Callable[[list[Prepared]], object]
+"""Makes the version of segments that were prepared."""
+
 _OUTCOME = "kind STRING, content STRING"
 _IN_LOG = [("partition", "ascending"), ("offset", "ascending")]
 _NEVER = -(1 << 62)
@@ -41,12 +44,12 @@ def load_anew(
     store: Store,
     place: str,
     allowance_ms: int,
-    label: str,
+    publish: Publish,
     report: Report,
 ) -> None:
     """Makes the version of the store at a place that has just what the topic says up to `ends`.
 
-    It has a segment of each task, which are left to be merged. Where tasks found more derived
+    It is made by `publish`, of a segment of each task. Where tasks found more derived
     attributes than are allowed all together, it is read again with some of each, and what needs
     others cannot be read.
 
@@ -68,7 +71,7 @@ def load_anew(
     if allowed is not None:
         found = read(allowed)
     report([Change(**one) for one in found["change"]])
-    store.replace([Prepared(**one) for one in found["segment"]], label)
+    publish([Prepared(**one) for one in found["segment"]])
 
 
 def nobody(space: Space) -> Snapshot:

@@ -51,11 +51,15 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """The control topic, and by how much the clocks of brokers may differ."""
+    """The control topic, and by how much the clocks of brokers may differ.
+
+    With several `zones` a worker has a part of the subscriptions, and events are shuffled to it.
+    """
 
     topic: str
     allowance_ms: int = 1000
     max_derived: int = 32
+    zones: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +233,7 @@ def _check(config: Config) -> None:
         ("[events] every_ms", config.events.every_ms, 0, 86_400_000),
         ("[subscriptions] allowance_ms", config.subscriptions.allowance_ms, 0, 86_400_000),
         ("[subscriptions] max_derived", config.subscriptions.max_derived, 0, 10_000),
+        ("[subscriptions] zones", config.subscriptions.zones, 1, 10_000),
         ("[metrics] port", config.metrics.port, 1, 65_535),
     ):
         if number is not None and not least <= number <= most:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from covey.errors import ValueRefused
 from covey.spark.lifetimes import LIFETIME
+from covey.spark.routing import Routing
 from covey.spark.schemas import column_named
 from covey.store import Snapshot
 from covey.stream.config import Config
@@ -54,11 +55,12 @@ class Wanted:
     @property
     def columns(self) -> list[Column]:
         """What workers get, as columns whose names do not count."""
-        given = [column_named(name) for name in _TECHNICAL]
-        given += [
-            F.expr(name) if name in self.derived else column_named(name) for name in self.names
-        ]
-        return [column.alias(f"c{i}") for i, column in enumerate(given)]
+        technical = [column_named(name) for name in _TECHNICAL]
+        return [*technical, *(self.attribute(name) for name in self.names)]
+
+    def attribute(self, name: str) -> Column:
+        """What Spark computes of an event for an attribute."""
+        return F.expr(name) if name in self.derived else column_named(name)
 
 
 class Matched:
@@ -83,14 +85,28 @@ class Matched:
         return cls(Decoding.of(config.events), config.notifications.include, topics)
 
     def rows(
-        self, frame: DataFrame, wanted: Wanted, versions: Versions, counts: Counts | None = None
+        self,
+        frame: DataFrame,
+        wanted: Wanted,
+        versions: Versions,
+        counts: Counts | None = None,
+        routing: Routing | None = None,
     ) -> DataFrame:
-        """A row for each notification and for each event that cannot be read."""
+        """A row for each notification and for each event that cannot be read.
+
+        With a routing events are shuffled to their zones first.
+        """
         given = frame if counts is None else observed(frame)
         read = given.select(*_FROM_KAFKA, self.decoding.read.alias(READ))
-        chosen = read.select(*self._flat).select(*wanted.columns)
+        flat, columns = read.select(*self._flat), wanted.columns
         places = {name: KEPT + i for i, name in enumerate(wanted.names)}
-        notices = Notices(versions, places, self.decoding.unreadable, self._topics, counts)
+        if routing is None:
+            chosen = flat.select(*(one.alias(f"c{i}") for i, one in enumerate(columns)))
+        else:
+            chosen = routing.routed(flat, columns, list(places.values()), wanted.attribute)
+        notices = Notices(
+            versions, places, self.decoding.unreadable, self._topics, counts, routing is not None
+        )
         return chosen.mapInArrow(notices, ROWS)
 
     def _flattened(self) -> list[Column]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,9 +53,10 @@ class Topics(NamedTuple):
 class Notices:
     """The function of the `mapInArrow` of a stream: matches events with the version of their batch.
 
-    Column `attributes[name]` of what comes in is the attribute of that name. A row for each match,
-    and one for each event that could not be read, as they are written: nothing is done to rows
-    after this, of which there are many.
+    Column `attributes[name]` of what comes in is the attribute of that name; if it `is_zoned`, the
+    last one is the zone that all events of the task are in. A row for each match, and one for each
+    event that could not be read, as they are written: nothing is done to rows after this, of which
+    there are many.
     """
 
     versions: Versions
@@ -62,9 +64,11 @@ class Notices:
     unreadable: Unreadable
     topics: Topics
     counts: Counts | None = None
+    is_zoned: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version = self.versions.of_task()
+        zone, batches = zone_of(batches) if self.is_zoned else (None, batches)
+        version = self.versions.of_task(zone)
         attributes, tally, made, letters = self._attributes(version), Tally(), 0, 0
         for batch in portions(batches):
             if unreadable := batch.num_rows - batch.column(1).null_count:
@@ -116,6 +120,18 @@ class Notices:
             pa.array([one["key"] for one in letters], pa.binary()),
             pa.array(values, pa.string()),
         )
+
+
+def zone_of(
+    batches: Iterator[pa.RecordBatch],
+) -> tuple[int | None, Iterator[pa.RecordBatch]]:
+    """The zone that the last column says, None if there is no row; and batches without it."""
+    first = next((batch for batch in batches if batch.num_rows), None)
+    if first is None:
+        return None, iter(())
+    last = first.num_columns - 1
+    rest = (batch.remove_column(last) for batch in chain([first], batches))
+    return first.column(last)[0].as_py(), rest
 
 
 def _timed(events: pa.RecordBatch) -> pa.RecordBatch:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -17,7 +18,7 @@ from covey.errors import SpaceError
 from covey.space import Space
 from covey.spark.lifetimes import with_lifetime
 from covey.spark.schemas import settings_of, space_of
-from covey.store import IdKind, Store, Tiers
+from covey.store import IdKind, Store, Tiers, Version
 from covey.store.places import directory_at
 from covey.store.versions import listed_versions
 from covey.store.writer import now_ms
@@ -32,6 +33,7 @@ from covey.stream.letters import Letters
 from covey.stream.records import Records
 from covey.stream.subscriptions import LiveSubscriptions, label_of, position_of
 from covey.stream.upkeep import FOLLOWED
+from covey.stream.zoned import LiveZones, zones_asked
 
 __all__ = ["open_subscriptions", "store_place_of"]
 
@@ -55,15 +57,25 @@ def open_subscriptions(
     _check_space(store.space, space, place)
     first, ends = first_and_end(cluster, topic)
     position, read_ms = _resumed(config, store)
+    zones = config.subscriptions.zones
+    publish: Callable[..., Version] = store.replace
+    if zones > 1:
+        publish = LiveZones(spark, config, cluster, decoding, store, place).publish
+    is_other = zones != zones_asked(store)
     why = _why_anew(position, first)
     if why is not None:
         _log.info("subscriptions are read anew", extra={"why": why})
         read_ms = now_ms()
         load_anew(
             spark, cluster, topic, ends, store, place, config.subscriptions.allowance_ms,
-            label_of(ends), letters.of_changes,
+            partial(publish, label=label_of(ends, zones if is_other else None)),
+            letters.of_changes,
         )  # fmt: skip
         position = ends
+    elif is_other:
+        _log.info("subscriptions are spread anew", extra={"zones": zones})
+        at = position_of(store.snapshot().version) or {}
+        publish(store.prepare_all(), label=label_of(at, zones))
     subscriptions = LiveSubscriptions(
         store,
         ControlTopic(cluster, topic, position),

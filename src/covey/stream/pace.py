@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from covey.stream.cluster import Cluster
 
-__all__ = ["cost_seen", "per_batch", "probed"]
+__all__ = ["cost_seen", "first_events", "per_batch", "probed"]
 
 _BATCH_S = 5.0
 _LEAST, _MOST = 1_000, 2_000_000
@@ -53,19 +53,24 @@ def probed(
     rows: Callable[[DataFrame], DataFrame],
 ) -> float | None:
     """What an event costs to be made `rows`; None if there are too few to try it with."""
-    events = (
-        spark.read.format("kafka")
-        .options(**cluster.reading)
-        .option("subscribe", ",".join(topics))
-        .option("startingOffsets", "earliest")
-        .load()
-    )
+    events = first_events(spark, cluster, topics)
     count = events.limit(_PROBED).count()
     if count < _TELLING:
         return None
     sizes = (1, count, 1, count)  # the first starts workers that open the index
     timed = [(size, _timed(rows(events.limit(size)))) for size in sizes]
     return _slope(timed[1:])
+
+
+def first_events(spark: SparkSession, cluster: Cluster, topics: Sequence[str]) -> DataFrame:
+    """The events that topics have, from the first on, as Kafka has them."""
+    return (
+        spark.read.format("kafka")
+        .options(**cluster.reading)
+        .option("subscribe", ",".join(topics))
+        .option("startingOffsets", "earliest")
+        .load()
+    )
 
 
 def _slope(sizes: Sequence[tuple[int, float]]) -> float | None:

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from covey.errors import CoveyError
 from covey.spark.places import spark_path
-from covey.store import Merger
+from covey.store import Merger, Store
 from covey.store.lock import WriterLock
 from covey.store.places import directory_at
 from covey.stream.checkpoint import CHECKPOINT, Checkpoint
@@ -40,6 +40,7 @@ from covey.stream.status import Status, read_status
 from covey.stream.subscriptions import LiveSubscriptions
 from covey.stream.upkeep import Upkeep
 from covey.stream.versions import ByRecord, Named, Opening
+from covey.stream.zoned import routing_of
 
 __all__ = ["Pipeline"]
 
@@ -115,7 +116,8 @@ class Pipeline:
     def _follow(self, subscriptions: LiveSubscriptions) -> None:
         """Runs a query until it fails, is to end, or has to be another one."""
         self._wanted = self._wanted.and_of(subscriptions.store.snapshot())
-        query = self._started(self._rows(self._events(self._per_batch(subscriptions))))
+        events = self._events(self._per_batch(subscriptions))
+        query = self._started(self._rows(events, subscriptions.store))
         decider = Decider(subscriptions, self._checkpoint, self._wanted, self._waiting)
         try:
             while query.isActive and not self._stopping.is_set():
@@ -145,9 +147,11 @@ class Pipeline:
             .load()
         )
 
-    def _rows(self, events: DataFrame) -> DataFrame:
-        versions = ByRecord(self._place, self._config.state.path)
-        return self._matched.rows(events, self._wanted, versions, self._counts)
+    def _rows(self, events: DataFrame, store: Store) -> DataFrame:
+        now = store.snapshot()
+        versions = ByRecord(self._place, self._config.state.path, now.version.zoning)
+        routing = routing_of(store, now)
+        return self._matched.rows(events, self._wanted, versions, self._counts, routing)
 
     def _started(self, rows: DataFrame) -> StreamingQuery:
         path = spark_path(f"{self._config.state.path}/{CHECKPOINT}")

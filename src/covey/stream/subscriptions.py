@@ -177,13 +177,14 @@ def _is_within(change: Change, position: Mapping[int, int]) -> bool:
     return int(offset) < position.get(int(partition), 0)
 
 
-def label_of(position: Mapping[int, int]) -> str:
-    """How a version says up to where it has the control topic.
+def label_of(position: Mapping[int, int], zones: int | None = None) -> str:
+    """How a version says up to where it has the control topic, and for how many zones it was read.
 
     >>> label_of({0: 5})
     '{"control": {"0": 5}}'
     """
-    return json.dumps({"control": {str(p): position[p] for p in sorted(position)}})
+    zoned = {} if zones is None else {"zones": zones}
+    return json.dumps({"control": {str(p): position[p] for p in sorted(position)}, **zoned})
 
 
 def position_of(version: Version) -> dict[int, int] | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from covey.errors import StreamError
-from covey.spark.worker import newest, open_last, snapshot
+from covey.spark.worker import newest, newest_of_zone, open_last, snapshot
 from covey.store import Snapshot
 from covey.store.places import directory_at
 from covey.stream.checkpoint import CHECKPOINT, Checkpoint
@@ -30,8 +30,8 @@ _POLL_S = 0.002
 class Versions(Protocol):
     """Knows the version for a task."""
 
-    def of_task(self) -> Snapshot:
-        """In a worker: the version, opened once."""
+    def of_task(self, zone: int | None = None) -> Snapshot:
+        """In a worker: the version, opened once; what events of a zone can match, if it is said."""
         ...
 
 
@@ -48,18 +48,22 @@ class Named:
         """A version of the store at a place."""
         return cls(place, chosen.version.number, chosen.version.label)
 
-    def of_task(self) -> Snapshot:
+    def of_task(self, zone: int | None = None) -> Snapshot:
         return snapshot(self.place, self.version, self.label)
 
 
 @dataclass(frozen=True, slots=True)
 class ByRecord:
-    """The version that is on record for the batch that Spark is running."""
+    """The version that is on record for the batch that Spark is running.
+
+    Zones that are asked for are those of the file `zoning`.
+    """
 
     place: str
     state: str
+    zoning: str | None = None
 
-    def of_task(self) -> Snapshot:
+    def of_task(self, zone: int | None = None) -> Snapshot:
         query, batch = batch_of_task()
         events = Checkpoint(directory_at(f"{self.state}/{CHECKPOINT}")).events(batch)
         records, until = Records(directory_at(self.state)), time.monotonic() + _PATIENCE_S
@@ -67,7 +71,9 @@ class ByRecord:
             if time.monotonic() > until:
                 raise StreamError(f"batch {batch} was not decided in {_PATIENCE_S:.0f} seconds")
             time.sleep(_POLL_S)
-        return newest(self.place, record.version)
+        if zone is None or self.zoning is None:
+            return newest(self.place, record.version)
+        return newest_of_zone(self.place, record.version, zone, self.zoning)
 
 
 @dataclass(frozen=True, slots=True)

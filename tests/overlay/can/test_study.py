@@ -22,7 +22,7 @@ def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
         network.subscribe(id_ % 20, id_)
         network.simulator.run()
     said = place(
-        (low, high), cube.boxes(balls.centres, balls.radii), cube.middles(balls.centres),
+        (low, high), cube.boxes(balls.centres, balls.radii), cube.points(balls.centres),
         cube.points(balls.events), smart,
     )  # fmt: skip
     replicas = [set(node.replicas.by_id) for node in network.nodes.values()]
@@ -55,7 +55,7 @@ def test_more_subscriptions_need_fewer_copies_each() -> None:
         balls = Balls.drawn(count, 1, 4, 0.5, 3)
         said = [
             place(
-                zones, cube.boxes(balls.centres, balls.radii), cube.middles(balls.centres),
+                zones, cube.boxes(balls.centres, balls.radii), cube.points(balls.centres),
                 cube.points(balls.events), smart,
             ).copies.mean()
             for smart in (False, True)

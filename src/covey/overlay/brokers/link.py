@@ -21,7 +21,7 @@ from covey.table import CellSteps, Steps, Table
 from covey.table.coverage import Coverage
 from covey.table.strategies import Choice
 
-__all__ = ["CellLink", "Link", "RegionLink"]
+__all__ = ["CellLink", "Link", "RegionLink", "changed"]
 
 
 class Link(Protocol):
@@ -62,11 +62,7 @@ class RegionLink:
         self.wanted = Changing(space)
 
     def pass_on(self, change: Change) -> Steps:
-        added = self.table.add(change.ids, change.regions, change.of)  # or replaced
-        replaced = set(change.ids)
-        gone = self.table.cancel(key for key in change.gone if key not in replaced)
-        steps = [added, gone, self.table.settle()]
-        return Steps.concat([one for one in steps if one] or steps[:1])
+        return changed(self.table, change)
 
     def hear(self, steps: Steps) -> Change:
         ids = [(self.peer, number) for number in steps.advertised.tolist()]
@@ -85,6 +81,14 @@ class RegionLink:
     @property
     def size(self) -> int:
         return len(self.wanted)
+
+
+def changed(table: Table, change: Change) -> Steps:
+    """What a table says to a change, all of it at once. A key that also comes is replaced."""
+    added = table.add(change.ids, change.regions, change.of)
+    coming = set(change.ids)
+    gone = table.cancel(key for key in change.gone if key not in coming)
+    return Steps.concat([added, gone, table.settle()])
 
 
 class CellLink:

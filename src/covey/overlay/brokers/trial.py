@@ -17,17 +17,17 @@ from covey.language import parse
 from covey.overlay.brokers.broker import Broker, MakeLink
 from covey.overlay.brokers.network import BrokerNetwork, by_cells, by_regions
 from covey.overlay.brokers.printed import PrintedBroker
-from covey.overlay.faults import Faults
 from covey.overlay.outcome import Expected, Outcome
 from covey.overlay.simulator import Name
+from covey.overlay.turns import FAULTS, carried_out
 from covey.space import Events, Space
 
 __all__ = ["BrokerTrial"]
 
 _SPACE = Space.of({"x": pa.int32(), "y": pa.int32()})
 _GRID = Grid.uniform(_SPACE, ["x", "y"], 3, {"x": (0, 31), "y": (0, 31)})
-_FAULTS = Faults(lost=0.1, twice=0.1)
 _BROKERS, _TOP = 12, 31
+_WEIGHTS = (12, 4, 30, 18, 30, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class BrokerTrial:
         """All of it, and then some events when all is quiet."""
         if self.announcing and self.strategy == "hilbert":
             raise ValueRefused("announcements are of regions: with cells there are none")
+        if self.printed and (self.announcing or self.strategy != "exact"):
+            raise ValueRefused("the printed rules cover exactly, and know no announcements")
         return _Run(self).outcome()
 
 
@@ -60,7 +62,7 @@ class _Run:
         self.random, self.trial = random.Random(trial.seed), trial
         self.network = BrokerNetwork(
             _SPACE, self._links(), announcing=trial.announcing, seed=trial.seed,
-            faults=_FAULTS if trial.faults else None,
+            faults=FAULTS if trial.faults else None,
             broker=PrintedBroker if trial.printed else Broker,
         )  # fmt: skip
         self.brokers = [self.network.join()]
@@ -68,7 +70,7 @@ class _Run:
         self.at: dict[int, Name] = {}
         self.regions: dict[int, Regions] = {}
         self.published: list[Events] = []
-        self.announced: dict[Name, tuple[int, Regions]] = {}
+        self.announced: dict[Name, tuple[Name, int]] = {}
 
     def _links(self) -> MakeLink:
         if self.trial.strategy == "hilbert":
@@ -76,35 +78,16 @@ class _Run:
         return by_regions(_SPACE, self.trial.strategy)
 
     def outcome(self) -> Outcome:
-        simulator = self.network.simulator
-        for _ in range(self.trial.steps):
-            self._one()
-            if self.random.random() < 0.15:
-                self._quiet()
-            else:
-                simulator.run(self.random.randrange(30))
-        self._quiet()
-        for _ in range(self.trial.steps // 4):
-            self._publish()
-            self._quiet()
-        return self.expected.outcome(self.network.delivered, sum(simulator.sent.values()))
+        return carried_out(self, _WEIGHTS, self.trial.steps, self.trial.faults)
 
-    def _one(self) -> None:
-        """Something happens."""
-        (act,) = self.random.choices(
-            [self._join, self._leave, self._subscribe, self._cancel, self._publish, self._crash],
-            [12, 4, 30, 18, 30, 6],
-        )
-        act()
-
-    def _join(self) -> None:
+    def join(self) -> None:
         if len(self.brokers) < _BROKERS:
-            self.brokers.append(self.network.join(self._broker()))
+            self.brokers.append(self.network.join(self.member()))
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         """A broker goes, with its clients and all events that it has."""
         if len(self.brokers) > 2 and not self.trial.printed:
-            name = self._broker()
+            name = self.member()
             self.brokers.remove(name)
             for id_ in [id_ for id_ in self.expected.live if self.at[id_] == name]:  # type: ignore[index]
                 self.expected.cancelled(id_)
@@ -113,9 +96,9 @@ class _Run:
             self.announced.pop(name, None)
             self.network.leave(name)
 
-    def _subscribe(self) -> None:
+    def subscribe(self) -> None:
         ids = [len(self.at) + place for place in range(self.random.randint(1, 3))]
-        name = self._broker()
+        name = self.member()
         parsed = parse(_SPACE, [self._predicate() for _ in ids])
         for place, id_ in enumerate(ids):
             self.at[id_] = name
@@ -135,14 +118,14 @@ class _Run:
     def _corner(self) -> tuple[int, int]:
         return self.random.randint(0, _TOP), self.random.randint(0, _TOP)
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
         if live := self.expected.live:
             id_ = self.random.choice(live)
             self.expected.cancelled(id_)
             self.network.unsubscribe(self.at[id_], [id_])  # type: ignore[index]
 
-    def _publish(self) -> None:
-        name = self._broker()
+    def publish(self) -> None:
+        name = self.member()
         x, y = self._corner()
         if self.trial.announcing:
             self._announce(name, x, y)
@@ -153,23 +136,19 @@ class _Run:
         self.network.publish(name, np.array([number]), event)
 
     def _announce(self, name: Name, x: int, y: int) -> None:
-        """A publisher announces a box, unless it has one with the event, and waits for a moment."""
+        """A publisher announces a box with the event instead of the one before, and waits."""
         before = self.announced.get(name)
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions
         number = len(self.published)
         self.network.announce(name, [(name, number)], regions, [] if before is None else [before])
-        self.announced[name] = (name, number)  # type: ignore[assignment]
-        self._quiet()
+        self.announced[name] = (name, number)
+        self.quiet()
 
-    def _crash(self) -> None:
-        if self.trial.faults:
-            self.network.simulator.crash(self._broker(), 20 * self.random.random())
-
-    def _broker(self) -> Name:
+    def member(self) -> Name:
         return self.random.choice(self.brokers)
 
-    def _quiet(self) -> None:
+    def quiet(self) -> None:
         self.network.simulator.run()
         self.expected.quiet()
         self.expected.settled(self.expected.live)

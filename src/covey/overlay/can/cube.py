@@ -52,12 +52,8 @@ class Cube:
         return self._scaled(low), self._scaled(high)
 
     def points(self, events: Floats) -> Floats:
-        """Where events are."""
+        """Where events are, and the seats of balls by their centres."""
         return self._scaled(self.directions.balls(events, np.zeros(len(events)))[0])
-
-    def middles(self, centres: Floats) -> Floats:
-        """Where the seats of balls are."""
-        return self.points(centres)
 
     def _scaled(self, ends: Floats) -> Floats:
         matrix = self.directions.matrix

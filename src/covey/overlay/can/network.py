@@ -70,7 +70,7 @@ class CanNetwork:
         self.delivered: list[tuple[int, int]] = []
         low, high = cube.boxes(balls.centres, balls.radii)
         self._low, self._high = low.tolist(), high.tolist()
-        self._middles = cube.middles(balls.centres).tolist()
+        self._middles = cube.points(balls.centres).tolist()
         self._points = cube.points(balls.events).tolist()
         self._k = len(cube.directions)
         self._add([Zone.whole(self._k)])

@@ -42,7 +42,7 @@ from covey.overlay.can.messages import (
 from covey.overlay.can.printed import PrintedSeats
 from covey.overlay.can.replicas import Replica, Replicas
 from covey.overlay.can.seats import Action, Seat, Seats, Start, ToOwner
-from covey.overlay.can.zones import Point, Zone, nearness, united
+from covey.overlay.can.zones import Point, Zone, meets_any, nearness, united
 from covey.overlay.simulator import OUTSIDE, Name, Sends
 
 __all__ = ["CanNode", "Matches"]
@@ -167,7 +167,7 @@ class CanNode:
     def _at(self, point: Point, body: Any) -> None:
         """Something for a point of this node; that may have changed while it waited."""
         if not self.owns(point):
-            self._send(self._towards(point), Routed(point, body))
+            self._route(point, body)
             return
         match body:
             case JoinAt():
@@ -210,7 +210,7 @@ class CanNode:
         one, sent = flood.subscription, 0
         if not flood.stores:
             sent = self.replicas.drop(one.id)
-        elif any(zone.meets(one.box) for zone in self.zones):
+        elif meets_any(self.zones, one.box):
             self.replicas.store(one, flood.home)
         told, answer = self.floods.ask(flood, self._others(flood), sent)
         self._out += told
@@ -219,14 +219,10 @@ class CanNode:
 
     def _others(self, flood: Flood) -> list[Name]:
         """The neighbours that must hear of a flood, and those who were given zones that must."""
-        box, others = flood.subscription.box, {}
-        for name, claim in self.beliefs.neighbours.items():
-            if any(zone.meets(box) for zone in claim.zones):
-                others[name] = True
-        for zone, name in self._pointers:
-            if zone.meets(box):
-                others[name] = True
-        return [name for name in others if name not in (flood.reply_to, self.name)]
+        box, known = flood.subscription.box, self.beliefs.neighbours
+        others = [name for name, claim in known.items() if meets_any(claim.zones, box)]
+        others += [name for zone, name in self._pointers if zone.meets(box)]
+        return [n for n in dict.fromkeys(others) if n not in (flood.reply_to, self.name)]
 
     def _echoed(self, echo: Echo) -> None:
         if (done := self.floods.answered(echo)) is not None:
@@ -261,8 +257,7 @@ class CanNode:
                 self._tell(message.event, members)
                 self._act(actions)
             else:
-                one = AtHomes(message.event, ((id_, centre),))
-                self._send(self._towards(centre), Routed(centre, one))
+                self._route(centre, AtHomes(message.event, ((id_, centre),)))
 
     def _tell(self, event: int, candidates: Sequence[Subscription]) -> None:
         """Tells the owners of those that match, exactly."""

@@ -1,0 +1,1 @@
+"""What `python -m benchmarks zones` measures, a part in a file."""

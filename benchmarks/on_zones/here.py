@@ -1,0 +1,80 @@
+"""Zones in this process, as a worker of Spark has them: a segment of each, asked with events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.index import Segment
+from covey.space import Events
+from covey.workload import Workload
+from covey.zones import EVERYWHERE, Sample, Zoning, cut_zones
+
+__all__ = ["Spread", "cut", "events_of", "timed"]
+
+Rows = NDArray[np.int64]
+_AT_ONCE = 1 << 15  # events, as a worker takes them
+_REPEATS = 3
+
+
+def cut(load: Workload, count: int, zones: int, sampled: int) -> Zoning:
+    """Zones from a sample of the first events and of all subscriptions."""
+    regions = load.regions(0, min(count, sampled))
+    sample = Sample.of(events_of(load, 0, sampled), regions, count)
+    tree = cut_zones(sample, zones)
+    return Zoning.of(tree, sample.loads(tree)[0])
+
+
+def events_of(load: Workload, start: int, stop: int) -> Events:
+    """Events of a workload as columns."""
+    return Events.from_arrow(pa.Table.from_batches([load.events(start, stop)]), load.space)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Regions by zone: rows of `regions`, those of `EVERYWHERE` with each."""
+
+    regions: Regions
+    rows: dict[int, Rows]
+
+    @classmethod
+    def of(cls, regions: Regions, zoning: Zoning) -> Spread:
+        """Each region is a subscription."""
+        count = len(regions)
+        some = zoning.spread(regions, np.arange(count), count)
+        return cls(regions, {one.zone: one.rows for one in some})
+
+    @property
+    def stored(self) -> int:
+        """How many there are in all."""
+        return sum(map(len, self.rows.values()))
+
+    def segments(self, zones: int) -> Iterator[tuple[int, list[Segment]]]:
+        """The indexes of a zone: its own, and the one that is everywhere if there is one."""
+        everywhere = self._built(EVERYWHERE)
+        for zone in range(zones):
+            yield zone, [*self._built(zone), *everywhere]
+
+    def _built(self, zone: int) -> list[Segment]:
+        rows = self.rows.get(zone)
+        return [] if rows is None else [Segment.build(self.regions.take(rows))]
+
+
+def timed(segments: list[Segment], events: Events) -> tuple[float, int]:
+    """Seconds to match events, in batches as a worker does: the fastest of three; and matches."""
+    batches = [
+        events.take(np.arange(start, min(start + _AT_ONCE, len(events))))
+        for start in range(0, len(events), _AT_ONCE)
+    ]
+    taken, found = [], 0
+    for _ in range(_REPEATS):
+        started = time.perf_counter()
+        found = sum(len(index.matching(batch)) for batch in batches for index in segments)
+        taken.append(time.perf_counter() - started)
+    return min(taken), found

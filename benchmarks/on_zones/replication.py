@@ -1,0 +1,69 @@
+"""How often a subscription is stored, in the mean: in every zone it meets, or less where covered.
+
+64 zones, cut from 20,000 events and as many subscriptions. Boxes are uniform (`UniformBoxes`: 2, 4
+and 8 dimensions, 1M of them) with uniform events; balls are `Watches` (384 dimensions, 100,000).
+What meets more than half of the zones is stored once, for all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.harness import Value, progress
+from benchmarks.on_zones.here import cut
+from benchmarks.on_zones.sizes import Sizes
+from covey.geometry import Regions
+from covey.store.homes import Homes
+from covey.store.ids import IdKind, Ids
+from covey.store.subscriptions import Owned
+from covey.workload import UniformBoxes, Watches, Workload
+from covey.zones import EVERYWHERE, Zoning
+
+__all__ = ["KEYS", "run"]
+
+_BOXES = {2: UniformBoxes(2, 0.002), 4: UniformBoxes(4, 0.1), 8: UniformBoxes(8, 0.3)}
+_NAMES = ("2", "4", "8", "384")
+
+KEYS = {
+    f"{how}_replication_{name}": f"how often one of {name} dimensions is stored, {how.upper()}"
+    for name in _NAMES
+    for how in ("pure", "smart")
+} | {f"everywhere_{name}": f"the share that is in all zones, {name} dimensions" for name in _NAMES}
+
+
+def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
+    """By dimension."""
+    results: dict[str, Value] = {}
+    for n, name in enumerate(_NAMES):
+        progress(n, len(_NAMES), "dimensions")
+        keys = {f"pure_replication_{name}", f"smart_replication_{name}", f"everywhere_{name}"}
+        if keys & only:
+            load: Workload = Watches() if name == "384" else _BOXES[int(name)]
+            count = sizes.balls if name == "384" else sizes.spread
+            zoning = cut(load, count, sizes.spread_zones, sizes.sampled)
+            pure, smart, everywhere = counted(load.regions(0, count), zoning)
+            results |= {
+                f"pure_replication_{name}": round(pure, 3),
+                f"smart_replication_{name}": round(smart, 3),
+                f"everywhere_{name}": round(everywhere, 4),
+            }
+    progress(len(_NAMES), len(_NAMES), "dimensions")
+    return results
+
+
+def counted(regions: Regions, zoning: Zoning) -> tuple[float, float, float]:
+    """Stored by PURE and by SMART, and everywhere, for each subscription."""
+    count = len(regions)
+    numbers = np.arange(count)
+    pure = smart = everywhere = 0
+    for some in zoning.spread(regions, numbers, count):
+        pure += len(some.rows)
+        if some.zone == EVERYWHERE:
+            everywhere = len(some.rows)
+            smart += everywhere
+            continue
+        ids = Ids.of(some.rows, IdKind.NUMBER)
+        here = np.arange(len(some.rows))
+        homes = Homes.of(Owned(ids, regions.take(some.rows), here, np.zeros_like(here)), some)
+        smart += len(homes.kept.ids) + len(homes.at_home.ids)
+    return pure / count, smart / count, everywhere / count

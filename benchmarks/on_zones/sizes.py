@@ -1,0 +1,48 @@
+"""How many of everything is measured: the published numbers, or less of all for a test."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+__all__ = ["SHRINK", "Sizes"]
+
+SHRINK = "COVEY_ZONES_SHRINK"  # by how much numbers are divided; for tests only
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The names of results speak of the published numbers."""
+
+    stored: int = 10_000_000
+    events: int = 2_000_000
+    zones: int = 16
+    worker_mb: int = 2_300  # of addresses, of which a worker without any index has 1,600
+    skewed: int = 1_000_000
+    skewed_events: int = 400_000
+    skewed_zones: int = 64
+    spread: int = 1_000_000  # of which replicas are counted
+    balls: int = 100_000
+    spread_zones: int = 64
+    per_zone: int = 100_000
+    growing: tuple[int, ...] = (1, 4, 16, 64)
+    growing_events: int = 1_000_000
+    sampled: int = 20_000  # events and regions that zones are cut from
+
+    @classmethod
+    def asked(cls) -> Sizes:
+        """The published numbers, divided by what the environment says."""
+        return cls().divided(int(os.environ.get(SHRINK, "1")))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether these are the numbers that results may be published for."""
+        return self == Sizes()
+
+    def divided(self, by: int) -> Sizes:
+        """So much less of everything but zones and what a worker may have."""
+        if by == 1:
+            return self
+        names = ("stored", "events", "skewed", "skewed_events", "spread", "balls", "per_zone",
+                 "growing_events", "sampled")  # fmt: skip
+        return replace(self, **{name: max(500, getattr(self, name) // by) for name in names})

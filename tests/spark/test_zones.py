@@ -1,0 +1,191 @@
+"""Zones on Spark: the same matches, from workers that have a part of the subscriptions each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from covey import Settings
+from covey.errors import ValueRefused
+from covey.testing.oracle import set_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from covey.spark import MatcherModel
+
+pytestmark = pytest.mark.integration
+
+PREDICATES = [
+    *(f"x BETWEEN {i} AND {i + 3} AND y > {i % 7}" for i in range(60)),
+    "x IS NULL",
+    "x >= 0",
+    "x = 5 OR x = 55 OR y < 0",
+    "x < 0 AND x > 1",
+    "x + y = 10",
+    "x BETWEEN 20 AND 40",
+]
+WIDE = len(PREDICATES) - 1
+
+
+@pytest.fixture
+def events(spark: SparkSession) -> DataFrame:
+    """Many are alike, and some have no x."""
+    set_session(spark, Settings())
+    x = "CASE WHEN id % 5 = 0 THEN NULL WHEN id % 2 = 0 THEN 7 ELSE id % 64 END AS x"
+    return spark.range(0, 640, 1, 3).selectExpr("id AS n", x, "id % 11 AS y")
+
+
+def subscriptions(spark: SparkSession, *numbered: tuple[int, str | None]) -> DataFrame:
+    return spark.createDataFrame(list(numbered), "id int, predicate string")
+
+
+def fitted(spark: SparkSession, events: DataFrame, **params: Any) -> MatcherModel:
+    from covey.spark import Matcher
+
+    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], **{"zones": 8, **params})
+    return matcher.fit(subscriptions(spark, *enumerate(PREDICATES)), events=events)
+
+
+def found(matches: DataFrame) -> list[tuple[int, int]]:
+    return sorted((row["n"], row["id"]) for row in matches.collect())
+
+
+def right(events: DataFrame, predicates: dict[int, str]) -> list[tuple[int, int]]:
+    return sorted(
+        (row["n"], id_) for id_, text in predicates.items() for row in events.where(text).collect()
+    )
+
+
+@pytest.mark.parametrize("replication", ["pure", "smart"])
+def test_matches_are_what_where_keeps(
+    spark: SparkSession, events: DataFrame, replication: str
+) -> None:
+    model = fitted(spark, events, replication=replication)
+    assert (model.zoneCount, model.subscriptions) == (8, len(PREDICATES))
+    assert found(model.transform(events)) == right(events, dict(enumerate(PREDICATES)))
+
+
+def test_arrays_have_a_row_for_each_event(spark: SparkSession, events: DataFrame) -> None:
+    rows = fitted(spark, events, output="arrays").transform(events).collect()
+    assert sorted(row["n"] for row in rows) == list(range(640))
+    given = sorted((row["n"], id_) for row in rows for id_ in row["matches"])
+    assert given == right(events, dict(enumerate(PREDICATES)))
+
+
+def test_a_worker_opens_its_zone_only(spark: SparkSession, events: DataFrame) -> None:
+    """A task for each owner of a zone; what is alike has several."""
+    from pyspark.sql import functions as F
+
+    from covey.store import Store
+
+    model = fitted(spark, events)
+    routing = model.fitted.routing
+    assert routing is not None
+    assert max(routing.owners) > 1
+    alike = events.where("x = 7 AND y > 3")
+    seen = model.transform(alike).select(F.spark_partition_id()).distinct()
+    assert 1 < seen.count() <= max(routing.owners)
+    store = Store.open(model.fitted.place)
+    whole = len(store.snapshot(model.version))
+    assert all(len(store.zone_snapshot(model.version, zone)) < whole for zone in range(8))
+
+
+def test_what_is_covered_is_there_once(spark: SparkSession, events: DataFrame) -> None:
+    """The last one covers twenty, and some of those are in several zones."""
+    from covey.store import Store
+
+    sizes = {}
+    for replication in ("pure", "smart"):
+        model = fitted(spark, events, replication=replication)
+        version = Store.open(model.fitted.place).snapshot(model.version).version
+        sizes[replication] = sum(entry.subscriptions for entry in version.segments)
+    assert len(PREDICATES) <= sizes["smart"] < sizes["pure"]
+
+
+@pytest.mark.parametrize("replication", ["pure", "smart"])
+def test_zones_are_saved_loaded_and_updated(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, replication: str
+) -> None:
+    """With SMART one that sends events on is removed, and goes on sending them."""
+    from covey.spark import MatcherModel
+
+    fitted(spark, events, replication=replication).save(str(tmp_path / "model"))
+    loaded = MatcherModel.load(str(tmp_path / "model"))
+    assert loaded.zoneCount == 8
+    changed = {**dict(enumerate(PREDICATES)), 3: "y = 3", 100: "x IS NULL OR x > 60"}
+    del changed[0], changed[60], changed[WIDE]
+    gone = [(0, None), (60, None), (WIDE, None)]
+    updated = loaded.update(subscriptions(spark, (3, changed[3]), (100, changed[100]), *gone))
+    assert (updated.zoneCount, updated.subscriptions) == (8, len(changed))
+    assert found(updated.transform(events)) == right(events, changed)
+    assert found(loaded.transform(events)) == right(events, dict(enumerate(PREDICATES)))
+
+
+def test_zones_follow_the_events(spark: SparkSession, events: DataFrame) -> None:
+    """All events are in a few of eight zones; then they are in more, with the same answer."""
+    from covey.store import Store
+
+    model = fitted(spark, events).update(subscriptions(spark, (3, "y = 3"), (5, None)))
+    late = spark.range(0, 640, 1, 3).selectExpr("id AS n", "48 + id % 16 AS x", "id % 11 AS y")
+    moved = model.rebalance(late)
+    left = {**dict(enumerate(PREDICATES)), 3: "y = 3"}
+    del left[5]
+    for some in (late, events):
+        assert found(moved.transform(some)) == right(some, left)
+    assert moved.subscriptions == len(Store.open(moved.fitted.place).snapshot()) == len(left)
+    before, after = (one.work(late).max() * one.zoneCount for one in (model, moved))
+    assert after < 0.8 * before
+
+
+def test_a_stream_is_shuffled_too(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    events.write.parquet(str(tmp_path / "events"))
+    stream = spark.readStream.schema(events.schema).parquet(str(tmp_path / "events"))
+    matches = fitted(spark, events).transform(stream)
+    query = (
+        matches.writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "matches"))
+    )
+    query.awaitTermination()
+    given = found(spark.read.parquet(str(tmp_path / "matches")))
+    assert given == right(events, dict(enumerate(PREDICATES)))
+
+
+def test_as_many_as_are_needed(spark: SparkSession, events: DataFrame) -> None:
+    assert fitted(spark, events, zones="auto").zoneCount == 1
+
+
+@pytest.mark.parametrize("zones", [0, -1, "some", 1.5, True])
+def test_what_is_no_number_of_zones_is_refused(zones: Any) -> None:
+    from covey.spark import Matcher
+
+    with pytest.raises(ValueRefused, match="zones is 'auto' or a number"):
+        Matcher(zones=zones)
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"zones": 1}, "events are for cutting zones"),
+        ({"replication": "smart", "output": "arrays"}, "finds the matches of an event in several"),
+        ({"replication": "both"}, "replication is 'pure' or 'smart'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    spark: SparkSession, events: DataFrame, params: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValueRefused, match=said):
+        fitted(spark, events, **params)
+
+
+def test_replication_without_zones_is_refused(spark: SparkSession, events: DataFrame) -> None:
+    from covey.spark import Matcher
+
+    with pytest.raises(ValueRefused, match="replication is that of zones"):
+        Matcher(eventSchema=events.schema, replication="smart").fit(
+            subscriptions(spark, (1, "x = 1"))
+        )

@@ -1,0 +1,30 @@
+"""The benchmark of zones runs, at a size that says nothing about speed."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.on_zones.sizes import SHRINK, Sizes
+from benchmarks.zones import KEYS, run
+from tests import benchmarked
+
+
+def test_what_needs_no_spark(monkeypatch):
+    monkeypatch.setenv(SHRINK, "500")
+    keys = ["zone_imbalance", "pure_replication_2", "smart_replication_2", "zones_growth_max"]
+    measured = run(frozenset(keys), full=False)
+    assert measured.keys() == set(keys)
+    assert 1 <= measured["smart_replication_2"] <= measured["pure_replication_2"]
+
+
+@pytest.mark.nightly
+def test_every_key_is_measured_and_answers_are_the_same():
+    measured = benchmarked.measure("zones", {SHRINK: "100"})
+    assert measured.keys() == KEYS.keys()
+
+
+def test_divided_sizes_are_never_published(monkeypatch):
+    monkeypatch.setenv(SHRINK, "1000")
+    assert not Sizes.asked().is_published
+    with pytest.raises(SystemExit, match=SHRINK):
+        run(frozenset(KEYS), full=True)

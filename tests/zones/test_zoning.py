@@ -1,0 +1,183 @@
+"""Zones: no event misses a region that contains it, wherever a sample made the cuts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey import Events, Space, parse
+from covey.errors import ValueRefused
+from covey.geometry import Regions
+from covey.geometry.relations import contains
+from covey.store.arrays import pack
+from covey.testing import strategies
+from covey.workload import ZipfBoxes
+from covey.zones import EVERYWHERE, Sample, ZoneTree, Zoning, cut_zones, rebalanced
+
+ZONES = 8
+
+
+def zoned(events: Events, regions: Regions, zones: int = ZONES) -> Zoning:
+    sample = Sample.of(events, regions)
+    tree = cut_zones(sample, zones)
+    return Zoning.of(tree, sample.loads(tree)[0])
+
+
+@given(st.data())
+def test_an_event_is_in_a_zone_of_whatever_contains_it(data: st.DataObject) -> None:
+    space = data.draw(strategies.spaces())
+    sample, events = (data.draw(strategies.events(space, 12)) for _ in range(2))
+    cut_from, regions = (data.draw(strategies.regions(space, 12)) for _ in range(2))
+    tree = zoned(sample, cut_from).tree
+    owners, met = tree.owners(events), set(tree.meeting(regions))
+    for row, zone in enumerate(owners.tolist()):
+        for region in range(len(regions)):
+            if contains(regions, np.array([region]), events, np.array([row]))[0]:
+                assert (region, zone) in met
+
+
+@given(st.data())
+def test_it_is_the_same_after_it_was_kept(data: st.DataObject) -> None:
+    space = data.draw(strategies.spaces())
+    events, regions = data.draw(strategies.events(space, 12)), data.draw(strategies.regions(space))
+    before = zoned(events, regions)
+    arrays, meta = before.arrays(), before.meta()
+    pack(arrays, meta)  # which refuses what it cannot hold
+    after = Zoning.from_arrays(space, arrays, json.loads(json.dumps(meta)))
+    assert list(after.tree.meeting(regions)) == list(before.tree.meeting(regions))
+    assert after.tree.expression(str) == before.tree.expression(str)
+    assert (after.owners.tolist(), after.most) == (before.owners.tolist(), before.most)
+
+
+def prices(values: list[float | None]) -> Events:
+    space = Space.of({"price": pa.float64()})
+    return Events.from_arrow(pa.table({"price": pa.array(values, pa.float64())}), space)
+
+
+def test_events_without_a_value_have_a_zone_of_their_own() -> None:
+    events = prices([None] * 40 + [float(i) for i in range(60)])
+    texts = [f"price BETWEEN {i} AND {i + 1}" for i in range(60)] + ["price IS NULL"] * 40
+    zoning = zoned(events, parse(events.space, texts).regions)
+    owners = zoning.tree.owners(events)
+    assert len(set(owners[:40])) == 1
+    assert not set(owners[:40]) & set(owners[40:])
+    assert len(set(owners[40:])) == ZONES - 1
+
+
+def test_what_is_alike_is_one_zone_with_several_owners() -> None:
+    events = prices([7.0] * 90 + [float(i) for i in range(10, 20)])
+    texts = ["price = 7", *(f"price = {i}" for i in range(10, 20))]
+    zoning = zoned(events, parse(events.space, texts).regions)
+    hot = int(zoning.tree.owners(events)[0])
+    each = zoning.work / zoning.owners
+    assert zoning.owners[hot] > 1
+    assert each.max() * zoning.owners.sum() <= 1.2
+
+
+def test_what_meets_most_zones_is_everywhere_and_what_meets_none_somewhere() -> None:
+    events = prices([float(i) for i in range(100)])
+    texts = [*(f"price BETWEEN {i} AND {i}.5" for i in range(100)), "price >= 0 OR price < -5"]
+    parsed = parse(events.space, [*texts, "price < 1 AND price > 2"])
+    zoning = zoned(events, parsed.regions)
+    placed = list(zoning.placed(parsed.regions, parsed.of, len(parsed)))
+    assert (100, EVERYWHERE) in placed
+    assert sum(1 for row, _ in placed if row == 100) == 1
+    assert (101, 0) in placed
+    assert {row for row, _ in placed} == set(range(102))
+
+
+def test_skewed_work_is_balanced() -> None:
+    load = ZipfBoxes(d=2, size=8, event_exponent=1.0)
+    events, fresh = (
+        Events.from_arrow(load.events(start, start + 20_000), load.space) for start in (0, 20_000)
+    )
+    regions = load.regions(0, 20_000)
+    zoning = zoned(events, regions, 16)
+    assert len(zoning) == 16
+    work = Sample.of(fresh, regions).loads(zoning.tree)[0] / zoning.owners
+    assert work.max() * zoning.owners.sum() < 1.5
+    assert zoning.owners.sum() < 64  # most of the work is in one corner
+
+
+def test_there_is_one_zone_at_least() -> None:
+    events = prices([1.0])
+    regions = parse(events.space, ["price = 1"]).regions
+    assert len(zoned(events, regions)) == 1
+    assert ZoneTree().expression(str) == "0"
+    with pytest.raises(ValueRefused, match="no 0 zones"):
+        zoned(events, regions, 0)
+
+
+def test_a_tree_is_the_same_after_a_cut_is_taken_back() -> None:
+    events = prices([float(i) for i in range(100)])
+    regions = parse(events.space, [f"price BETWEEN {i} AND {i + 2}" for i in range(100)]).regions
+    tree = zoned(events, regions).tree
+    before = tree.owners(events)
+    for cut, pair in enumerate(tree.children):
+        if all(child < 0 for child in pair):
+            low, high = sorted(~child for child in pair)
+            after = tree.joined(cut).owners(events)
+            names = {high: low, len(tree) - 1: low if high == len(tree) - 1 else high}
+            assert after.tolist() == [names.get(zone, zone) for zone in before.tolist()]
+
+
+@given(st.data())
+def test_what_was_moved_is_balanced_and_all_there(data: st.DataObject) -> None:
+    """Each zone has, of the zones before it, all that meets it."""
+    space = data.draw(strategies.spaces())
+    events, fresh = (data.draw(strategies.events(space, 30)) for _ in range(2))
+    regions = data.draw(strategies.regions(space, 12))
+    before = zoned(events, regions)
+    now = Sample.of(fresh, regions)
+    owners = before.tree.owners(fresh)
+
+    def of_zone(zone: int) -> Sample:
+        mine = np.flatnonzero(owners == zone)
+        return Sample(fresh.take(mine), now.work[mine], regions)
+
+    to = rebalanced(before, now.loads(before.tree)[0], of_zone)
+    assert len(to.sources) == len(to.zoning) == len(to.zoning.work)
+    was, met = set(before.tree.meeting(regions)), to.zoning.tree.meeting(regions)
+    for region, zone in met:
+        assert any((region, source) in was for source in to.sources[zone])
+    for zone, source in enumerate(to.sources):
+        if zone not in to.changed:
+            assert {r for r, z in met if z == zone} == {r for r, z in was if z == source[0]}
+
+
+def test_drift_is_put_right() -> None:
+    low, high = (
+        prices([i / 50 for i in range(5_000)]),
+        prices([95 + i / 1000 for i in range(5_000)]),
+    )
+    texts = [f"price BETWEEN {i / 10} AND {i / 10 + 0.05}" for i in range(1_000)]
+    regions = parse(low.space, texts).regions
+    before = zoned(low, regions)
+    assert before.work.max() * ZONES < 1.2
+    drifted = Sample.of(high, regions)
+    share = drifted.loads(before.tree)[0]
+    assert share.max() * ZONES > 3
+    owners = before.tree.owners(high)
+
+    def of_zone(zone: int) -> Sample:
+        mine = np.flatnonzero(owners == zone)
+        met = before.tree.meeting(regions)
+        return Sample(
+            high.take(mine), drifted.work[mine], regions.take(met.asked[met.stored == zone])
+        )
+
+    moved = before
+    for _ in range(5):  # each time zones are cut once
+        to = rebalanced(moved, drifted.loads(moved.tree)[0], of_zone)
+        if not to.changed:
+            break
+        moved = to.zoning
+        owners = moved.tree.owners(high)
+        before = moved
+    assert drifted.loads(moved.tree)[0].max() * len(moved) < 2
+    assert ZONES <= len(moved) <= 2 * ZONES
