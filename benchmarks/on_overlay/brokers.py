@@ -1,7 +1,8 @@
 """Broker trees: what subscriptions are told where, by strategy, against telling all everywhere.
 
 100,000 subscriptions at the brokers of a binary tree, in ten portions that arrive everywhere at
-once; then events, each published at some broker. `told` is how many regions, or ranges of cells,
+once, and a link carries what waits for it as one message; then events, each published at some
+broker. `told` is how many regions, or ranges of cells,
 were told over all links, of what flooding would tell; `kept` how many a broker keeps of its
 neighbours on average, likewise; `vain` is how many forwards of an event there were that led to
 nobody, over those that had to be. Every event is compared with an index of all subscriptions.
@@ -75,7 +76,7 @@ class _Run:
         self, size: int, links: MakeLink, regions: Regions, events: Events, wanted: set[Any]
     ) -> None:
         self.told = self.forwards = 0
-        self.network = BrokerNetwork.tree(size, regions.space, links)
+        self.network = BrokerNetwork.tree(size, regions.space, links, joining=True)
         self.network.simulator.on_sent = self._sent
         self.at = np.random.default_rng(size).integers(0, size, len(regions))
         start = time.perf_counter()

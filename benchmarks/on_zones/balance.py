@@ -49,7 +49,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         progress(zone, len(zoning), "zones")
         mine = np.flatnonzero(owners == zone)
         if len(mine):
-            seconds[zone] = timed(segments, events.take(mine))[0]
+            seconds[zone] = timed(segments, events.take(mine))
     progress(len(zoning), len(zoning), "zones")
     by_work = np.bincount(owners, work, minlength=len(zoning))
     uniform = _uniform(sizes.skewed_zones).owners(events)

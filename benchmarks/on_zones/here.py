@@ -16,7 +16,7 @@ from covey.space import Events
 from covey.workload import Workload
 from covey.zones import EVERYWHERE, Sample, Zoning, cut_zones
 
-__all__ = ["Spread", "cut", "events_of", "timed"]
+__all__ = ["Spread", "batched", "cut", "events_of", "matches", "timed"]
 
 Rows = NDArray[np.int64]
 _AT_ONCE = 1 << 15  # events, as a worker takes them
@@ -28,7 +28,7 @@ def cut(load: Workload, count: int, zones: int, sampled: int) -> Zoning:
     regions = load.regions(0, min(count, sampled))
     sample = Sample.of(events_of(load, 0, sampled), regions, count)
     tree = cut_zones(sample, zones)
-    return Zoning.of(tree, sample.loads(tree)[0])
+    return Zoning.of(tree, sample.loads(tree)[0], zones, regions)
 
 
 def events_of(load: Workload, start: int, stop: int) -> Events:
@@ -66,15 +66,24 @@ class Spread:
         return [] if rows is None else [Segment.build(self.regions.take(rows))]
 
 
-def timed(segments: list[Segment], events: Events) -> tuple[float, int]:
-    """Seconds to match events, in batches as a worker does: the fastest of three; and matches."""
-    batches = [
+def batched(events: Events) -> list[Events]:
+    """Events as a worker takes them."""
+    return [
         events.take(np.arange(start, min(start + _AT_ONCE, len(events))))
         for start in range(0, len(events), _AT_ONCE)
     ]
-    taken, found = [], 0
+
+
+def matches(segments: list[Segment], batches: list[Events]) -> int:
+    """How many matches batches have in all of some segments."""
+    return sum(len(index.matching(batch)) for batch in batches for index in segments)
+
+
+def timed(segments: list[Segment], events: Events) -> float:
+    """Seconds to match events: the fastest of three."""
+    batches, taken = batched(events), []
     for _ in range(_REPEATS):
         started = time.perf_counter()
-        found = sum(len(index.matching(batch)) for batch in batches for index in segments)
+        matches(segments, batches)
         taken.append(time.perf_counter() - started)
-    return min(taken), found
+    return min(taken)

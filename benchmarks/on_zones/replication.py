@@ -28,7 +28,9 @@ KEYS = {
     f"{how}_replication_{name}": f"how often one of {name} dimensions is stored, {how.upper()}"
     for name in _NAMES
     for how in ("pure", "smart")
-} | {f"everywhere_{name}": f"the share that is in all zones, {name} dimensions" for name in _NAMES}
+}
+KEYS |= {f"everywhere_{n}": f"the share that is in all zones, {n} dimensions" for n in _NAMES}
+KEYS |= {f"zones_{n}": f"zones that 64 were asked for, {n} dimensions" for n in _NAMES}
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
@@ -36,8 +38,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     results: dict[str, Value] = {}
     for n, name in enumerate(_NAMES):
         progress(n, len(_NAMES), "dimensions")
-        keys = {f"pure_replication_{name}", f"smart_replication_{name}", f"everywhere_{name}"}
-        if keys & only:
+        if any(key.endswith(f"_{name}") for key in only):
             load: Workload = Watches() if name == "384" else _BOXES[int(name)]
             count = sizes.balls if name == "384" else sizes.spread
             zoning = cut(load, count, sizes.spread_zones, sizes.sampled)
@@ -46,6 +47,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
                 f"pure_replication_{name}": round(pure, 3),
                 f"smart_replication_{name}": round(smart, 3),
                 f"everywhere_{name}": round(everywhere, 4),
+                f"zones_{name}": len(zoning),
             }
     progress(len(_NAMES), len(_NAMES), "dimensions")
     return results

@@ -26,7 +26,7 @@ class Sizes:
     spread_zones: int = 64
     per_zone: int = 100_000
     growing: tuple[int, ...] = (1, 4, 16, 64)
-    growing_events: int = 1_000_000
+    growing_events: int = 100_000  # for each zone
     sampled: int = 20_000  # events and regions that zones are cut from
 
     @classmethod

@@ -50,6 +50,35 @@ def test_of_one_sender_all_arrives_once_and_in_order(seed: int, faults: Faults |
     assert made.sent["int"] == 100
 
 
+class Note(tuple[int, ...]):
+    """Numbers that can be told together."""
+
+    def joined(self, later: list[Note]) -> Note:
+        return Note(sum(later, tuple(self)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_joined_arrives_in_order_and_not_with_what_is_not_alike(seed: int) -> None:
+    made = Simulator(seed, joining=True)
+    made.add("a", Sender())
+    made.add("b", Teller())
+    for number in range(60):
+        made.tell("a", number if number % 20 == 0 else Note((number,)))
+        if number % 7 == 0:
+            made.run(steps=1)
+    made.run()
+    got = [message for _, (_, message) in made.told]
+    flat = [n for one in got for n in (one if isinstance(one, Note) else [one])]
+    assert flat == list(range(60))
+    assert made.sent["int"] == 3
+    assert 3 <= made.sent["Note"] == len(got) - 3 < 30
+
+
+def test_what_may_be_lost_is_not_joined() -> None:
+    with pytest.raises(ValueRefused, match="not joined"):
+        Simulator(1, BAD, joining=True)
+
+
 def test_of_two_senders_any_may_be_first() -> None:
     orders = set()
     for seed in range(20):

@@ -69,6 +69,19 @@ def test_events_without_a_value_have_a_zone_of_their_own() -> None:
     assert len(set(owners[40:])) == ZONES - 1
 
 
+@pytest.mark.parametrize("broad", [4, 60])
+def test_what_meets_most_zones_is_everywhere_if_it_is_much(broad: int) -> None:
+    events = prices([float(i) for i in range(400)])
+    texts = [f"price BETWEEN {i} AND {i + 1}" for i in range(400)] + ["price > 5"] * broad
+    regions = parse(events.space, texts).regions
+    sample = Sample.of(events, regions)
+    tree = cut_zones(sample, ZONES)
+    zoning = Zoning.of(tree, sample.loads(tree)[0], ZONES, regions)
+    placed = zoning.placed(regions, np.arange(len(regions)), len(regions))
+    in_all = placed.asked[placed.stored == EVERYWHERE].tolist()
+    assert in_all == ([] if broad == 4 else list(range(400, 460)))
+
+
 def test_what_is_alike_is_one_zone_with_several_owners() -> None:
     events = prices([7.0] * 90 + [float(i) for i in range(10, 20)])
     texts = ["price = 7", *(f"price = {i}" for i in range(10, 20))]

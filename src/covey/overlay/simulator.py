@@ -4,7 +4,8 @@ Nodes are handlers without I/O: a message in, messages out. The same seed gives 
 message for message. Between two nodes messages arrive in order, after random delays, so that those
 of different pairs arrive in any order. With `Faults` packets are lost, repeated and overtaken, and
 nodes may crash; numbers, acknowledgements and retries then restore the order
-(`covey.overlay.channel`).
+(`covey.overlay.channel`). With `joining`, what a node sends while an earlier message of the same
+kind is still on its way to the same neighbour goes along with it, if such messages can be `joined`.
 
 Cost: some microseconds of Python a message, and what its handler costs.
 """
@@ -53,15 +54,18 @@ class Simulator:
     [('b', 'hello')]
     """
 
-    def __init__(self, seed: int = 0, faults: Faults | None = None) -> None:
+    def __init__(self, seed: int = 0, faults: Faults | None = None, joining: bool = False) -> None:
+        if joining and faults is not None:
+            raise ValueRefused("packets that may be lost are not joined: faults, or joining")
         self.nodes: dict[Name, Node] = {}
         self.told: list[tuple[Name, Any]] = []
         self.sent: Counter[str] = Counter()
-        """Messages between nodes, by the name of their class."""
+        """Messages between nodes, by the name of their class; joined ones are one."""
         self.now = 0.0
         self.on_told: Callable[[Name, Any], None] | None = None
         self.on_sent: Callable[[Name, Name, Any], None] | None = None
-        self._random, self._faults = random.Random(seed), faults
+        self._random, self._faults, self._joining = random.Random(seed), faults, joining
+        self._newest: dict[tuple[Name, Name], list[Any]] = {}
         self._flight: list[tuple[float, int, Callable[[], None]]] = []
         self._order = 0
         self._last: defaultdict[tuple[Name, Name], float] = defaultdict(float)
@@ -122,16 +126,35 @@ class Simulator:
                 self._send(name, to, answer)
 
     def _send(self, sender: Name, to: Name, message: Any) -> None:
-        self.sent[type(message).__name__] += 1
         if self.on_sent is not None:
             self.on_sent(sender, to, message)
         pair = (sender, to)
+        if self._goes_along(pair, message):
+            return
+        self.sent[type(message).__name__] += 1
         if self._faults is None:
             self._last[pair] = when = max(self._last[pair], self._later())
-            self._at(when, lambda: self._handle(sender, to, message))
+            self._newest[pair] = waiting = [message]
+            self._at(when, lambda: self._arrive(pair, waiting))
         else:
             self._packet(pair, self._sending[pair].send(message), message)
             self._retry_later(pair)
+
+    def _goes_along(self, pair: tuple[Name, Name], message: Any) -> bool:
+        """Whether a message was joined with the one before it, which has not arrived."""
+        waiting = self._newest.get(pair)
+        if not self._joining or waiting is None or not hasattr(message, "joined"):
+            return False
+        if type(waiting[-1]) is not type(message):
+            return False
+        waiting.append(message)
+        return True
+
+    def _arrive(self, pair: tuple[Name, Name], waiting: list[Any]) -> None:
+        if self._newest[pair] is waiting:
+            del self._newest[pair]
+        message = waiting[0] if len(waiting) == 1 else waiting[0].joined(waiting[1:])
+        self._handle(*pair, message)
 
     def _packet(self, pair: tuple[Name, Name], number: int, message: Any) -> None:
         """Puts a packet on its way, or loses it."""

@@ -106,12 +106,8 @@ class _Building:
         if not placed:
             return
         placed.sort(key=lambda row: row["file"])  # what is equal has one order in all zones
-        store, by_file = Store.open(self.place), {one.file: one for one in self.prepared}
-        parts = []
-        for row in placed:
-            subscriptions = store.prepared(by_file[row["file"]]).subscriptions
-            parts.append(subscriptions.take(np.frombuffer(row["rows"], _INT).astype(np.int64)))
-        owned = Owned.concat(parts)
+        store = Store.open(self.place)
+        owned = self._taken(store, placed)
         some = InZone(
             placed[0]["zone"],
             np.arange(len(owned.ids)),
@@ -119,6 +115,14 @@ class _Building:
             np.frombuffer(b"".join(row["is_elsewhere"] for row in placed), np.bool_),
         )
         yield as_rows(prepare_zone(store, owned, some, self.is_smart))
+
+    def _taken(self, store: Store, placed: Sequence[dict[str, Any]]) -> Owned:
+        """What the zone has of each file, the files one after another."""
+        by_file, parts = {one.file: one for one in self.prepared}, []
+        for row in placed:
+            subscriptions = store.prepared(by_file[row["file"]]).subscriptions
+            parts.append(subscriptions.take(np.frombuffer(row["rows"], _INT).astype(np.int64)))
+        return Owned.concat(parts)
 
 
 def _publish(

@@ -62,7 +62,12 @@ def subscribe(
     encoding = Encoding(place, base, space, ids, ranges, has_predicates)
     is_removed = (F.lit(False) if removed is None else removed).alias("removed")
     chosen = frame.select(is_removed, *_columns(frame, params, space, ranges))
-    parts = chosen.repartition(2 * _parallelism(spark), "id")
+    # What becomes one segment is prepared in few large parts, and zones out of as many as Spark
+    # makes of its own accord: a worker then never needs room for more than one of them.
+    if load is None:
+        parts = chosen.repartition(2 * _parallelism(spark), "id")
+    else:
+        parts = chosen.repartition("id")
     rejected = f"rejected/{uuid4().hex}"
     path = spark_path(f"{place}/{rejected}")
     with told():

@@ -133,4 +133,5 @@ def cut(described: Described, events: Events | None, zones: int, spared: frozens
     sample = Sample.of(events, described.regions, described.count)
     tree = cut_zones(sample, zones, frozenset(described.constrained) - spared)
     work, held = sample.loads(tree)
-    return Zoning.of(tree, work if len(events) else held / max(1.0, held.sum()), zones)
+    share = work if len(events) else held / max(1.0, held.sum())
+    return Zoning.of(tree, share, zones, described.regions)

@@ -28,6 +28,8 @@ EVERYWHERE = -1
 
 _EVEN = 1.2  # times the mean work that an owner may have
 _MOST_OWNERS = 4  # for each zone, in the mean
+_FEW = 0.1  # copies, by subscription, that broad ones may have in all zones
+_NEVER = 1 << 30  # zones that nothing meets
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -67,9 +69,20 @@ class Zoning:
     asked: int
 
     @classmethod
-    def of(cls, tree: ZoneTree, work: Floats, asked: int | None = None) -> Zoning:
-        """What meets more than half of the zones is everywhere, if there are several."""
-        return cls(tree, work, max(2, len(tree) // 2), len(tree) if asked is None else asked)
+    def of(
+        cls, tree: ZoneTree, work: Floats, asked: int | None = None, regions: Regions | None = None
+    ) -> Zoning:
+        """What meets more than half of the zones is everywhere, if there are several.
+
+        If that is little of some typical regions, nothing is: a part that every event is matched
+        with costs more then than copies in all zones.
+        """
+        most = max(2, len(tree) // 2)
+        if regions is not None:
+            zones = np.bincount(tree.meeting(regions).asked, minlength=len(regions))
+            if zones[zones > most].sum() <= _FEW * len(regions):
+                most = _NEVER
+        return cls(tree, work, most, len(tree) if asked is None else asked)
 
     def __len__(self) -> int:
         return len(self.tree)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,11 @@ class Told:
     """Between brokers: what is advertised on this link, and then what is withdrawn."""
 
     steps: Steps | CellSteps
+
+    def joined(self, later: Sequence[Told]) -> Told:
+        """The same with what was told after it, as one."""
+        steps: list[Any] = [told.steps for told in (self, *later)]
+        return Told(type(steps[0]).concat(steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,11 @@ class BrokerNetwork:
 
     def __init__(
         self, space: Space, make_link: MakeLink, *, announcing: bool = False, seed: int = 0,
-        faults: Faults | None = None, broker: Callable[..., Broker] = Broker,
+        faults: Faults | None = None, joining: bool = False,
+        broker: Callable[..., Broker] = Broker,
     ) -> None:  # fmt: skip
         self.space = space
-        self.simulator = Simulator(seed, faults)
+        self.simulator = Simulator(seed, faults, joining)
         self.simulator.on_told = self._told
         self.peers: dict[Name, list[Name]] = {}
         self.delivered: list[tuple[int, Hashable]] = []

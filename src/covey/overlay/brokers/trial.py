@@ -32,7 +32,7 @@ _WEIGHTS = (12, 4, 30, 18, 30, 6)
 
 @dataclass(frozen=True, slots=True)
 class BrokerTrial:
-    """One run. The same trial is the same run, message for message.
+    """One run. The same trial is the same run, message for message; odd seeds join messages.
 
     `strategy` is one of `covey.table`; "hilbert" advertises cells. With `announcing` publishers say
     first what they will publish.
@@ -63,6 +63,7 @@ class _Run:
         self.network = BrokerNetwork(
             _SPACE, self._links(), announcing=trial.announcing, seed=trial.seed,
             faults=FAULTS if trial.faults else None,
+            joining=trial.seed % 2 == 1 and not trial.faults,
             broker=PrintedBroker if trial.printed else Broker,
         )  # fmt: skip
         self.brokers = [self.network.join()]
