@@ -1,6 +1,6 @@
 """Zones: what spreading subscriptions over them costs, how even they are, and how they grow.
 
-What is timed in each part is said in `benchmarks/on_zones/`; one part runs on Spark, the others in
+What is timed in each part is said in `benchmarks/on_zones/`; two parts run on Spark, the others in
 this process, on one core. All answers of zones are compared with those of one segment.
 """
 
@@ -12,13 +12,14 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.harness import Value
-from benchmarks.on_zones import balance, capped, growth, replication
+from benchmarks.on_zones import balance, capped, growth, replication, smart
 from benchmarks.on_zones.sizes import SHRINK, Sizes
 from benchmarks.parts import check_published, keys_of
 
 _HERE = (balance, replication, growth)
+_ON_SPARK = (smart, capped)
 
-KEYS = keys_of([*_HERE, capped])
+KEYS = keys_of([*_HERE, *_ON_SPARK])
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
@@ -26,11 +27,10 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     sizes = Sizes.asked()
     check_published(sizes.is_published, full, SHRINK)
     results: dict[str, Value] = {}
-    for part in _HERE:
-        if keys := only & part.KEYS.keys():
-            results |= part.run(sizes, keys)
-            print(json.dumps(results), file=sys.stderr)  # a stopped run has told so much
-    if keys := only & capped.KEYS.keys():
-        with tempfile.TemporaryDirectory(prefix="covey-") as folder:
-            results |= capped.run(Path(folder), sizes, keys)
+    with tempfile.TemporaryDirectory(prefix="covey-") as folder:
+        for part in (*_HERE, *_ON_SPARK):
+            if keys := only & part.KEYS.keys():
+                where = (Path(folder),) if part in _ON_SPARK else ()
+                results |= part.run(*where, sizes, keys)
+                print(json.dumps(results), file=sys.stderr)  # a stopped run has told so much
     return {key: value for key, value in results.items() if key in only}

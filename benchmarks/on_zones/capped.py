@@ -21,14 +21,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.harness import Value, interleaved
 from benchmarks.on_spark.answers import Digest, agreed, digest
-from benchmarks.on_spark.session import LARGE_BATCH, drain, session, set_batch
+from benchmarks.on_spark.session import LARGE_BATCH, session, set_batch
 from benchmarks.on_spark.setting import BOXES
 from benchmarks.on_spark.tables import Tables
+from benchmarks.on_zones.fitting import fitted, matched, stored_mb
 from benchmarks.on_zones.sizes import Sizes
 from covey.errors import CoveyError
-from covey.spark import Matcher, MatcherModel
+from covey.spark import MatcherModel
 from covey.spark.task import told
-from covey.workload import by_name
 
 __all__ = ["KEYS", "run"]
 
@@ -61,11 +61,10 @@ def run(folder: Path, sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         found = {zones: digest(model.transform(events)) for zones, model in models.items()}
         agreed("zones and one segment", found[sizes.zones], found[1])
         warm = events.limit(_WARM)
-        runs = {f"of_{n}": partial(_drained, model, events) for n, model in models.items()}
+        runs = {f"of_{n}": partial(matched, model, events) for n, model in models.items()}
         for model in models.values():
-            _drained(model, warm)
+            matched(model, warm)
         seconds = interleaved(_TURNS, **runs)
-        segment = sum(p.stat().st_size for p in (folder / "model-1/store/files").iterdir())
     rates = {n: sizes.events / seconds[f"of_{n}"] for n in models}
     capped = _in_a_process(folder, sizes)
     agreed("capped workers", Digest(capped["pairs"], capped["hash"]), found[1])
@@ -78,24 +77,14 @@ def run(folder: Path, sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         "zoned_fit_s": round(models[sizes.zones].fitSeconds["total"], 1),
         "unzoned_fit_s": round(models[1].fitSeconds["total"], 1),
         "capped_worker_mb": sizes.worker_mb,
-        "unzoned_segment_mb": round(segment / 2**20),
+        "unzoned_segment_mb": stored_mb(folder / "model-1"),
         "capped_fit_s": capped["fit_s"],
         "capped_unzoned": capped["said"],
     }
 
 
 def _fitted(tables: Tables, sizes: Sizes, zones: int) -> MatcherModel:
-    space = by_name(BOXES).space
-    ends = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in space}
-    sample = tables.events(BOXES, sizes.sampled)
-    given: dict[str, Any] = {"eventSchema": sample.schema, "rangeCols": ends, "zones": zones}
-    matcher = Matcher(eventCols=["event_id"], **given)
-    subscriptions = tables.ranges(BOXES, sizes.stored)
-    return matcher.fit(subscriptions, events=sample if zones > 1 else None)
-
-
-def _drained(model: MatcherModel, events: DataFrame) -> None:
-    drain(model.transform(events))
+    return fitted(tables, BOXES, sizes.stored, sizes.sampled, zones=zones)
 
 
 def _in_a_process(folder: Path, sizes: Sizes) -> dict[str, Any]:
@@ -124,9 +113,9 @@ def _said(spark: SparkSession, folder: Path, events: DataFrame) -> str:
     """What comes of the one segment, in short."""
     try:
         with told():
-            drain(MatcherModel.load(str(folder / "model-1")).transform(events))
+            matched(MatcherModel.load(str(folder / "model-1")), events)
     except CoveyError as error:
-        return str(error).partition(":")[0].rpartition("/")[2]
+        return str(error).partition(":")[0].rpartition("/")[2].partition(" ")[2]
     return "it has room"
 
 

@@ -1,8 +1,9 @@
 """How often a subscription is stored, in the mean: in every zone it meets, or less where covered.
 
 64 zones, cut from 20,000 events and as many subscriptions. Boxes are uniform (`UniformBoxes`: 2, 4
-and 8 dimensions, 1M of them) with uniform events; balls are `Watches` (384 dimensions, 100,000).
-What meets more than half of the zones is stored once, for all.
+and 8 dimensions, 1M of them) with uniform events, or `Skewed` with wide ones that cover most
+others; balls are `Watches` (384 dimensions, 100,000). What meets more than half of the zones is
+stored once, for all, if there is much of it.
 """
 
 from __future__ import annotations
@@ -16,30 +17,34 @@ from covey.geometry import Regions
 from covey.store.homes import Homes
 from covey.store.ids import IdKind, Ids
 from covey.store.subscriptions import Owned
-from covey.workload import UniformBoxes, Watches, Workload
+from covey.workload import Skewed, UniformBoxes, Watches, Workload
 from covey.zones import EVERYWHERE, Zoning
 
 __all__ = ["KEYS", "run"]
 
-_BOXES = {2: UniformBoxes(2, 0.002), 4: UniformBoxes(4, 0.1), 8: UniformBoxes(8, 0.3)}
-_NAMES = ("2", "4", "8", "384")
+_LOADS: dict[str, Workload] = {
+    "2": UniformBoxes(2, 0.002),
+    "4": UniformBoxes(4, 0.1),
+    "8": UniformBoxes(8, 0.3),
+    "skewed": Skewed(),
+    "384": Watches(),
+}
 
 KEYS = {
-    f"{how}_replication_{name}": f"how often one of {name} dimensions is stored, {how.upper()}"
-    for name in _NAMES
+    f"{how}_replication_{name}": f"how often a subscription is stored, {how.upper()}, {name}"
+    for name in _LOADS
     for how in ("pure", "smart")
 }
-KEYS |= {f"everywhere_{n}": f"the share that is in all zones, {n} dimensions" for n in _NAMES}
-KEYS |= {f"zones_{n}": f"zones that 64 were asked for, {n} dimensions" for n in _NAMES}
+KEYS |= {f"everywhere_{n}": f"the share that is in all zones, {n}" for n in _LOADS}
+KEYS |= {f"zones_{n}": f"zones where 64 were asked for, {n}" for n in _LOADS}
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """By dimension."""
+    """By workload; boxes and balls have the names of their dimensions."""
     results: dict[str, Value] = {}
-    for n, name in enumerate(_NAMES):
-        progress(n, len(_NAMES), "dimensions")
+    for n, (name, load) in enumerate(_LOADS.items()):
+        progress(n, len(_LOADS), "workloads")
         if any(key.endswith(f"_{name}") for key in only):
-            load: Workload = Watches() if name == "384" else _BOXES[int(name)]
             count = sizes.balls if name == "384" else sizes.spread
             zoning = cut(load, count, sizes.spread_zones, sizes.sampled)
             pure, smart, everywhere = counted(load.regions(0, count), zoning)
@@ -49,7 +54,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
                 f"everywhere_{name}": round(everywhere, 4),
                 f"zones_{name}": len(zoning),
             }
-    progress(len(_NAMES), len(_NAMES), "dimensions")
+    progress(len(_LOADS), len(_LOADS), "workloads")
     return results
 
 

@@ -18,6 +18,8 @@ class Sizes:
     events: int = 2_000_000
     zones: int = 16
     worker_mb: int = 2_300  # of addresses, of which a worker without any index has 1,600
+    smart_stored: int = 200_000
+    smart_events: int = 100_000
     skewed: int = 1_000_000
     skewed_events: int = 400_000
     skewed_zones: int = 64
@@ -44,5 +46,5 @@ class Sizes:
         if by == 1:
             return self
         names = ("stored", "events", "skewed", "skewed_events", "spread", "balls", "per_zone",
-                 "growing_events", "sampled")  # fmt: skip
+                 "growing_events", "sampled", "smart_stored", "smart_events")  # fmt: skip
         return replace(self, **{name: max(500, getattr(self, name) // by) for name in names})

@@ -18,6 +18,7 @@ from covey.space import Events, Space
 from covey.store.changes import check_owners, check_space
 from covey.table.grown import Grown
 from covey.table.kept import Kept
+from covey.table.spans import Spans
 from covey.table.strategies import Choice, chosen
 
 __all__ = ["Table"]
@@ -51,7 +52,7 @@ class Table:
         self._kept = Kept(space, first)
         self.strategy = chosen(strategy, self._kept)
         """What decides; `admits` and `advertised` are its answers."""
-        self._spans: dict[Hashable, tuple[int, int]] = {}
+        self._spans = Spans()
         self._owners = Grown(-1)
         self._ids: list[Hashable] = []
 
@@ -90,16 +91,15 @@ class Table:
         if len(of) > 1 and (np.diff(of) < 0).any():
             order = np.argsort(of, kind="stable")
             regions, of = regions.take(order), of[order]
-        replaced = [self._spans.pop(id_) for id_ in ids if id_ in self._spans]
+        replaced = self._spans.pop(ids)
         numbers = self._kept.add(regions)
         self._owners.set(numbers, of + len(self._ids))
         self._ids.extend(ids)
-        counts = np.bincount(of, minlength=len(ids))
-        stops = (numbers[0] + np.cumsum(counts)).tolist() if len(numbers) else [0] * len(ids)
-        starts = [stop - count for stop, count in zip(stops, counts.tolist(), strict=True)]
-        self._spans.update(zip(ids, zip(starts, stops, strict=True), strict=True))
+        self._spans.put(ids, int(numbers[0]) if len(numbers) else 0, of)
         steps = self.strategy.add(numbers, regions)
-        return type(steps).concat([steps, self._remove(replaced)]) if replaced else steps
+        if not len(replaced):
+            return steps
+        return type(steps).concat([steps, self.strategy.remove(replaced)])
 
     def cancel(self, ids: Iterable[Hashable]) -> Any:
         """Removes subscriptions; an id that is not there is no error.
@@ -107,7 +107,7 @@ class Table:
         Where many regions were under what is removed, that stays advertised, and `settle` does the
         rest, some of it with every call.
         """
-        return self._remove([self._spans.pop(id_) for id_ in ids if id_ in self._spans])
+        return self.strategy.remove(self._spans.pop(ids))
 
     def settle(self, most: int | None = None) -> Any:
         """Finds another place for regions, at most so many, that are under what was cancelled."""
@@ -135,7 +135,7 @@ class Table:
         None if it has an advertised region itself; a `KeyError` if it is not there. Until the table
         is settled, a cancelled one may be among them.
         """
-        numbers = np.arange(*self._spans[id_])
+        numbers, _ = self._spans.numbers([id_])
         over = self.strategy.absorbers(numbers)
         if not len(numbers) or np.isin(numbers, over.values).any():
             return ()
@@ -147,14 +147,8 @@ class Table:
         Those that match nothing are among them. The others are active. Cost: a pass over all.
         """
         ids = list(self._spans)
-        numbers = np.concatenate(
-            [np.empty(0, np.int64), *(np.arange(*self._spans[id_]) for id_ in ids)]
-        )
+        numbers, _ = self._spans.numbers(ids)
         over = self.strategy.absorbers(numbers)
         own = np.repeat(numbers, over.lengths) == over.values
         active = {self._ids[owner] for owner in self._owners.values[over.values[own]]}
         return [id_ for id_ in ids if id_ not in active]
-
-    def _remove(self, spans: Sequence[tuple[int, int]]) -> Any:
-        numbers = np.concatenate([np.empty(0, np.int64), *(np.arange(*span) for span in spans)])
-        return self.strategy.remove(numbers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from covey.geometry import Regions
 from covey.index import Scan, Segment
 from covey.space import Events, Space
 from covey.table.kept import Kept
+from covey.table.spans import Spans
 
 __all__ = ["Change", "Changing"]
 
@@ -44,7 +44,7 @@ class Changing:
     def __init__(self, space: Space) -> None:
         self.space = space
         self._kept = Kept(space)
-        self._spans: dict[Hashable, tuple[int, int]] = {}  # numbers of a key's regions
+        self._spans = Spans()
         self._index: tuple[list[Hashable], Numbers, Scan | Segment] | None = None
 
     def __len__(self) -> int:
@@ -59,22 +59,19 @@ class Changing:
         """Adds and removes; a key that is not there goes without a word."""
         self._index = None
         going = [key for key in gone if key in self._spans]
-        removed = self._taken(going)[0]
-        for key in going:
-            del self._spans[key]
+        removed = self._kept.take(self._spans.pop(going))
         order = np.argsort(of, kind="stable")
         regions, of = regions.take(order), of[order]
         first = self._kept.next
         self._kept.add(regions)
-        ends = (first + np.searchsorted(of, np.arange(len(ids) + 1))).tolist()
-        self._spans.update(zip(ids, pairwise(ends), strict=True))
+        self._spans.put(ids, first, of)
         return Change(list(ids), regions, of, going, removed)
 
     def take(self, keys: Iterable[Hashable]) -> Change:
         """Some keys, as if they came now."""
         ids = list(keys)
-        regions, of = self._taken(ids)
-        return Change(ids, regions, of, [], Regions(self.space, 0, {}))
+        numbers, of = self._spans.numbers(ids)
+        return Change(ids, self._kept.take(numbers), of, [], Regions(self.space, 0, {}))
 
     def all(self) -> Change:
         """Everything, as if it came now."""
@@ -103,24 +100,16 @@ class Changing:
     def overlaps(self, regions: Regions) -> NDArray[np.bool_]:
         """Whether each of these has an event in common with some region here."""
         answer = np.zeros(len(regions), np.bool_)
-        if self._spans and len(regions):
+        if len(self._spans) and len(regions):
             answer[self._indexed()[2].overlapping(regions).asked] = True
         return answer
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
         """Whether some region contains each event."""
         answer = np.zeros(len(events), np.bool_)
-        if self._spans:
+        if len(self._spans):
             answer[self._indexed()[2].matching(events).asked] = True
         return answer
-
-    def _taken(self, keys: Sequence[Hashable]) -> tuple[Regions, Numbers]:
-        """The regions of some keys, and for each the place of its key."""
-        spans = np.array([self._spans[key] for key in keys], np.int64).reshape(-1, 2)
-        counts = spans[:, 1] - spans[:, 0]
-        of = np.repeat(np.arange(len(keys)), counts)
-        within = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return self._kept.take(spans[of, 0] + within), of
 
     def _indexed(self) -> tuple[list[Hashable], Numbers, Scan | Segment]:
         if self._index is None:

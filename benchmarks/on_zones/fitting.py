@@ -1,0 +1,34 @@
+"""Models of a workload's boxes on Spark, with or without zones, and what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from benchmarks.on_spark.session import drain
+from benchmarks.on_spark.tables import Tables
+from covey.spark import Matcher, MatcherModel
+from covey.workload import by_name
+
+__all__ = ["fitted", "matched", "stored_mb"]
+
+
+def fitted(tables: Tables, workload: str, stored: int, sampled: int, **params: Any) -> MatcherModel:
+    """The model of so many boxes; zones are cut from a sample of events."""
+    ends = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in by_name(workload).space}
+    sample = tables.events(workload, sampled)
+    matcher = Matcher(eventSchema=sample.schema, rangeCols=ends, eventCols=["event_id"], **params)
+    is_zoned = params["zones"] != 1
+    return matcher.fit(tables.ranges(workload, stored), events=sample if is_zoned else None)
+
+
+def matched(model: MatcherModel, events: DataFrame) -> None:
+    """Finds all matches and keeps none."""
+    drain(model.transform(events))
+
+
+def stored_mb(place: Path) -> int:
+    """What the segments of a saved model have on disk."""
+    return round(sum(p.stat().st_size for p in (place / "store/files").iterdir()) / 2**20)
