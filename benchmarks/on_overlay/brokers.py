@@ -10,6 +10,8 @@ nobody, over those that had to be. Every event is compared with an index of all 
 
 from __future__ import annotations
 
+import gc
+import sys
 import time
 from typing import Any
 
@@ -55,10 +57,12 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
     asked = [(size, name) for size in _SIZES for name in STRATEGIES]
     for done, (size, name) in enumerate(asked):
         progress(done, len(asked), "networks")
-        found = _Run(size, _links(name, regions), regions, events, wanted)
-        wrong += len(wanted ^ set(found.delivered)) + len(found.delivered) - len(wanted)
-        notifications += len(found.delivered)
-        results[f"brokers_{size}_{name}"] = found.figures
+        figures, delivered = _Run(size, _links(name, regions), regions, events, wanted).found
+        wrong += len(wanted ^ set(delivered)) + len(delivered) - len(wanted)
+        notifications += len(delivered)
+        results[f"brokers_{size}_{name}"] = figures
+        print(f"brokers_{size}_{name}: {figures}", file=sys.stderr)
+        gc.collect()  # two networks of a thousand brokers are more than memory holds
     progress(len(asked), len(asked), "networks")
     return results | {"brokers_wrong": wrong, "brokers_notifications": notifications}
 
@@ -90,8 +94,8 @@ class _Run:
         needed = _needed(self.at, publishers, wanted)
         told, kept_share = self.told / (len(regions) * (size - 1)), kept / len(regions)
         vain = (self.forwards - needed) / max(1, needed)
-        self.figures = f"{told:.4f}, {kept_share:.4f}, {vain:.4f}, {seconds:.0f} s"
-        self.delivered: list[Any] = self.network.delivered
+        figures = f"{told:.4f}, {kept_share:.4f}, {vain:.4f}, {seconds:.0f} s"
+        self.found: tuple[str, list[Any]] = figures, self.network.delivered
 
     def _subscribe(self, regions: Regions) -> None:
         for portion in range(_PORTIONS):

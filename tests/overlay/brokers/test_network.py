@@ -215,3 +215,15 @@ SCHEMA = pa.schema([("x", pa.int32()), ("y", pa.int32())])
 def matches(regions: Regions, events: Events) -> list[tuple[int, int]]:
 
     return list(Scan(regions).matching(events))
+
+
+@pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
+def test_an_event_published_where_one_has_just_joined_is_not_lost(make_link: MakeLink) -> None:
+    network = line(3, make_link)
+    subscribe(network, 0, ann="x < 5")
+    network.simulator.run()
+    new = network.join(2)
+    assert heard(network, new, 3, 3) == ["ann"]  # before anybody has told it what is wanted
+    before = network.simulator.sent["Forwarded"]
+    assert heard(network, new, 9, 9) == []
+    assert network.simulator.sent["Forwarded"] == before

@@ -3,7 +3,8 @@
 Subscriptions are told on every link but the one they came from, as far as the link's table does
 not hold them back; events go where they are wanted, and clients are told exactly of what they
 subscribed to. The links form a tree. Steps are carried out in their order by every broker on the
-way, so what a link knows contains, at every moment, what lives behind it. (papers: mics)
+way, so what a link knows contains, at every moment, what lives behind it; a new link gets all
+events until it has said what it wants. (papers: mics)
 
 With announcements a subscription is told only on links behind which somebody publishes what it
 wants; publishers say so first.
@@ -28,6 +29,7 @@ from covey.overlay.brokers.messages import (
     Delivered,
     Disconnect,
     Forwarded,
+    Introduced,
     Publish,
     Subscribe,
     Told,
@@ -51,6 +53,7 @@ class Broker:
         self.clients = Changing(space)
         self._make_link = make_link
         self._announced: dict[Name, Changing] = {_CLIENTS: Changing(space)}
+        self._strangers: set[Name] = set()
 
     def receive(self, sender: Name, message: Any) -> Sends:
         """Handles a message; gives messages and who gets them."""
@@ -65,6 +68,9 @@ class Broker:
                 if sender not in self.links:
                     return []  # it was on its way when the link went
                 return self._pass_on(sender, self.links[sender].hear(message.steps))
+            case Introduced():
+                self._strangers.discard(sender)
+                return []
             case Publish():
                 return self._published(_CLIENTS, message.numbers, message.events)
             case Forwarded():
@@ -117,14 +123,22 @@ class Broker:
                 ids = tuple(id_ for _, id_ in cast(list[tuple[str, Hashable]], keys))
                 yield OUTSIDE, Delivered(numbers[rows], ids)
         for peer, link in self.links.items():
-            if peer != source and (wanted := np.flatnonzero(link.admits(events))).size:
+            if peer == source:
+                continue
+            if peer in self._strangers:
+                yield peer, Forwarded(numbers, events)
+            elif (wanted := np.flatnonzero(link.admits(events))).size:
                 yield peer, Forwarded(numbers[wanted], events.take(wanted))
 
     # Links.
 
     def _connect(self, peer: Name) -> Iterator[tuple[Name, Any]]:
-        """A new link is told all that is known from elsewhere."""
+        """A new link is told all that is known from elsewhere.
+
+        Until its neighbour has said what it wants, it gets all events.
+        """
         link = self._make_link(peer)
+        self._strangers.add(peer)
         known = list(self._known(but=peer))
         self.links[peer] = link
         self._announced[peer] = Changing(self.space)
@@ -134,10 +148,12 @@ class Broker:
                 yield peer, Announced(tuple(here.ids), here.regions, ())
         for change in known:
             yield from self._tell(peer, link, self._relevant(peer, change))
+        yield peer, Introduced()
 
     def _disconnect(self, peer: Name) -> Iterator[tuple[Name, Any]]:
         """A link is gone, and with it all that came from it."""
         link = self.links.pop(peer)
+        self._strangers.discard(peer)
         announced = self._announced.pop(peer)
         yield from self._pass_on(peer, link.forgotten())
         if len(announced):

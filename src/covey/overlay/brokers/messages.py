@@ -15,8 +15,8 @@ from covey.space import Events
 from covey.table import CellSteps, Steps
 
 __all__ = [
-    "Announce", "Announced", "Connect", "Delivered", "Disconnect", "Forwarded", "Publish",
-    "Subscribe", "Told", "Unsubscribe",
+    "Announce", "Announced", "Connect", "Delivered", "Disconnect", "Forwarded", "Introduced",
+    "Publish", "Subscribe", "Told", "Unsubscribe",
 ]  # fmt: skip
 
 Ids = tuple[Hashable, ...]
@@ -79,6 +79,11 @@ class Told:
         """The same with what was told after it, as one."""
         steps: list[Any] = [told.steps for told in (self, *later)]
         return Told(type(steps[0]).concat(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Introduced:
+    """Between brokers: all that this side wants was told, after the link was made."""
 
 
 @dataclass(frozen=True, slots=True)
