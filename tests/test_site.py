@@ -18,6 +18,7 @@ LAYERS = [
     "compact",
     "index",
     "overlay",
+    "plan",
     "predicates",
     "spark",
     "store",

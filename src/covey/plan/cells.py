@@ -1,0 +1,86 @@
+"""Event space in cells: boxes become whole numbers, and what bandwidth each has is looked up.
+
+Ends of all boxes cut each axis. Filters are unions of boxes that enclose boxes, so their ends are
+among these, and whether one contains another is exact. With more than `most` ends on an axis boxes
+are widened to some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.plan.kernels.unions import Measure
+
+__all__ = ["Boxes", "Cells", "Floats"]
+
+Floats = NDArray[np.float64]
+Boxes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Cuts of each axis, ascending. A box is a row of its first cells and those after its last.
+
+    >>> lower, upper = np.array([[0.0], [2.0]]), np.array([[2.0], [5.0]])
+    >>> cells = Cells.of(lower, upper)
+    >>> cells.boxes(lower, upper).tolist(), [axis.tolist() for axis in cells.axes]
+    ([[0, 1], [1, 2]], [[0.0, 2.0, 5.0]])
+    """
+
+    axes: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, lower: Floats, upper: Floats, most: int = 1024) -> Cells:
+        """The ends of boxes, or so many of them on an axis."""
+        axes = []
+        for k in range(lower.shape[1]):
+            ends = np.unique(np.concatenate([lower[:, k], upper[:, k]]))
+            if len(ends) > most:
+                ends = ends[np.unique(np.linspace(0, len(ends) - 1, most).round().astype(np.int64))]
+            axes.append(ends if len(ends) > 1 else np.r_[ends, ends])
+        return cls(tuple(axes))
+
+    def boxes(self, lower: Floats, upper: Floats) -> Boxes:
+        """Boxes of cells that contain these, which lie between the first and the last cuts."""
+        found = [
+            np.searchsorted(axis, lower[:, k], side="right") - 1 for k, axis in enumerate(self.axes)
+        ]
+        found += [np.searchsorted(axis, upper[:, k]) for k, axis in enumerate(self.axes)]
+        return np.stack(found, axis=1).astype(np.int32)
+
+    def ends(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        """Lower and upper ends of boxes of cells."""
+        d = len(self.axes)
+        lower = np.stack([axis[boxes[..., k]] for k, axis in enumerate(self.axes)], axis=-1)
+        upper = np.stack([axis[boxes[..., d + k]] for k, axis in enumerate(self.axes)], axis=-1)
+        return lower, upper
+
+    @property
+    def lengths(self) -> Floats:
+        """The cuts as rows of one array, each as long as the longest."""
+        longest = max(map(len, self.axes))
+        return np.stack([np.pad(axis, (0, longest - len(axis)), mode="edge") for axis in self.axes])
+
+    def counted(self, events: Floats) -> Measure:
+        """The measure that counts some events, each as its share of all."""
+        slots, inside = [], np.ones(len(events), np.bool_)
+        for k, axis in enumerate(self.axes):
+            after = np.searchsorted(axis, events[:, k], side="right")
+            on_cut = (after > 0) & (axis[np.maximum(after, 1) - 1] == events[:, k])
+            slots.append(2 * after - 1 - on_cut)  # 2i is on cut i, 2i + 1 beyond it
+            inside &= (after > 0) & (events[:, k] <= axis[-1])
+        shape = tuple(2 * len(axis) for axis in self.axes)
+        table = np.zeros(shape)
+        np.add.at(table, tuple(1 + slot[inside] for slot in slots), 1.0 / max(1, len(events)))
+        for k in range(len(shape)):
+            table = np.cumsum(table, axis=k)
+        strides = np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
+        return Measure(self.lengths, table.ravel(), strides)
+
+    @property
+    def volumes(self) -> Measure:
+        """The measure of uniform events: volume."""
+        return Measure(self.lengths, np.empty(0), np.empty(0, np.int64))

@@ -1,0 +1,88 @@
+"""The filters of all brokers: of each, a few rectangles of event space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Filters"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Rectangle k of broker i is from `lower[i, k]` to `upper[i, k]`, for k below `counts[i]`."""
+
+    lower: Floats
+    upper: Floats
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def of(self, broker: int) -> tuple[Floats, Floats]:
+        """The rectangles of one broker: lower and upper ends."""
+        count = self.counts[broker]
+        return self.lower[broker, :count], self.upper[broker, :count]
+
+    def bandwidth(self, events: Floats | None = None) -> Floats:
+        """What comes to each broker: the share of some events, or else the volume of its filter."""
+        return np.array([_measured(*self.of(broker), events) for broker in range(len(self))])
+
+    def covers(self, broker: int, lower: Floats, upper: Floats) -> NDArray[np.bool_]:
+        """Whether the union of a broker's rectangles contains each of some boxes, exactly."""
+        low, high = self.of(broker)
+        found = np.zeros(len(lower), np.bool_)
+        for one in range(len(low)):
+            found |= (low[one] <= lower).all(axis=1) & (high[one] >= upper).all(axis=1)
+        if len(low) > 1:
+            for row in np.flatnonzero(~found).tolist():
+                found[row] = _is_covered(low, high, lower[row], upper[row])
+        return found
+
+
+def _cut(low: Floats, high: Floats) -> tuple[list[Floats], NDArray[np.bool_]]:
+    """Where the ends of boxes cut each axis, and which cells between are in one of them."""
+    axes = [np.unique(np.concatenate([low[:, k], high[:, k]])) for k in range(low.shape[1])]
+    is_in = np.zeros(tuple(len(axis) - 1 for axis in axes), np.bool_)
+    for lower, upper in zip(low, high, strict=True):
+        is_in[
+            tuple(
+                slice(int(np.searchsorted(axis, a)), int(np.searchsorted(axis, b)))
+                for axis, a, b in zip(axes, lower, upper, strict=True)
+            )
+        ] = True
+    return axes, is_in
+
+
+def _measured(low: Floats, high: Floats, events: Floats | None) -> float:
+    if not len(low):
+        return 0.0
+    if events is not None:
+        is_in = np.zeros(len(events), np.bool_)
+        for lower, upper in zip(low, high, strict=True):
+            is_in |= (events >= lower).all(axis=1) & (events <= upper).all(axis=1)
+        return float(is_in.mean())
+    axes, is_in = _cut(low, high)
+    volume = is_in.astype(np.float64)
+    for axis in reversed(axes):
+        volume = volume @ np.diff(axis)
+    return float(volume)
+
+
+def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:
+    """Whether a union of boxes contains a box that none of them does."""
+    if (lower == upper).any():
+        return False
+    clipped_low, clipped_high = np.maximum(low, lower), np.minimum(high, upper)
+    meets = (clipped_low < clipped_high).all(axis=1)
+    if not meets.any():
+        return False
+    axes, is_in = _cut(clipped_low[meets], clipped_high[meets])
+    reaches = all(
+        axis[0] == a and axis[-1] == b for axis, a, b in zip(axes, lower, upper, strict=True)
+    )
+    return reaches and bool(is_in.all())

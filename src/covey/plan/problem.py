@@ -1,0 +1,125 @@
+"""What is to be planned: subscribers, a tree of brokers, and what a plan must keep to.
+
+(papers: assignment)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covey.errors import ValueRefused
+from covey.plan.tree import BrokerTree
+
+__all__ = ["MOST_RECTANGLES", "Problem", "Subscribers"]
+
+MOST_RECTANGLES = 6
+"""Of one filter: measures of unions are exact, and double with each rectangle."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribers:
+    """Row i is at `positions[i]` of the network and wants what is within its box of event space."""
+
+    positions: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, positions: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Subscribers:
+        """From anything numpy reads; each box has some event."""
+        places, low, high = (np.asarray(a, np.float64) for a in (positions, lower, upper))
+        if places.ndim != 2 or low.ndim != 2 or low.shape != high.shape or len(low) != len(places):
+            raise ValueRefused(
+                f"positions {places.shape}, lower ends {low.shape} and upper ends {high.shape} do "
+                "not fit: a row of each for every subscriber"
+            )
+        finite = np.isfinite(places).all() and np.isfinite(low).all() and np.isfinite(high).all()
+        if not finite:
+            raise ValueRefused(
+                "positions and ends of boxes are finite: cut boxes to where events are"
+            )
+        empty = np.flatnonzero((low > high).any(axis=1))
+        if len(empty):
+            raise ValueRefused(
+                f"subscriber {empty[0]} wants nothing: its lower ends are beyond its upper"
+            )
+        return cls(places, low, high)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def take(self, rows: NDArray[np.int64]) -> Subscribers:
+        """Some of them."""
+        return Subscribers(self.positions[rows], self.lower[rows], self.upper[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Subscribers to be served by the leaves of a tree, with as little bandwidth as can be.
+
+    - `alpha`: of how many rectangles a broker's filter may consist.
+    - `max_delay`: how much longer an event's way to a subscriber may be than the shortest through
+      the tree: 0.3 is three tenths more.
+    - `load`, `most_load`: how many times its fair share a broker should serve at most, and may.
+    - `allowed`: a row for each subscriber that says which leaves may serve it, in the order of
+      `tree.leaves`, instead of `max_delay`; for laws, say, that are no latency.
+    - `capacity`: the fair share of each leaf, in the order of `tree.leaves`; without it, equal.
+    - `events`: a sample of what is published. Bandwidth is then the share of events that come to
+      brokers, summed over them; without it the volume of their filters, as if events were uniform.
+    """
+
+    tree: BrokerTree
+    subscribers: Subscribers
+    alpha: int = 3
+    max_delay: float = 0.3
+    load: float = 1.5
+    most_load: float = 1.8
+    allowed: NDArray[np.bool_] | None = None
+    capacity: Floats | None = None
+    events: Floats | None = None
+
+    def __post_init__(self) -> None:
+        d = self.subscribers.lower.shape[1]
+        if self.subscribers.positions.shape[1] != len(self.tree.publisher):
+            raise ValueRefused("subscribers and brokers are in networks of different dimensions")
+        if not len(self.subscribers):
+            raise ValueRefused("there is no subscriber: nothing is to be planned")
+        if not 1 <= self.alpha <= MOST_RECTANGLES:
+            raise ValueRefused(f"alpha is {self.alpha}: 1 to {MOST_RECTANGLES} rectangles")
+        if not (self.max_delay >= 0 and 1 <= self.load <= self.most_load):
+            raise ValueRefused(
+                f"max_delay={self.max_delay}, load={self.load}, most_load={self.most_load}: a "
+                "delay is 0 or more, and 1 ≤ load ≤ most_load"
+            )
+        given, leaves = self.capacity, len(self.tree.leaves)
+        if self.allowed is not None:
+            if self.allowed.shape != (len(self.subscribers), leaves):
+                raise ValueRefused(
+                    f"allowed is of shape {self.allowed.shape}: a row for each subscriber, and a "
+                    f"column for each of {leaves} leaves"
+                )
+            nowhere = np.flatnonzero(~self.allowed.any(axis=1))
+            if len(nowhere):
+                raise ValueRefused(f"subscriber {nowhere[0]} is allowed nowhere")
+        if given is not None and (given.shape != (leaves,) or not (given > 0).all()):
+            raise ValueRefused(f"capacity has one positive share for each of {leaves} leaves")
+        if self.events is not None and (self.events.ndim != 2 or self.events.shape[1] != d):
+            raise ValueRefused(f"events have {d} coordinates each, as boxes have")
+
+    @property
+    def shares(self) -> Floats:
+        """The fair share of each leaf; they add up to 1."""
+        leaves = len(self.tree.leaves)
+        given = np.ones(leaves) if self.capacity is None else self.capacity
+        shares: Floats = given / given.sum()
+        return shares
+
+    def most(self, factor: float) -> NDArray[np.int64]:
+        """How many subscribers each leaf serves at most, at so many times its share."""
+        served = np.floor(factor * self.shares * len(self.subscribers) * (1 + 1e-12))
+        return served.astype(np.int64)

@@ -1,0 +1,84 @@
+"""Who is served where while it is being planned: how many of each group, by leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.plan.demand import Demand
+from covey.plan.kernels.climb import State
+from covey.plan.kernels.search import Groups, Network, refitted
+from covey.plan.plan import Plan
+from covey.plan.problem import Problem
+from covey.plan.states import empty_state
+
+__all__ = ["by_kind", "counted", "fitted_state", "groups_of", "leaf_of", "network_of", "served_by"]
+
+
+def served_by(plan: Plan, demand: Demand) -> NDArray[np.int32]:
+    """How many of each group each leaf serves."""
+    leaves = plan.problem.tree.leaves
+    return counted(np.searchsorted(leaves, plan.assignment), len(leaves), demand)
+
+
+def counted(leaves: NDArray[np.int64], count: int, demand: Demand) -> NDArray[np.int32]:
+    """How many of each group each of so many leaves serves, from the leaf of each subscriber."""
+    served = np.zeros((count, len(demand.counts)), np.int32)
+    np.add.at(served, (leaves, demand.group_of), 1)
+    return served
+
+
+def leaf_of(served: NDArray[np.int32], demand: Demand) -> NDArray[np.int32]:
+    """A leaf for each subscriber, as many of each group at each leaf as it serves."""
+    by_group = np.argsort(demand.group_of, kind="stable")
+    groups, leaves = np.nonzero(served.T)
+    found = np.empty(len(by_group), np.int32)
+    found[by_group] = np.repeat(leaves, served.T[groups, leaves])
+    return found
+
+
+def network_of(problem: Problem, demand: Demand) -> Network:
+    """The tree as compiled loops take it."""
+    tree = problem.tree
+    inner = [b for b in tree.bottom_up.tolist() if (tree.parents == b).any()]
+    children = [np.flatnonzero(tree.parents == broker) for broker in inner]
+    starts = np.cumsum([0, *map(len, children)])
+    flat = np.concatenate([np.empty(0, np.int64), *children]).astype(np.int64)
+    return Network(
+        tree.paths, np.array(inner, np.int64), flat, starts.astype(np.int64), _related(demand),
+        problem.shares,
+    )  # fmt: skip
+
+
+def _related(demand: Demand) -> NDArray[np.int64]:
+    """For each leaf the others, by how many subscribers both could serve."""
+    counts = np.bincount(demand.set_of, demand.counts, minlength=len(demand.sets))
+    sets = demand.sets.astype(np.float64)
+    common = (sets * counts[:, None]).T @ sets
+    np.fill_diagonal(common, -1.0)
+    return np.argsort(-common, axis=1, kind="stable")[:, :-1].astype(np.int64)
+
+
+def by_kind(served: NDArray[np.int32], demand: Demand) -> NDArray[np.int64]:
+    """How many of each kind of box each leaf serves."""
+    found = np.zeros((len(served), len(demand.kinds)), np.int64)
+    for leaf, row in enumerate(served):
+        found[leaf] = np.bincount(demand.kind_of, row, minlength=len(demand.kinds))
+    return found
+
+
+def groups_of(demand: Demand) -> Groups:
+    """The groups as compiled loops take them."""
+    return Groups(demand.kinds, demand.sets, demand.kind_of, demand.set_of)
+
+
+def fitted_state(problem: Problem, demand: Demand, served: NDArray[np.int32]) -> State:
+    """Filters for what each leaf serves, and for the brokers above."""
+    state = empty_state(problem)
+    state.volumes[:] = np.inf
+    scratch = np.empty((5, problem.alpha + 1, demand.kinds.shape[1]), np.int32)
+    refitted(
+        by_kind(served, demand), np.ones(len(served), np.bool_), state, groups_of(demand),
+        network_of(problem, demand), demand.measure, 0, scratch,
+    )  # fmt: skip
+    return state

@@ -1,0 +1,49 @@
+"""Filters while they are being made, in cells, and the plan that they are in the end."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.plan.demand import Demand
+from covey.plan.filters import Filters
+from covey.plan.kernels.climb import State
+from covey.plan.kernels.unions import union
+from covey.plan.plan import Plan
+from covey.plan.problem import Problem
+
+__all__ = ["copied", "empty_state", "planned", "state_of"]
+
+
+def empty_state(problem: Problem) -> State:
+    """Filters without a rectangle."""
+    brokers, d = len(problem.tree), problem.subscribers.lower.shape[1]
+    filters = np.zeros((brokers, problem.alpha, 2 * d), np.int32)
+    return State(filters, np.zeros(brokers, np.int64), np.zeros(brokers))
+
+
+def copied(state: State) -> State:
+    """The same, which does not change when the other does."""
+    return State(state.filters.copy(), state.counts.copy(), state.volumes.copy())
+
+
+def planned(problem: Problem, demand: Demand, leaf_of: NDArray[np.int32], state: State) -> Plan:
+    """The plan with the leaf of each subscriber, by its number among leaves, and these filters."""
+    lower, upper = demand.cells.ends(state.filters)
+    broker_of = problem.tree.leaves[leaf_of].astype(np.int32)
+    return Plan(problem, broker_of, Filters(lower, upper, state.counts.copy()))
+
+
+def state_of(plan: Plan, demand: Demand) -> State:
+    """The filters of a plan, in the cells of its problem; ends that are no cuts are widened."""
+    given, d = plan.filters, len(demand.cells.axes)
+    brokers, alpha = given.lower.shape[:2]
+    boxes = demand.cells.boxes(given.lower.reshape(-1, d), given.upper.reshape(-1, d))
+    filters = np.zeros((brokers, plan.problem.alpha, 2 * d), np.int32)
+    filters[:, :alpha] = boxes.reshape(brokers, alpha, 2 * d)
+    common = np.empty(2 * d, np.int32)
+    volumes = [
+        union(rows, int(count), demand.measure, common)
+        for rows, count in zip(filters, given.counts, strict=True)
+    ]
+    return State(filters, given.counts.astype(np.int64), np.array(volumes))

@@ -1,0 +1,68 @@
+"""The search keeps to everything, never gets worse, and is the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from covey.errors import ValueRefused
+from covey.plan import greedy, search
+from covey.plan.sets import SETS
+from tests.plan.test_plan import VALID, adversarial
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("degree", [None, 6])
+def test_it_finds_valid_plans_that_take_less(name: str, degree: int | None) -> None:
+    problem = SETS[name](3_000, 30, degree=degree, seed=3)
+    problem = replace(problem, max_delay=1.0)
+    start = greedy(problem)
+    told: list[tuple[float, float]] = []
+    found = search(problem, start, steps=300, progress=lambda *now: told.append(now))
+    assert start.verify() == found.verify() == VALID
+    assert found.bandwidth < 0.95 * start.bandwidth
+    assert [done for done, _ in told] == pytest.approx(np.arange(1, 101) / 100)
+    assert told[-1][1] == pytest.approx(found.bandwidth)
+
+
+def test_the_same_seed_is_the_same_plan() -> None:
+    problem = SETS["hot-spots"](2_000, 10, seed=4)
+    one, again, other = (search(problem, steps=100, seed=seed) for seed in (5, 5, 6))
+    assert (one.assignment == again.assignment).all()
+    assert one.bandwidth == again.bandwidth
+    assert (one.assignment != other.assignment).any()
+
+
+def test_without_a_step_it_is_the_plan_that_it_began_with() -> None:
+    problem = SETS["interests"](2_000, 10, seed=4)
+    start = greedy(problem)
+    assert search(problem, start, steps=0).bandwidth == pytest.approx(start.bandwidth)
+    with pytest.raises(ValueRefused, match="-1 steps"):
+        search(problem, start, steps=-1)
+
+
+def test_it_stops_when_its_time_is_up() -> None:
+    problem = SETS["hot-spots"](2_000, 10, seed=4)
+    told: list[float] = []
+    search(problem, steps=1_000_000, seconds=0.2, progress=lambda done, _: told.append(done))
+    assert 0 < len(told) < 100
+
+
+def test_it_finds_what_greedy_does_not() -> None:
+    problem = adversarial()
+    start = greedy(problem, seed=None)
+    found = search(problem, start, steps=500)
+    assert found.verify() == VALID
+    assert found.bandwidth < start.bandwidth / 50
+
+
+def test_it_goes_by_events_where_there_are_some() -> None:
+    problem = SETS["hot-spots"](2_000, 10, seed=4)
+    events = np.random.default_rng(1).beta(2, 8, (500, 2)) * 1000
+    problem = replace(problem, events=events)
+    start = greedy(problem)
+    found = search(problem, start, steps=200)
+    assert found.verify() == VALID
+    assert found.bandwidth < start.bandwidth <= 10
