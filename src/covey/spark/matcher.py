@@ -123,6 +123,13 @@ class Matcher(
         schema, spark = self.given_schema(), dataset.sparkSession
         if schema is None:
             raise ValueRefused("eventSchema is missing: Matcher(eventSchema=events.schema, …)")
+        if self.given(self.zones) == "1" and self.isSet(self.replication):
+            raise ValueRefused("replication is that of zones: say how many, as in zones='auto'")
+        if self.given(self.replication) == "smart" and self.given(self.output) == "arrays":
+            raise ValueRefused(
+                "replication='smart' finds the matches of an event in several places: output is "
+                "'pairs' with it"
+            )
         space = space_of(schema, settings_of(spark), self.given(self.vectors))
         space = replace(space, max_derived=self.given(self.maxDerived))
         id_name = self.given(self.idCol)
@@ -131,14 +138,6 @@ class Matcher(
         space = with_lifetime(space) if self.has_lifetimes() else space
         with Store.create(place, space, ids=kind):
             pass
-        load = None
-        if self.given(self.zones) == "1" and self.isSet(self.replication):
-            raise ValueRefused("replication is that of zones: say how many, as in zones='auto'")
-        if self.given(self.replication) == "smart" and self.given(self.output) == "arrays":
-            raise ValueRefused(
-                "replication='smart' finds the matches of an event in several places: output is "
-                "'pairs' with it"
-            )
-        if self.given(self.zones) != "1":
-            load = Spreading(spark, self, place, events)
+        is_zoned = self.given(self.zones) != "1"
+        load = Spreading(spark, self, place, events) if is_zoned else None
         return self._copyValues(MatcherModel(subscribe(dataset, self, place, space, 0, load=load)))

@@ -113,17 +113,17 @@ def describe(place: str, base: Space, prepared: Sequence[Prepared], seed: int = 
     """Reads prepared segments one after another."""
     random, store = np.random.default_rng(seed), Store.open(place)
     total = max(1, sum(one.subscriptions for one in prepared))
-    space, names, some = base, set[str](), [Regions(base, 0, {})]
+    space, names, some, regions = base, set[str](), [Regions(base, 0, {})], 0
     for one in prepared:
         subscriptions = store.prepared(one).subscriptions
         space = space_of_all(space, [subscriptions.index.space])
         names |= set(subscriptions.index.constrained)
+        regions += len(subscriptions.index)
         count = min(len(subscriptions), -(-SAMPLED * len(subscriptions) // total))
         rows = np.sort(random.choice(len(subscriptions), count, replace=False))
         some.append(subscriptions.take(rows).regions)
     constrained = tuple(a.name for a in space if a.name in names)
-    count = sum(one.regions for one in prepared)
-    return Described(space, constrained, Regions.concat(some), count)
+    return Described(space, constrained, Regions.concat(some), regions)
 
 
 def cut(described: Described, events: Events | None, zones: int, spared: frozenset[str]) -> Zoning:
