@@ -13,6 +13,8 @@ import numpy as np
 from covey.errors import ValueRefused
 from covey.plan.assigning import greedy
 from covey.plan.demand import Demand
+from covey.plan.kernels.choose import Leaves
+from covey.plan.kernels.refill import Served
 from covey.plan.kernels.search import searched
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
@@ -50,21 +52,24 @@ def search(
     start = greedy(problem, seed=seed) if start is None else start
     demand = Demand.of(problem)
     state = state_of(start, demand)
-    served = served_by(start, demand)
-    kinds, loads = by_kind(served, demand), served.sum(axis=1, dtype=np.int64)
+    by_group = served_by(start, demand)
+    loads = by_group.sum(axis=1, dtype=np.int64)
     most = np.maximum(problem.most(problem.most_load), loads)
+    leaves = Leaves(problem.tree.paths, problem.shares, most, loads)
+    waiting = np.zeros(len(demand.counts), np.int64)
+    served = Served(by_group, by_kind(by_group, demand), waiting)
     groups = groups_of(demand)
     network = network_of(problem, demand)
-    best = state.volumes.sum(), served.copy(), copied(state)
+    best = state.volumes.sum(), by_group.copy(), copied(state)
     each = -(-steps // _ROUNDS)
     for number in range(_ROUNDS if steps else 0):
         here, there = (_SLACK * (1 - n / _ROUNDS) for n in (number, number + 1))
         searched(
-            served, kinds, loads, most, state, groups, network, demand.measure, each, _WIDEST, here,
-            there, _round_seed(seed, number),
+            served, leaves, state, groups, network, demand.measure, each, _WIDEST, here, there,
+            _round_seed(seed, number),
         )  # fmt: skip
         if state.volumes.sum() < best[0]:
-            best = state.volumes.sum(), served.copy(), copied(state)
+            best = state.volumes.sum(), by_group.copy(), copied(state)
         if progress is not None:
             progress((number + 1) / _ROUNDS, float(best[0]))
         if seconds is not None and time.monotonic() - began > seconds:

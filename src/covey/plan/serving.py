@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from covey.plan.demand import Demand
 from covey.plan.kernels.climb import State
-from covey.plan.kernels.search import Groups, Network, refitted
+from covey.plan.kernels.refit import Groups, Network, refitted
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.states import empty_state
@@ -44,10 +44,7 @@ def network_of(problem: Problem, demand: Demand) -> Network:
     children = [np.flatnonzero(tree.parents == broker) for broker in inner]
     starts = np.cumsum([0, *map(len, children)])
     flat = np.concatenate([np.empty(0, np.int64), *children]).astype(np.int64)
-    return Network(
-        tree.paths, np.array(inner, np.int64), flat, starts.astype(np.int64), _related(demand),
-        problem.shares,
-    )  # fmt: skip
+    return Network(np.array(inner, np.int64), flat, starts.astype(np.int64), _related(demand))
 
 
 def _related(demand: Demand) -> NDArray[np.int64]:
@@ -79,6 +76,6 @@ def fitted_state(problem: Problem, demand: Demand, served: NDArray[np.int32]) ->
     scratch = np.empty((5, problem.alpha + 1, demand.kinds.shape[1]), np.int32)
     refitted(
         by_kind(served, demand), np.ones(len(served), np.bool_), state, groups_of(demand),
-        network_of(problem, demand), demand.measure, 0, scratch,
+        problem.tree.paths, network_of(problem, demand), demand.measure, 0, scratch,
     )  # fmt: skip
     return state

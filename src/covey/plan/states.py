@@ -41,7 +41,7 @@ def state_of(plan: Plan, demand: Demand) -> State:
     boxes = demand.cells.boxes(given.lower.reshape(-1, d), given.upper.reshape(-1, d))
     filters = np.zeros((brokers, plan.problem.alpha, 2 * d), np.int32)
     filters[:, :alpha] = boxes.reshape(brokers, alpha, 2 * d)
-    common = np.empty(2 * d, np.int32)
+    common = np.empty((plan.problem.alpha, 2 * d), np.int32)
     volumes = [
         union(rows, int(count), demand.measure, common)
         for rows, count in zip(filters, given.counts, strict=True)

@@ -56,7 +56,7 @@ def test_volumes_are_those_of_all_cells(data: st.DataObject, d: int) -> None:
     cells = Cells((axes.astype(np.float64),) * d)
     sizes = np.diff(axes)
     expected = sum(float(np.prod(sizes[list(cell)])) for cell in cells_of(boxes))
-    found = union(boxes, len(boxes), cells.volumes, np.empty(2 * d, np.int32))
+    found = union(boxes, len(boxes), cells.volumes, scratch(8, d)[0])
     assert found == pytest.approx(expected)
 
 
@@ -71,7 +71,7 @@ def test_events_are_counted_once_and_on_edges_too(data: st.DataObject, d: int) -
     is_in = [
         any(all(box[:d] <= event) and all(event <= box[d:]) for box in boxes) for event in events
     ]
-    found = union(boxes, len(boxes), cells.counted(events), np.empty(2 * d, np.int32))
+    found = union(boxes, len(boxes), cells.counted(events), scratch(8, d)[0])
     assert found == pytest.approx(np.mean(is_in))
 
 
@@ -81,7 +81,7 @@ def test_a_union_covers_what_all_of_its_cells_say(data: st.DataObject, d: int) -
     inside = cells_of(box[None])
     in_one = any((b[:d] <= box[:d]).all() and (b[d:] >= box[d:]).all() for b in boxes)
     expected = in_one or (bool(inside) and inside <= cells_of(boxes))
-    assert covers(boxes, len(boxes), box, np.empty(2 * d, np.int32)) == expected
+    assert covers(boxes, len(boxes), box, scratch(8, d)[0]) == expected
 
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3))
@@ -93,14 +93,14 @@ def test_an_inserted_box_is_covered_and_so_is_all_that_was(
     boxes[: len(given_boxes)] = given_boxes
     measure = Cells((np.arange(TOP + 1.0),) * d).volumes
     room = scratch(most, d)
-    count, volume = inserted(boxes, len(given_boxes), box, measure, room[0], room[1], room[3, 0])
+    count, volume = inserted(boxes, len(given_boxes), box, measure, room[0], room[1], room[3])
     if not count:
-        assert covers(boxes, len(given_boxes), box, room[3, 0])
+        assert covers(boxes, len(given_boxes), box, room[3])
         return
     assert count <= most
     assert volume == pytest.approx(len(cells_of(room[0, :count])))
     for one in (*given_boxes, box):
-        assert covers(room[0], count, one, room[3, 0])
+        assert covers(room[0], count, one, room[3])
 
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3))
@@ -117,7 +117,7 @@ def test_what_is_fitted_covers_all(data: st.DataObject, d: int, most: int) -> No
     assert 1 <= found <= most
     assert volume == pytest.approx(len(cells_of(out[:found])))
     for box in boxes:
-        assert covers(out, found, box, np.empty(2 * d, np.int32))
+        assert covers(out, found, box, scratch(8, d)[0])
     if count <= most:
         assert volume <= len(cells_of(boxes)) + 1e-9
     out[:] = -1

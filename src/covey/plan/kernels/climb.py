@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from covey.compiled import kernel
 from covey.plan.kernels.unions import Measure, inserted
 
-__all__ = ["State", "added", "count_versions"]
+__all__ = ["State", "added"]
 
 Boxes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ def added(
     `path` is from the leaf up; `scratch` is five filters.
     """
     here = scratch[1, : state.filters.shape[1]]
-    below, room, common = scratch[0], scratch[2], scratch[3, 0]
+    below, room, common = scratch[0], scratch[2], scratch[3]
     below[0] = box
     below_count, cost, widened = 1, 0.0, 0
     for level in range(len(path)):
@@ -61,14 +61,3 @@ def added(
             state.filters[broker, :count] = here[:count]
             state.counts[broker], state.volumes[broker] = count, volume
     return cost, widened
-
-
-@kernel
-def count_versions(paths: Ints, path: Ints, widened: int, versions: Ints) -> None:
-    """Counts a version more for each leaf that is below one of the first brokers of a path."""
-    for leaf in range(len(paths)):
-        is_below = False
-        for level in range(paths.shape[1]):
-            for changed in range(widened):
-                is_below |= paths[leaf, level] == path[changed]
-        versions[leaf] += is_below

@@ -97,7 +97,7 @@ def _inserted_all(
     count, volume = 0, 0.0
     for row in order:
         now, found = inserted(
-            scratch[0, :most], count, boxes[row], measure, scratch[1], scratch[2], scratch[3, 0]
+            scratch[0, :most], count, boxes[row], measure, scratch[1], scratch[2], scratch[3]
         )
         if now:
             scratch[0, :now] = scratch[1, :now]
@@ -144,4 +144,4 @@ def _cut_into_runs(
         for block in range(begin + 1, end):
             enclose(scratch[0, runs], enclosing[block])
         runs, end = runs + 1, begin
-    return runs, union(scratch[0], runs, measure, scratch[3, 0])
+    return runs, union(scratch[0], runs, measure, scratch[3])

@@ -1,7 +1,7 @@
 """Filters: unions of a few boxes of cells, what bandwidth they have, and what they cover.
 
 All of it is exact: inclusion and exclusion over the subsets of a filter's boxes. `common` is room
-for one box.
+for as many boxes as a filter may have.
 """
 
 from __future__ import annotations
@@ -34,88 +34,104 @@ class Measure(NamedTuple):
 @kernel
 def mass(box: Boxes, measure: Measure) -> float:
     """The measure of one box."""
-    d = len(box) // 2
+    boxes = box.reshape(1, len(box))
+    return _mass(boxes, 0, measure)
+
+
+@kernel
+def _mass(boxes: Boxes, row: int, measure: Measure) -> float:
+    """The measure of the box in a row; views of rows would cost more than what is computed."""
+    d = boxes.shape[1] // 2
     if len(measure.table) == 0:
         volume = 1.0
         for k in range(d):
-            volume *= measure.lengths[k, box[d + k]] - measure.lengths[k, box[k]]
+            volume *= measure.lengths[k, boxes[row, d + k]] - measure.lengths[k, boxes[row, k]]
         return volume
     total = 0.0
     for corner in range(1 << d):
         at, is_less = 0, False
         for k in range(d):
             if corner >> k & 1:
-                at += measure.strides[k] * 2 * box[k]
+                at += measure.strides[k] * 2 * boxes[row, k]
                 is_less = not is_less
             else:
-                at += measure.strides[k] * (2 * box[d + k] + 1)
+                at += measure.strides[k] * (2 * boxes[row, d + k] + 1)
         total += -measure.table[at] if is_less else measure.table[at]
     return total
 
 
 @kernel
-def _common(boxes: Boxes, subset: int, common: Boxes) -> bool:
-    """Writes what the boxes of a subset have in common; whether there is anything."""
-    d, is_first, i = len(common) // 2, True, 0
-    while subset >> i:
-        if subset >> i & 1:
-            for k in range(d):
-                low, high = boxes[i, k], boxes[i, d + k]
-                if not is_first:
-                    low, high = max(low, common[k]), min(high, common[d + k])
-                    if low > high:
-                        return False
-                common[k], common[d + k] = low, high
-            is_first = False
-        i += 1
-    return True
-
-
-@kernel
-def _is_odd(subset: int) -> bool:
-    is_odd = False
-    while subset:
-        is_odd = not is_odd
-        subset &= subset - 1
-    return is_odd
-
-
-@kernel
 def union(boxes: Boxes, count: int, measure: Measure, common: Boxes) -> float:
-    """The measure of the union of the first boxes."""
-    total = 0.0
-    for subset in range(1, 1 << count):
-        if _common(boxes, subset, common):
-            share = mass(common, measure)
-            total += share if _is_odd(subset) else -share
-    return total
+    """The measure of the union of the first boxes.
+
+    Subsets are gone through by depth: where some boxes have nothing in common, more have not.
+    """
+    d = boxes.shape[1] // 2
+    total, subset, depth, at = 0.0, 0, 0, 0
+    while True:
+        if at < count:
+            is_there = True
+            for k in range(d):
+                low, high = boxes[at, k], boxes[at, d + k]
+                if depth:
+                    low = max(low, common[depth - 1, k])
+                    high = min(high, common[depth - 1, d + k])
+                    is_there &= low <= high
+                common[depth, k], common[depth, d + k] = low, high
+            if is_there:
+                share = _mass(common, depth, measure)
+                total += -share if depth & 1 else share
+                subset |= 1 << at
+                depth += 1
+            at += 1
+            continue
+        if depth == 0:
+            return total
+        while not subset >> (at - 1) & 1:
+            at -= 1
+        subset ^= 1 << (at - 1)
+        depth -= 1
 
 
 @kernel
 def covers(boxes: Boxes, count: int, box: Boxes, common: Boxes) -> bool:
     """Whether the union of the first boxes contains another box, cell by cell."""
     d = len(box) // 2
-    for i in range(count):
-        is_inside = True
-        for k in range(d):
-            is_inside &= boxes[i, k] <= box[k] and boxes[i, d + k] >= box[d + k]
-        if is_inside:
-            return True
-    if count < 2:
-        return False
-    cells, covered = 1, 0
+    cells, most = 1, 0
     for k in range(d):
         cells *= box[d + k] - box[k]
-    if cells == 0:  # it has no volume to compare
-        return False
-    for subset in range(1, 1 << count):
-        if not _common(boxes, subset, common):
-            continue
-        inner = 1
+    for i in range(count):
+        is_inside, inner = True, 1
         for k in range(d):
-            inner *= max(0, min(common[d + k], box[d + k]) - max(common[k], box[k]))
-        covered += inner if _is_odd(subset) else -inner
-    return covered == cells
+            low, high = max(boxes[i, k], box[k]), min(boxes[i, d + k], box[d + k])
+            is_inside &= low == box[k] and high == box[d + k]
+            inner *= max(0, high - low)
+        if is_inside:
+            return True
+        most += inner
+    if cells == 0 or most < cells:  # it has no volume to compare, or there is too little
+        return False
+    return _covered(boxes, count, box, common) == cells
+
+
+@kernel
+def _covered(boxes: Boxes, count: int, box: Boxes, common: Boxes) -> int:
+    """How many cells of a box are in one of the first boxes."""
+    d = len(box) // 2
+    covered = 0
+    for subset in range(1, 1 << count):
+        common[0] = box
+        cells, is_odd = 1, False
+        for i in range(count):
+            if subset >> i & 1:
+                is_odd = not is_odd
+                for k in range(d):
+                    common[0, k] = max(common[0, k], boxes[i, k])
+                    common[0, d + k] = min(common[0, d + k], boxes[i, d + k])
+        for k in range(d):
+            cells *= max(0, common[0, d + k] - common[0, k])
+        covered += cells if is_odd else -cells
+    return covered
 
 
 @kernel
@@ -148,7 +164,7 @@ def inserted(
     for i in range(most):
         for j in range(i + 1, most + 1):
             _merged(boxes, box, i, j, room)
-            if mass(room[0], measure) >= best:
+            if _mass(room, 0, measure) >= best:
                 continue
             found = union(room, most, measure, common)
             if found < best:
@@ -160,13 +176,17 @@ def inserted(
 @kernel
 def _merged(boxes: Boxes, box: Boxes, first: int, second: int, out: Boxes) -> None:
     """All boxes and one more, of which two have become one: it comes first."""
-    most = len(boxes)
-    out[0] = boxes[first]
-    enclose(out[0], boxes[second] if second < most else box)
+    most, d = len(boxes), len(box) // 2
+    for k in range(d):
+        low = boxes[second, k] if second < most else box[k]
+        high = boxes[second, d + k] if second < most else box[d + k]
+        out[0, k], out[0, d + k] = min(boxes[first, k], low), max(boxes[first, d + k], high)
     place = 1
     for i in range(most):
         if i != first and i != second:
-            out[place] = boxes[i]
+            for k in range(2 * d):
+                out[place, k] = boxes[i, k]
             place += 1
     if second < most:
-        out[place] = box
+        for k in range(2 * d):
+            out[place, k] = box[k]

@@ -1,0 +1,113 @@
+"""Leaves emptied and filled again, with a record of it, so that it can be undone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.compiled import kernel
+from covey.plan.kernels.choose import Costs, Leaves, cheapest, outdated
+from covey.plan.kernels.climb import State, added
+from covey.plan.kernels.refit import Groups, Network, fit_inner
+from covey.plan.kernels.unions import Measure, covers, union
+
+__all__ = ["Served", "emptied", "refilled", "undone"]
+
+Bools = NDArray[np.bool_]
+Boxes = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Log = list[tuple[int, int, int]]  # leaf, group, and how many more of it the leaf serves
+
+_PORTIONS = 20  # of a leaf's room, in which a large group is divided among leaves
+
+
+class Served(NamedTuple):
+    """How many of each group, and of each kind, each leaf serves; how many of each group wait."""
+
+    groups: Numbers
+    kinds: Ints
+    waiting: Ints
+
+
+@kernel
+def _moved(
+    leaf: int, group: int, count: int, served: Served, leaves: Leaves, groups: Groups
+) -> None:
+    """So many of those who wait go to a leaf, or with a number below 0 come from it."""
+    served.groups[leaf, group] += count
+    served.kinds[leaf, groups.kind_of[group]] += count
+    leaves.loads[leaf] += count
+    served.waiting[group] -= count
+
+
+@kernel
+def undone(log: Log, served: Served, leaves: Leaves, groups: Groups) -> None:
+    """Who is served where, as it was before what is in a log; filters are left as they are."""
+    for leaf, group, count in log:
+        _moved(leaf, group, -count, served, leaves, groups)
+
+
+@kernel
+def emptied(
+    chosen: Ints, served: Served, leaves: Leaves, state: State, groups: Groups, network: Network,
+    measure: Measure, scratch: Boxes,
+) -> Log:  # fmt: skip
+    """Takes subscribers from leaves, all or those of one rectangle; gives the log of it."""
+    with_all = np.random.randint(3) == 0
+    log = [(0, 0, 0)][:0]
+    is_changed = np.zeros(len(state.counts), np.bool_)
+    for leaf in chosen:
+        broker, left = leaves.paths[leaf, 0], 0
+        is_changed[broker] = True
+        count = state.counts[broker]
+        if not with_all and count > 1:
+            state.filters[broker, np.random.randint(count)] = state.filters[broker, count - 1]
+            left = count - 1
+        state.counts[broker] = left
+        state.volumes[broker] = union(state.filters[broker], left, measure, scratch[3])
+        for group in range(served.groups.shape[1]):
+            some = served.groups[leaf, group]
+            if some == 0:
+                continue
+            box = groups.kinds[groups.kind_of[group]]
+            if not covers(state.filters[broker], left, box, scratch[3]):
+                _moved(leaf, group, -some, served, leaves, groups)
+                log.append((leaf, group, -some))
+    fit_inner(is_changed, False, state, network, measure, 0, scratch)
+    return log
+
+
+@kernel
+def refilled(
+    order: Ints, log: Log, served: Served, leaves: Leaves, state: State, groups: Groups,
+    measure: Measure, costs: Costs, limit: float, is_touched: Bools, scratch: Boxes,
+) -> bool:  # fmt: skip
+    """Serves the groups that wait, in this order, where it costs least, and notes it in the log.
+
+    False, and it stops, if there is no room or the bandwidth exceeds a limit. `is_touched` becomes
+    true of leaves whose filters are widened.
+    """
+    for group in order:
+        kind = groups.kind_of[group]
+        while served.waiting[group]:
+            leaf = cheapest(
+                kind, groups.kinds, groups.sets[groups.set_of[group]], leaves, True, state, measure,
+                costs, scratch,
+            )  # fmt: skip
+            if leaf < 0:
+                return False
+            portion, room = leaves.most[leaf] // _PORTIONS, leaves.most[leaf] - leaves.loads[leaf]
+            count = min(served.waiting[group], room, max(1, portion))
+            _moved(leaf, group, count, served, leaves, groups)
+            log.append((leaf, group, count))
+            path = leaves.paths[leaf]
+            _, widened = added(path, groups.kinds[kind], state, measure, True, scratch)
+            if widened:
+                is_touched[leaf] = True
+                outdated(leaves.paths, path, widened, costs)
+                if state.volumes.sum() > limit:
+                    return False
+    return True
