@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from covey.plan import balance, closest, greedy
-from covey.plan.demand import Demand, feasible
+from covey.plan.demand import Demand
 from covey.plan.flow import flow, least_factor
+from covey.plan.reach import near_leaves, unpacked
 from covey.plan.sets import SETS
 from tests.plan.test_plan import VALID
 
@@ -50,7 +51,7 @@ def test_a_flow_gives_everybody_a_leaf_that_they_may_have() -> None:
 def test_groups_are_what_subscribers_are() -> None:
     problem = SETS["topics"](800, 12, seed=5)
     demand = Demand.of(problem)
-    may = np.concatenate(list(feasible(problem)))
+    may = unpacked(near_leaves(problem), len(problem.tree.leaves))
     assert (demand.sets[demand.set_of[demand.group_of]] == may).all()
     lower, upper = demand.cells.ends(demand.kinds[demand.kind_of[demand.group_of]])
     assert (lower == problem.subscribers.lower).all()

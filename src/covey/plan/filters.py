@@ -28,6 +28,12 @@ class Filters:
         count = self.counts[broker]
         return self.lower[broker, :count], self.upper[broker, :count]
 
+    @property
+    def rectangles(self) -> tuple[Floats, Floats]:
+        """All rectangles of all brokers: lower and upper ends."""
+        is_there = np.arange(self.lower.shape[1]) < self.counts[:, None]
+        return self.lower[is_there], self.upper[is_there]
+
     def bandwidth(self, events: Floats | None = None) -> Floats:
         """What comes to each broker: the share of some events, or else the volume of its filter."""
         return np.array([_measured(*self.of(broker), events) for broker in range(len(self))])
@@ -39,7 +45,7 @@ class Filters:
         for one in range(len(low)):
             found |= (low[one] <= lower).all(axis=1) & (high[one] >= upper).all(axis=1)
         if len(low) > 1:
-            for row in np.flatnonzero(~found).tolist():
+            for row in np.flatnonzero(~found & _is_enough(low, high, lower, upper)).tolist():
                 found[row] = _is_covered(low, high, lower[row], upper[row])
         return found
 
@@ -71,6 +77,16 @@ def _measured(low: Floats, high: Floats, events: Floats | None) -> float:
     for axis in reversed(axes):
         volume = volume @ np.diff(axis)
     return float(volume)
+
+
+def _is_enough(low: Floats, high: Floats, lower: Floats, upper: Floats) -> NDArray[np.bool_]:
+    """Whether boxes have in common with some, added up, what is each one's volume."""
+    common = np.zeros(len(lower))
+    for one in range(len(low)):
+        sides = np.minimum(high[one], upper) - np.maximum(low[one], lower)
+        common += np.maximum(0.0, sides).prod(axis=1)
+    enough: NDArray[np.bool_] = common >= (upper - lower).prod(axis=1) * (1 - 1e-9)
+    return enough
 
 
 def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:

@@ -8,15 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.plan.demand import path_lengths
 from covey.plan.filters import Filters
 from covey.plan.problem import Problem
+from covey.plan.reach import chunks, lengths_to
 from covey.plan.tree import PUBLISHER
 
 __all__ = ["Plan", "Violations"]
 
 Floats = NDArray[np.float64]
-_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +81,8 @@ class Plan:
         column = np.full(len(self.problem.tree), -1)
         column[self.problem.tree.leaves] = np.arange(len(self.problem.tree.leaves))
         delays = np.empty(len(places))
-        for start in range(0, len(places), _AT_ONCE):
-            rows = slice(start, start + _AT_ONCE)
-            total = path_lengths(self.problem, places[rows])
+        for rows in chunks(len(places)):
+            total = lengths_to(self.problem.tree, places[rows])
             taken = total[np.arange(len(total)), column[self.assignment[rows]]]
             delays[rows] = taken / total.min(axis=1) - 1
         return delays

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +53,7 @@ class Subscribers:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def take(self, rows: NDArray[np.int64]) -> Subscribers:
+    def take(self, rows: NDArray[np.int64] | slice) -> Subscribers:
         """Some of them."""
         return Subscribers(self.positions[rows], self.lower[rows], self.upper[rows])
 
@@ -119,7 +119,15 @@ class Problem:
         shares: Floats = given / given.sum()
         return shares
 
-    def most(self, factor: float) -> NDArray[np.int64]:
-        """How many subscribers each leaf serves at most, at so many times its share."""
-        served = np.floor(factor * self.shares * len(self.subscribers) * (1 + 1e-12))
-        return served.astype(np.int64)
+    def most(self, factor: float, total: int | None = None) -> NDArray[np.int64]:
+        """How many subscribers each leaf serves at most, at so many times its share.
+
+        Of all subscribers, or of so many that stand for them.
+        """
+        total = len(self.subscribers) if total is None else total
+        return np.floor(factor * self.shares * total * (1 + 1e-12)).astype(np.int64)
+
+    def take(self, rows: NDArray[np.int64]) -> Problem:
+        """The same for some of the subscribers."""
+        allowed = None if self.allowed is None else self.allowed[rows]
+        return replace(self, subscribers=self.subscribers.take(rows), allowed=allowed)

@@ -8,23 +8,18 @@ from numpy.typing import NDArray
 from covey.plan.demand import Demand
 from covey.plan.kernels.climb import State
 from covey.plan.kernels.refit import Groups, Network, refitted
-from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.states import empty_state
 
-__all__ = ["by_kind", "counted", "fitted_state", "groups_of", "leaf_of", "network_of", "served_by"]
+__all__ = ["by_kind", "counted", "fitted_state", "groups_of", "leaf_of", "network_of"]
 
 
-def served_by(plan: Plan, demand: Demand) -> NDArray[np.int32]:
-    """How many of each group each leaf serves."""
-    leaves = plan.problem.tree.leaves
-    return counted(np.searchsorted(leaves, plan.assignment), len(leaves), demand)
-
-
-def counted(leaves: NDArray[np.int64], count: int, demand: Demand) -> NDArray[np.int32]:
+def counted(
+    leaves: NDArray[np.int64], count: int, demand: Demand, weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int32]:
     """How many of each group each of so many leaves serves, from the leaf of each subscriber."""
     served = np.zeros((count, len(demand.counts)), np.int32)
-    np.add.at(served, (leaves, demand.group_of), 1)
+    np.add.at(served, (leaves, demand.group_of), 1 if weights is None else weights)
     return served
 
 

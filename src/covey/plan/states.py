@@ -12,7 +12,7 @@ from covey.plan.kernels.unions import union
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 
-__all__ = ["copied", "empty_state", "planned", "state_of"]
+__all__ = ["copied", "empty_state", "filters_of", "planned", "state_of"]
 
 
 def empty_state(problem: Problem) -> State:
@@ -27,21 +27,29 @@ def copied(state: State) -> State:
     return State(state.filters.copy(), state.counts.copy(), state.volumes.copy())
 
 
+def filters_of(state: State, demand: Demand) -> Filters:
+    """The filters as they are in event space."""
+    lower, upper = demand.cells.ends(state.filters)
+    return Filters(lower, upper, state.counts.copy())
+
+
 def planned(problem: Problem, demand: Demand, leaf_of: NDArray[np.int32], state: State) -> Plan:
     """The plan with the leaf of each subscriber, by its number among leaves, and these filters."""
-    lower, upper = demand.cells.ends(state.filters)
     broker_of = problem.tree.leaves[leaf_of].astype(np.int32)
-    return Plan(problem, broker_of, Filters(lower, upper, state.counts.copy()))
+    return Plan(problem, broker_of, filters_of(state, demand))
 
 
-def state_of(plan: Plan, demand: Demand) -> State:
-    """The filters of a plan, in the cells of its problem; ends that are no cuts are widened."""
-    given, d = plan.filters, len(demand.cells.axes)
-    brokers, alpha = given.lower.shape[:2]
+def state_of(given: Filters, alpha: int, demand: Demand) -> State:
+    """Filters in the cells of a demand, at most `alpha` rectangles each.
+
+    Ends that are no cuts are widened.
+    """
+    d, brokers = len(demand.cells.axes), len(given)
     boxes = demand.cells.boxes(given.lower.reshape(-1, d), given.upper.reshape(-1, d))
-    filters = np.zeros((brokers, plan.problem.alpha, 2 * d), np.int32)
-    filters[:, :alpha] = boxes.reshape(brokers, alpha, 2 * d)
-    common = np.empty((plan.problem.alpha, 2 * d), np.int32)
+    filters = np.zeros((brokers, alpha, 2 * d), np.int32)
+    has = given.lower.shape[1]
+    filters[:, :has] = boxes.reshape(brokers, has, 2 * d)[:, :alpha]
+    common = np.empty((alpha, 2 * d), np.int32)
     volumes = [
         union(rows, int(count), demand.measure, common)
         for rows, count in zip(filters, given.counts, strict=True)

@@ -14,25 +14,25 @@ __all__ = ["assigned"]
 
 Bools = NDArray[np.bool_]
 Boxes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @kernel
 def assigned(
     kinds: Boxes, sets: Bools, kind_of: NDArray[np.int32], set_of: NDArray[np.int32], order: Ints,
-    is_offline: bool, most: Ints, shares: Floats, paths: Ints, state: State, measure: Measure,
-) -> tuple[NDArray[np.int32], Ints, int]:  # fmt: skip
-    """The leaf of each subscriber, how many each leaf has, and for how many there was no room.
+    is_offline: bool, leaves: Leaves, state: State, measure: Measure,
+) -> tuple[NDArray[np.int32], int]:  # fmt: skip
+    """The leaf of each subscriber, and for how many there was no room.
 
     Subscriber s wants box `kinds[kind_of[s]]` and may be served by `sets[set_of[s]]`. Ties go to
     the leaf with the least load for its share. If `is_offline`, those with fewest leaves to choose
     from come first, counted anew whenever a leaf is full. One for whom there is no room goes where
-    it costs least. Filters start as they are in `state`, and change.
+    it costs least. Loads of `leaves` and filters of `state` start as they are, and change.
     """
     count, choices = len(order), sets.sum(axis=1)
     leaf_of = np.full(count, -1, np.int32)
-    leaves = Leaves(paths, shares, most, np.zeros(len(paths), np.int64))
+    paths = leaves.paths
+    choices -= sets[:, leaves.loads >= leaves.most].sum(axis=1)
     left = order.copy()
     costs = new_costs(len(kinds), len(paths))
     scratch = np.empty((5, state.filters.shape[1] + 1, kinds.shape[1]), np.int32)
@@ -53,10 +53,10 @@ def assigned(
         _, widened = added(paths[best], kinds[kind], state, measure, True, scratch)
         if widened:
             outdated(paths, paths[best], widened, costs)
-        if leaves.loads[best] == most[best]:
+        if leaves.loads[best] == leaves.most[best]:
             choices -= sets[:, best]
             is_to_sort = is_offline
-    return leaf_of, leaves.loads, without
+    return leaf_of, without
 
 
 @kernel

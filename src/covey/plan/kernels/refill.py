@@ -76,7 +76,7 @@ def emptied(
             if not covers(state.filters[broker], left, box, scratch[3]):
                 _moved(leaf, group, -some, served, leaves, groups)
                 log.append((leaf, group, -some))
-    fit_inner(is_changed, False, state, network, measure, 0, scratch)
+    fit_inner(is_changed, state, network, measure, 0, scratch)
     return log
 
 

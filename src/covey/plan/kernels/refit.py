@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from covey.compiled import kernel
 from covey.plan.kernels.climb import State
 from covey.plan.kernels.fit import fitted, maximal
-from covey.plan.kernels.unions import Measure
+from covey.plan.kernels.unions import Measure, covers
 
 __all__ = ["Groups", "Network", "fit_inner", "refitted"]
 
@@ -61,15 +61,14 @@ def refitted(
         if volume < limit:
             state.filters[broker, :found] = out[:found]
             state.counts[broker], state.volumes[broker] = found, volume
-    fit_inner(is_changed, True, state, network, measure, seed, scratch)
+    fit_inner(is_changed, state, network, measure, seed, scratch)
 
 
 @kernel
 def fit_inner(
-    is_changed: Bools, is_better: bool, state: State, network: Network, measure: Measure,
-    seed: int, scratch: Boxes,
-) -> None:  # fmt: skip
-    """Filters above those that changed, fitted to them; with `is_better`, if that is less."""
+    is_changed: Bools, state: State, network: Network, measure: Measure, seed: int, scratch: Boxes
+) -> None:
+    """Filters above those that changed, fitted to them where they must be or it is better."""
     width = state.filters.shape[2]
     for place in range(len(network.inner)):
         broker = network.inner[place]
@@ -86,7 +85,11 @@ def fit_inner(
         chosen = np.arange(count)
         count = maximal(boxes, chosen, count)
         out = np.empty(state.filters.shape[1:], np.int32)
-        limit = state.volumes[broker] * (1 - 1e-12) if is_better else np.inf
+        limit = state.volumes[broker] * (1 - 1e-12)
+        for row in chosen[:count]:
+            if not covers(state.filters[broker], state.counts[broker], boxes[row], scratch[3]):
+                limit = np.inf
+                break
         found, volume = fitted(boxes, chosen, count, measure, limit, seed, out, scratch)
         if volume < limit:
             state.filters[broker, :found] = out[:found]

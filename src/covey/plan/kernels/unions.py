@@ -34,8 +34,8 @@ class Measure(NamedTuple):
 @kernel
 def mass(box: Boxes, measure: Measure) -> float:
     """The measure of one box."""
-    boxes = box.reshape(1, len(box))
-    return _mass(boxes, 0, measure)
+    found: float = _mass(box.reshape(1, len(box)), 0, measure)
+    return found
 
 
 @kernel
@@ -111,7 +111,8 @@ def covers(boxes: Boxes, count: int, box: Boxes, common: Boxes) -> bool:
         most += inner
     if cells == 0 or most < cells:  # it has no volume to compare, or there is too little
         return False
-    return _covered(boxes, count, box, common) == cells
+    is_covered: bool = _covered(boxes, count, box, common) == cells
+    return is_covered
 
 
 @kernel

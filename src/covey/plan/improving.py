@@ -1,0 +1,76 @@
+"""Rounds of a search, on subscribers that are grouped and filters in cells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.plan.demand import Demand
+from covey.plan.kernels.choose import Leaves
+from covey.plan.kernels.climb import State
+from covey.plan.kernels.refill import Served
+from covey.plan.kernels.search import searched
+from covey.plan.problem import Problem
+from covey.plan.serving import by_kind, groups_of, network_of
+from covey.plan.states import copied
+
+__all__ = ["Effort", "improved"]
+
+_ROUNDS = 100  # between which the best is kept, the clock is looked at, and progress is told
+_LONGEST = 200  # steps of a round
+_WIDEST = 4  # leaves that a step empties
+_SLACK = 0.008  # by which a step may make things worse, at first
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long a search may take, and what it tells on the way.
+
+    So many steps, or until a moment of `time.monotonic()`; `progress` is called with what is done,
+    from `begin` to `end`, and the bandwidth.
+    """
+
+    steps: int
+    until: float | None = None
+    seed: int = 0
+    progress: Callable[[float, float], None] | None = None
+    begin: float = 0.0
+    end: float = 1.0
+
+
+def improved(
+    problem: Problem, demand: Demand, by_group: NDArray[np.int32], state: State, effort: Effort
+) -> tuple[NDArray[np.int32], State]:
+    """How many of each group each leaf serves, and filters, with the least bandwidth found.
+
+    Leaves that serve more than they may keep as many. What is given changes.
+    """
+    loads = by_group.sum(axis=1, dtype=np.int64)
+    room = problem.most(problem.most_load, int(demand.counts.sum()))
+    leaves = Leaves(problem.tree.paths, problem.shares, np.maximum(room, loads), loads)
+    waiting = np.zeros(len(demand.counts), np.int64)
+    served = Served(by_group, by_kind(by_group, demand), waiting)
+    groups, network = groups_of(demand), network_of(problem, demand)
+    best = state.volumes.sum(), by_group.copy(), copied(state)
+    began, done, taken = time.monotonic(), 0.0, 0
+    while done < 1:
+        each = min(-(-effort.steps // _ROUNDS), effort.steps - taken, _LONGEST)
+        seed = int(np.random.SeedSequence([effort.seed, taken]).generate_state(1)[0] >> 1)
+        before, done = done, (taken + each) / effort.steps if effort.steps else 1.0
+        taken += each
+        if effort.until is not None:
+            passed = time.monotonic() - began
+            done = max(done, min(1.0, passed / max(1e-9, effort.until - began)))
+        searched(
+            served, leaves, state, groups, network, demand.measure, each, _WIDEST,
+            _SLACK * (1 - before), _SLACK * (1 - done), seed,
+        )  # fmt: skip
+        if state.volumes.sum() < best[0]:
+            best = state.volumes.sum(), by_group.copy(), copied(state)
+        if effort.progress is not None:
+            effort.progress(effort.begin + (effort.end - effort.begin) * done, float(best[0]))
+    return best[1], best[2]

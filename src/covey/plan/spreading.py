@@ -1,0 +1,81 @@
+"""A plan for some subscribers, spread to all of them.
+
+Filters that were made for a sample have room for nearly all: who finds no filter widens one, and a
+flow says how many of each set of leaves go where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.plan.assigning import extended
+from covey.plan.filters import Filters
+from covey.plan.kernels.room import made_room
+from covey.plan.placing import allotted, common_sets, leaf_of_each, set_of_each
+from covey.plan.plan import Plan
+from covey.plan.problem import Problem
+from covey.plan.reach import Bits, chunks, near_leaves, reached, unpacked
+
+__all__ = ["all_reached", "missing", "spread"]
+
+_SAMPLE = 1 << 17  # subscribers from whom it is learnt which sets of leaves are common
+
+
+def all_reached(problem: Problem, near: Bits, filters: Filters) -> Bits:
+    """The leaves that can serve each subscriber with these filters."""
+    leaves, wanted = problem.tree.leaves, problem.subscribers
+    return np.concatenate(
+        [reached(near[rows], wanted.take(rows), filters, leaves) for rows in chunks(len(wanted))]
+    )
+
+
+def missing(bits: Bits) -> NDArray[np.int64]:
+    """The subscribers whom no leaf can serve."""
+    return np.flatnonzero(~bits.any(axis=1))
+
+
+def spread(problem: Problem, filters: Filters) -> Plan:
+    """All subscribers served with filters that some of them have, widened where they must be.
+
+    Cost: a distance for each subscriber and leaf, 16 bytes for each subscriber and 64 leaves, and a
+    flow whose size does not depend on the number of subscribers.
+    """
+    leaves = problem.tree.leaves
+    near = near_leaves(problem)
+    bits = all_reached(problem, near, filters)
+    without = missing(bits)
+    most = problem.most(problem.most_load)
+    if len(without):
+        some = problem.take(without)
+        _, filters = extended(some, filters, np.zeros(len(leaves), np.int64), most)
+        bits[without] = all_reached(some, near[without], filters)
+    sets = common_sets(bits[:: max(1, len(bits) // _SAMPLE)], len(leaves))
+    set_of = set_of_each(bits, sets)
+    quotas = allotted(problem, sets, np.bincount(set_of, minlength=len(sets)))
+    leaf_of = leaf_of_each(set_of, quotas, np.zeros(len(sets), np.int64))
+    if (leaf_of < 0).any():
+        loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
+        sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
+        made_room(near, bits, sizes, leaf_of, loads, most)
+        filters = _widened(problem, bits, leaf_of, filters)
+    left = np.flatnonzero(leaf_of < 0)
+    if len(left):  # there is no room for them, whoever moves
+        leaf_of[left], filters = extended(problem.take(left), filters, most, most)
+    return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
+
+
+def _widened(problem: Problem, bits: Bits, leaf_of: NDArray[np.int32], filters: Filters) -> Filters:
+    """Filters for those, too, who are at a leaf whose filter does not have what they want."""
+    own = np.zeros_like(bits)
+    rows = np.flatnonzero(leaf_of >= 0)
+    own[rows, leaf_of[rows] >> 6] = np.uint64(1) << (leaf_of[rows] & 63).astype(np.uint64)
+    others = rows[~(own[rows] & bits[rows]).any(axis=1)]
+    if not len(others):
+        return filters
+    count = len(problem.tree.leaves)
+    there = replace(problem.take(others), allowed=unpacked(own[others], count))
+    none = np.zeros(count, np.int64)
+    return extended(there, filters, none, none + len(others))[1]
