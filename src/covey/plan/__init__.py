@@ -1,6 +1,8 @@
 """Who is served where: plans of subscribers and brokers, and how far from the best they can be."""
 
 from covey.plan.assigning import greedy
+from covey.plan.bound import lower_bound
+from covey.plan.linear import Slp, slp
 from covey.plan.plan import Plan, Violations
 from covey.plan.problem import Problem, Subscribers
 from covey.plan.searching import search
@@ -12,10 +14,13 @@ __all__ = [
     "BrokerTree",
     "Plan",
     "Problem",
+    "Slp",
     "Subscribers",
     "Violations",
     "balance",
     "closest",
     "greedy",
+    "lower_bound",
     "search",
+    "slp",
 ]

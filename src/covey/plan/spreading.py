@@ -19,7 +19,7 @@ from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.reach import Bits, chunks, near_leaves, reached, unpacked
 
-__all__ = ["all_reached", "missing", "spread"]
+__all__ = ["all_reached", "missing", "placed", "spread"]
 
 _SAMPLE = 1 << 17  # subscribers from whom it is learnt which sets of leaves are common
 
@@ -37,6 +37,14 @@ def missing(bits: Bits) -> NDArray[np.int64]:
     return np.flatnonzero(~bits.any(axis=1))
 
 
+def placed(problem: Problem, bits: Bits) -> NDArray[np.int32]:
+    """A leaf for each subscriber, of those that can serve it; -1 for whom none can, or has room."""
+    sets = common_sets(bits[:: max(1, len(bits) // _SAMPLE)], len(problem.tree.leaves))
+    set_of = set_of_each(bits, sets)
+    quotas = allotted(problem, sets, np.bincount(set_of[set_of >= 0], minlength=len(sets)))
+    return leaf_of_each(set_of, quotas, np.zeros(len(sets), np.int64))
+
+
 def spread(problem: Problem, filters: Filters) -> Plan:
     """All subscribers served with filters that some of them have, widened where they must be.
 
@@ -52,10 +60,7 @@ def spread(problem: Problem, filters: Filters) -> Plan:
         some = problem.take(without)
         _, filters = extended(some, filters, np.zeros(len(leaves), np.int64), most)
         bits[without] = all_reached(some, near[without], filters)
-    sets = common_sets(bits[:: max(1, len(bits) // _SAMPLE)], len(leaves))
-    set_of = set_of_each(bits, sets)
-    quotas = allotted(problem, sets, np.bincount(set_of, minlength=len(sets)))
-    leaf_of = leaf_of_each(set_of, quotas, np.zeros(len(sets), np.int64))
+    leaf_of = placed(problem, bits)
     if (leaf_of < 0).any():
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
         sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)

@@ -1,0 +1,88 @@
+"""The few rectangles whose boxes have the most value beyond the volume of their union."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.compiled import kernel
+
+__all__ = ["best_few"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@kernel
+def _value(tables: Floats, mask: int) -> float:
+    total = 0.0
+    for part in range(len(tables)):
+        total += tables[part, (mask >> (8 * part)) & 255]
+    return total
+
+
+@kernel
+def best_few(
+    values: Floats, masks: Ints, lower: Floats, upper: Floats, sizes: Floats, count: int,
+    is_shared: bool, least: float, chosen: Ints,
+) -> float:  # fmt: skip
+    """The most that values exceed the volume of a union of `count` rectangles or fewer, at most 3.
+
+    Box i has `values[i]`. Rectangle r contains the boxes of `masks[r]`, a bit each. If `is_shared`,
+    only unions count of which two rectangles have a box in common. Writes which rectangles, -1 for
+    none; if nothing is more than `least`, that is the answer and nothing is written.
+
+    Cost: all triples, but for those whose values added up are less than what was found.
+    """
+    tables = np.zeros((8, 256))
+    for part in range(8):
+        for mask in range(256):
+            for bit in range(8):
+                if mask >> bit & 1 and 8 * part + bit < len(values):
+                    tables[part, mask] += values[8 * part + bit]
+    gains = np.empty(len(masks))
+    for r in range(len(masks)):
+        gains[r] = _value(tables, masks[r])
+    order = np.argsort(-gains)
+    best = least
+    for i in range(len(order)):
+        a = order[i]
+        if count * gains[a] <= best:
+            break
+        if not is_shared and gains[a] - sizes[a] > best:
+            best = gains[a] - sizes[a]
+            chosen[0], chosen[1], chosen[2] = a, -1, -1
+        for j in range(i + 1, len(order) if count > 1 else 0):
+            b = order[j]
+            if gains[a] + (count - 1) * gains[b] - sizes[a] <= best:
+                break
+            two = sizes[a] + sizes[b] - _common(lower, upper, a, b, a)
+            both = _value(tables, masks[a] | masks[b])
+            shares = not is_shared or masks[a] & masks[b] != 0
+            if shares and both - two > best:
+                best = both - two
+                chosen[0], chosen[1], chosen[2] = a, b, -1
+            for k in range(j + 1, len(order) if count > 2 else 0):
+                c = order[k]
+                if both + gains[c] - two <= best:
+                    break
+                if not shares and masks[c] & (masks[a] | masks[b]) == 0:
+                    continue
+                three = two + sizes[c] - _common(lower, upper, a, c, a)
+                three += _common(lower, upper, a, b, c) - _common(lower, upper, b, c, b)
+                gain = _value(tables, masks[a] | masks[b] | masks[c]) - three
+                if gain > best:
+                    best = gain
+                    chosen[0], chosen[1], chosen[2] = a, b, c
+    return best
+
+
+@kernel
+def _common(lower: Floats, upper: Floats, a: int, b: int, c: int) -> float:
+    """The volume that three rectangles have in common."""
+    volume = 1.0
+    for k in range(lower.shape[1]):
+        low = max(lower[a, k], lower[b, k], lower[c, k])
+        high = min(upper[a, k], upper[b, k], upper[c, k])
+        volume *= max(0.0, high - low)
+    return volume
