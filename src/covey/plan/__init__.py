@@ -2,6 +2,7 @@
 
 from covey.plan.assigning import greedy
 from covey.plan.bound import lower_bound
+from covey.plan.following import follow
 from covey.plan.linear import Slp, slp
 from covey.plan.plan import Plan, Violations
 from covey.plan.problem import Problem, Subscribers
@@ -19,6 +20,7 @@ __all__ = [
     "Violations",
     "balance",
     "closest",
+    "follow",
     "greedy",
     "lower_bound",
     "search",

@@ -31,7 +31,8 @@ class Effort:
     """How long a search may take, and what it tells on the way.
 
     So many steps, or until a moment of `time.monotonic()`; `progress` is called with what is done,
-    from `begin` to `end`, and the bandwidth.
+    from `begin` to `end`, and the bandwidth. At most `most_gone` of those that leaves serve of each
+    group by `before` may go elsewhere.
     """
 
     steps: int
@@ -40,6 +41,8 @@ class Effort:
     progress: Callable[[float, float], None] | None = None
     begin: float = 0.0
     end: float = 1.0
+    before: NDArray[np.int32] | None = None
+    most_gone: int = 0
 
 
 def improved(
@@ -52,22 +55,24 @@ def improved(
     loads = by_group.sum(axis=1, dtype=np.int64)
     room = problem.most(problem.most_load, int(demand.counts.sum()))
     leaves = Leaves(problem.tree.paths, problem.shares, np.maximum(room, loads), loads)
+    before = by_group[:0] if effort.before is None else effort.before
+    gone = np.array([np.maximum(0, before - by_group[: len(before)]).sum()], np.int64)
     waiting = np.zeros(len(demand.counts), np.int64)
-    served = Served(by_group, by_kind(by_group, demand), waiting)
+    served = Served(by_group, by_kind(by_group, demand), waiting, before, gone)
     groups, network = groups_of(demand), network_of(problem, demand)
     best = state.volumes.sum(), by_group.copy(), copied(state)
     began, done, taken = time.monotonic(), 0.0, 0
     while done < 1:
         each = min(-(-effort.steps // _ROUNDS), effort.steps - taken, _LONGEST)
         seed = int(np.random.SeedSequence([effort.seed, taken]).generate_state(1)[0] >> 1)
-        before, done = done, (taken + each) / effort.steps if effort.steps else 1.0
+        was, done = done, (taken + each) / effort.steps if effort.steps else 1.0
         taken += each
         if effort.until is not None:
             passed = time.monotonic() - began
             done = max(done, min(1.0, passed / max(1e-9, effort.until - began)))
         searched(
             served, leaves, state, groups, network, demand.measure, each, _WIDEST,
-            _SLACK * (1 - before), _SLACK * (1 - done), seed,
+            _SLACK * (1 - was), _SLACK * (1 - done), effort.most_gone, seed,
         )  # fmt: skip
         if state.volumes.sum() < best[0]:
             best = state.volumes.sum(), by_group.copy(), copied(state)

@@ -6,12 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.plan.demand import Demand
+from covey.plan.filters import Filters
 from covey.plan.kernels.climb import State
 from covey.plan.kernels.refit import Groups, Network, refitted
 from covey.plan.problem import Problem
-from covey.plan.states import empty_state
+from covey.plan.states import empty_state, filters_of, state_of
 
-__all__ = ["by_kind", "counted", "fitted_state", "groups_of", "leaf_of", "network_of"]
+__all__ = [
+    "by_kind",
+    "counted",
+    "fitted_filters",
+    "fitted_state",
+    "groups_of",
+    "leaf_of",
+    "network_of",
+]
 
 
 def counted(
@@ -64,13 +73,26 @@ def groups_of(demand: Demand) -> Groups:
     return Groups(demand.kinds, demand.sets, demand.kind_of, demand.set_of)
 
 
+def fitted_filters(problem: Problem, leaves: NDArray[np.int64], filters: Filters) -> Filters:
+    """Filters of a plan shrunk to what is served, where a fit is better, by the leaf of each."""
+    demand = Demand.of(problem, filters=filters)
+    state = state_of(filters, problem.alpha, demand)
+    served = counted(leaves, len(problem.tree.leaves), demand)
+    _refit(problem, demand, served, state)
+    return filters_of(state, demand)
+
+
 def fitted_state(problem: Problem, demand: Demand, served: NDArray[np.int32]) -> State:
     """Filters for what each leaf serves, and for the brokers above."""
     state = empty_state(problem)
     state.volumes[:] = np.inf
+    _refit(problem, demand, served, state)
+    return state
+
+
+def _refit(problem: Problem, demand: Demand, served: NDArray[np.int32], state: State) -> None:
     scratch = np.empty((5, problem.alpha + 1, demand.kinds.shape[1]), np.int32)
     refitted(
         by_kind(served, demand), np.ones(len(served), np.bool_), state, groups_of(demand),
         problem.tree.paths, network_of(problem, demand), demand.measure, 0, scratch,
     )  # fmt: skip
-    return state

@@ -25,11 +25,17 @@ _PORTIONS = 20  # of a leaf's room, in which a large group is divided among leav
 
 
 class Served(NamedTuple):
-    """How many of each group, and of each kind, each leaf serves; how many of each group wait."""
+    """How many of each group, and of each kind, each leaf serves; how many of each group wait.
+
+    `before`, if it is not empty, is how many of each group each leaf served at first, and `gone[0]`
+    how many of these it does not any more.
+    """
 
     groups: Numbers
     kinds: Ints
     waiting: Ints
+    before: Numbers
+    gone: Ints
 
 
 @kernel
@@ -37,6 +43,9 @@ def _moved(
     leaf: int, group: int, count: int, served: Served, leaves: Leaves, groups: Groups
 ) -> None:
     """So many of those who wait go to a leaf, or with a number below 0 come from it."""
+    if len(served.before):
+        stays = served.before[leaf, group] - served.groups[leaf, group]
+        served.gone[0] += max(0, stays - count) - max(0, stays)
     served.groups[leaf, group] += count
     served.kinds[leaf, groups.kind_of[group]] += count
     leaves.loads[leaf] += count
@@ -90,6 +99,8 @@ def refilled(
     False, and it stops, if there is no room or the bandwidth exceeds a limit. `is_touched` becomes
     true of leaves whose filters are widened.
     """
+    if len(served.before):
+        _returned(log, served, leaves, state, groups, scratch)
     for group in order:
         kind = groups.kind_of[group]
         while served.waiting[group]:
@@ -111,3 +122,18 @@ def refilled(
                 if state.volumes.sum() > limit:
                     return False
     return True
+
+
+@kernel
+def _returned(
+    log: Log, served: Served, leaves: Leaves, state: State, groups: Groups, scratch: Boxes
+) -> None:
+    """Serves those where they were whose leaf still has what they want."""
+    for number in range(len(log)):
+        leaf, group, count = log[number]
+        broker = leaves.paths[leaf, 0]
+        back = min(-count, served.before[leaf, group] - served.groups[leaf, group])
+        box = groups.kinds[groups.kind_of[group]]
+        if back > 0 and covers(state.filters[broker], state.counts[broker], box, scratch[3]):
+            _moved(leaf, group, back, served, leaves, groups)
+            log.append((leaf, group, back))

@@ -28,12 +28,13 @@ _RELATED = 24  # leaves that share most subscribers with one, of which others ar
 @kernel
 def searched(
     served: Served, leaves: Leaves, state: State, groups: Groups, network: Network,
-    measure: Measure, steps: int, widest: int, slack: float, slack_end: float, seed: int,
+    measure: Measure, steps: int, widest: int, slack: float, slack_end: float, most_gone: int,
+    seed: int,
 ) -> int:  # fmt: skip
     """So many steps; gives how many were kept. What is served, loads and filters change.
 
     A step may make the whole worse by `slack`, which falls to `slack_end`; it empties up to
-    `widest` leaves.
+    `widest` leaves. At most `most_gone` of those that leaves served at first go elsewhere.
     """
     np.random.seed(seed)
     costs = new_costs(len(groups.kinds), len(leaves.paths))
@@ -64,7 +65,7 @@ def searched(
                 served.kinds, is_touched, state, groups, leaves.paths, network, measure, step,
                 scratch,
             )  # fmt: skip
-            is_kept = state.volumes.sum() <= allowed
+            is_kept = state.volumes.sum() <= allowed and served.gone[0] <= most_gone
         if is_kept:
             costs.latest[0] += 1
             costs.versions[costs.versions != before] = costs.latest[0]

@@ -1,0 +1,92 @@
+"""Plans that follow their subscribers: who comes is served, who goes is forgotten, few move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import ValueRefused
+from covey.plan.assigning import extended
+from covey.plan.demand import Demand
+from covey.plan.improving import Effort, improved
+from covey.plan.plan import Plan
+from covey.plan.problem import Problem
+from covey.plan.serving import counted, fitted_filters, leaf_of
+from covey.plan.spreading import spread
+from covey.plan.states import planned, state_of
+
+__all__ = ["follow"]
+
+Ints = NDArray[np.int64]
+
+
+def follow(
+    plan: Plan, problem: Problem, before: Ints, *, moves: float = 0.02, steps: int = 400,
+    seed: int = 0,
+) -> Plan:  # fmt: skip
+    """The plan for other subscribers of the same brokers, at which few of the old ones move.
+
+    Subscriber s of the problem is `before[s]` of the plan's, or -1 if it is new. New ones are
+    served where they cost least, filters shrink to what is left, and a search moves at most the
+    share `moves` of all subscribers. Only where there is no room otherwise more of them move.
+
+    Cost: a search of so many steps.
+
+    >>> from covey.plan import greedy
+    >>> from covey.plan.sets import hot_spots
+    >>> whole = hot_spots(3_000, 10)
+    >>> old, now = np.arange(2_000), np.arange(500, 3_000)
+    >>> plan = greedy(whole.take(old))
+    >>> found = follow(plan, whole.take(now), np.where(now < 2_000, now, -1), steps=20)
+    >>> found.verify().is_valid
+    True
+    """
+    if before.shape != (len(problem.subscribers),) or before.max(initial=-1) >= len(
+        plan.assignment
+    ):
+        raise ValueRefused(
+            f"before is of shape {before.shape}: for each subscriber its row in the plan, or -1"
+        )
+    leaves = problem.tree.leaves
+    at = np.where(before < 0, -1, np.searchsorted(leaves, plan.assignment[before]))
+    start = _served(problem, plan, at)
+    demand = Demand.of(problem, filters=start.filters)
+    now = np.searchsorted(leaves, start.assignment)
+    was = np.zeros((len(leaves), len(demand.counts)), np.int32)
+    np.add.at(was, (at[at >= 0], demand.group_of[at >= 0]), 1)
+    state = state_of(start.filters, problem.alpha, demand)
+    effort = Effort(steps, seed=seed, before=was, most_gone=int(moves * len(before)))
+    by_group, state = improved(problem, demand, counted(now, len(leaves), demand), state, effort)
+    return planned(problem, demand, _staying(by_group, demand, at), state)
+
+
+def _served(problem: Problem, plan: Plan, at: Ints) -> Plan:
+    """Old subscribers where they were and new ones where they cost least, with fitting filters."""
+    leaves, most = problem.tree.leaves, problem.most(problem.most_load)
+    new = np.flatnonzero(at < 0)
+    leaf = at.copy()
+    filters = fitted_filters(problem.take(np.flatnonzero(at >= 0)), at[at >= 0], plan.filters)
+    if len(new):
+        loads = np.bincount(at[at >= 0], minlength=len(leaves))
+        leaf[new], filters = extended(problem.take(new), filters, loads, most)
+    found = Plan(problem, leaves[leaf].astype(np.int32), filters)
+    return spread(problem, filters) if (found.loads > most).any() else found
+
+
+def _staying(by_group: NDArray[np.int32], demand: Demand, at: Ints) -> NDArray[np.int32]:
+    """A leaf for each subscriber; of those who are alike, as many old ones stay as can."""
+    left, found = by_group.copy(), np.full(len(at), -1, np.int32)
+    rows = np.flatnonzero(at >= 0)
+    keys = at[rows] * len(demand.counts) + demand.group_of[rows]
+    order = np.argsort(keys, kind="stable")
+    rank = np.empty(len(rows), np.int64)
+    rank[order] = np.arange(len(rows)) - np.searchsorted(keys[order], keys[order])
+    stays = rows[rank < left[at[rows], demand.group_of[rows]]]
+    found[stays] = at[stays]
+    np.subtract.at(left, (at[stays], demand.group_of[stays]), 1)
+    others = np.flatnonzero(found < 0)
+    rest = replace(demand, group_of=demand.group_of[others])
+    found[others] = leaf_of(left, rest)
+    return found
