@@ -14,11 +14,13 @@ from covey.plan.kernels.choose import Leaves
 from covey.plan.kernels.climb import State
 from covey.plan.kernels.refill import Served
 from covey.plan.kernels.search import searched
+from covey.plan.plan import Plan
 from covey.plan.problem import Problem
-from covey.plan.serving import by_kind, groups_of, network_of
-from covey.plan.states import copied
+from covey.plan.serving import by_kind, counted, groups_of, leaf_of, network_of
+from covey.plan.spreading import spread
+from covey.plan.states import copied, planned, state_of
 
-__all__ = ["Effort", "improved"]
+__all__ = ["Effort", "improved", "improved_plan"]
 
 _ROUNDS = 100  # between which the best is kept, the clock is looked at, and progress is told
 _LONGEST = 200  # steps of a round
@@ -43,6 +45,19 @@ class Effort:
     end: float = 1.0
     before: NDArray[np.int32] | None = None
     most_gone: int = 0
+
+
+def improved_plan(start: Plan, effort: Effort) -> Plan:
+    """The best plan found from one, or where its leaves serve more than they may, from another."""
+    problem = start.problem
+    if (start.loads > problem.most(problem.most_load)).any():
+        start = spread(problem, start.filters)
+    demand = Demand.of(problem, filters=start.filters)
+    leaves = problem.tree.leaves
+    served = counted(np.searchsorted(leaves, start.assignment), len(leaves), demand)
+    state = state_of(start.filters, problem.alpha, demand)
+    served, state = improved(problem, demand, served, state, effort)
+    return planned(problem, demand, leaf_of(served, demand), state)
 
 
 def improved(

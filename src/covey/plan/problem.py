@@ -127,6 +127,19 @@ class Problem:
         total = len(self.subscribers) if total is None else total
         return np.floor(factor * self.shares * total * (1 + 1e-12)).astype(np.int64)
 
+    def joined(self, other: Problem) -> Problem:
+        """The same for the subscribers of both."""
+        mine, others = self.subscribers, other.subscribers
+        wanted = Subscribers(
+            np.concatenate([mine.positions, others.positions]),
+            np.concatenate([mine.lower, others.lower]),
+            np.concatenate([mine.upper, others.upper]),
+        )
+        allowed = None
+        if self.allowed is not None and other.allowed is not None:
+            allowed = np.concatenate([self.allowed, other.allowed])
+        return replace(self, subscribers=wanted, allowed=allowed)
+
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """The same for some of the subscribers."""
         allowed = None if self.allowed is None else self.allowed[rows]

@@ -10,23 +10,18 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.errors import ValueRefused
-from covey.plan.assigning import extended, greedy
-from covey.plan.demand import Demand
+from covey.plan.assigning import greedy
 from covey.plan.filters import Filters
-from covey.plan.improving import Effort, improved
+from covey.plan.improving import Effort, improved_plan
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.reach import near_leaves
-from covey.plan.serving import counted, leaf_of
+from covey.plan.sampled import filters_for
 from covey.plan.spreading import all_reached, missing, spread
-from covey.plan.states import filters_of, planned, state_of
 
 __all__ = ["search"]
-
-_FIRST = 0.7  # of the steps are taken on the sample alone
 
 
 def search(
@@ -52,59 +47,19 @@ def search(
     """
     if steps < 0 or sample < 1:
         raise ValueRefused(f"no search of {steps} steps on {sample} subscribers")
-    until = None if seconds is None else time.monotonic() + seconds
-    if len(problem.subscribers) > 2 * sample:
-        filters = _sampled(problem, start, sample, Effort(steps, until, seed, progress))
-        return spread(problem, filters)
-    start = _roomy(greedy(problem, seed=seed) if start is None else start)
-    demand = Demand.of(problem, filters=start.filters)
-    leaves = problem.tree.leaves
-    served = counted(np.searchsorted(leaves, start.assignment), len(leaves), demand)
-    state = state_of(start.filters, problem.alpha, demand)
-    served, state = improved(problem, demand, served, state, Effort(steps, until, seed, progress))
-    return planned(problem, demand, leaf_of(served, demand), state)
-
-
-def _roomy(plan: Plan) -> Plan:
-    """The plan, or if leaves serve more than they may, one with about its filters and room."""
-    is_over = (plan.loads > plan.problem.most(plan.problem.most_load)).any()
-    return spread(plan.problem, plan.filters) if is_over else plan
-
-
-def _sampled(problem: Problem, start: Plan | None, sample: int, effort: Effort) -> Filters:
-    """Filters for a sample, and for those whom they would miss."""
-    random = np.random.default_rng(effort.seed)
-    rows = np.sort(random.choice(len(problem.subscribers), sample, replace=False))
+    effort = Effort(steps, None if seconds is None else time.monotonic() + seconds, seed, progress)
+    count = len(problem.subscribers)
+    if count <= 2 * sample:
+        start = greedy(problem, seed=seed) if start is None else start
+        return improved_plan(Plan(problem, start.assignment, start.filters), effort)
+    rows = np.sort(np.random.default_rng(seed).choice(count, sample, replace=False))
     some = problem.take(rows)
-    if start is None:
-        start = greedy(some, seed=effort.seed)
-    else:
+    if start is not None:
         start = Plan(some, start.assignment[rows], start.filters)
-    tell = effort.progress
-    found = search(
-        some, start, steps=round(_FIRST * effort.steps), seed=effort.seed, sample=sample,
-        seconds=None if effort.until is None else _FIRST * (effort.until - time.monotonic()),
-        progress=None if tell is None else (lambda done, now: tell(_FIRST * done, now)),
-    )  # fmt: skip
-    without = missing(all_reached(problem, near_leaves(problem), found.filters))
-    others, filters = np.empty(0, np.int32), found.filters
-    if len(without):
-        room = np.full(len(problem.tree.leaves), len(problem.subscribers))
-        others, filters = extended(problem.take(without), filters, 0 * room, room)
-    weights = np.r_[np.full(sample, len(problem.subscribers) // sample), np.ones_like(without)]
-    leaves = np.r_[np.searchsorted(problem.tree.leaves, found.assignment), others]
-    rest = Effort(
-        round((1 - _FIRST) * effort.steps), effort.until, effort.seed, effort.progress, _FIRST
-    )
-    return _reweighted(problem.take(np.r_[rows, without]), leaves, weights, filters, rest)
+    near = near_leaves(problem)
 
+    def missed(filters: Filters) -> Problem | None:
+        without = missing(all_reached(problem, near, filters))
+        return problem.take(without) if len(without) else None
 
-def _reweighted(
-    problem: Problem, leaves: NDArray[np.int64], weights: NDArray[np.int64], filters: Filters,
-    effort: Effort,
-) -> Filters:  # fmt: skip
-    """Filters searched on for subscribers of different weights."""
-    demand = Demand.of(problem, weights=weights, filters=filters)
-    served = counted(leaves, len(problem.tree.leaves), demand, weights)
-    state = state_of(filters, problem.alpha, demand)
-    return filters_of(improved(problem, demand, served, state, effort)[1], demand)
+    return spread(problem, filters_for(some, count, missed, start, effort))
