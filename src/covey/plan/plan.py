@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from covey.plan.filters import Filters
 from covey.plan.problem import Problem
 from covey.plan.reach import chunks, lengths_to
-from covey.plan.tree import PUBLISHER
+from covey.plan.tree import PUBLISHER, BrokerTree
 
-__all__ = ["Plan", "Violations"]
+__all__ = ["Plan", "Violations", "unnested"]
 
 Floats = NDArray[np.float64]
 
@@ -103,13 +103,15 @@ class Plan:
             if len(rows):
                 boxes = np.unique(np.hstack([wanted.lower[rows], wanted.upper[rows]]), axis=0)
                 uncovered += self._uncovered(broker, rows, boxes)
-        unnested = 0
-        for broker, parent in enumerate(problem.tree.parents.tolist()):
-            if parent != PUBLISHER:
-                unnested += not self.filters.covers(parent, *self.filters.of(broker)).all()
         beyond = np.maximum(0, self.loads - problem.most(problem.most_load)).sum()
         is_complex = np.count_nonzero(self.filters.counts > problem.alpha)
-        return Violations(self._late(), uncovered, int(beyond), unnested, int(is_complex))
+        return Violations(
+            self._late(),
+            uncovered,
+            int(beyond),
+            unnested(problem.tree, self.filters),
+            int(is_complex),
+        )
 
     def _late(self) -> int:
         """How many are served by a broker that is too far, or that they are not allowed to have."""
@@ -128,3 +130,12 @@ class Plan:
             is_it = (wanted.lower[rows] == box[:d]) & (wanted.upper[rows] == box[d:])
             count += int(np.count_nonzero(is_it.all(axis=1)))
         return count
+
+
+def unnested(tree: BrokerTree, filters: Filters) -> int:
+    """How many brokers have a filter that is not within that of the broker above."""
+    return sum(
+        not filters.covers(parent, *filters.of(broker)).all()
+        for broker, parent in enumerate(tree.parents.tolist())
+        if parent != PUBLISHER
+    )

@@ -19,7 +19,7 @@ from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.reach import Bits, chunks, near_leaves, reached, unpacked
 
-__all__ = ["all_reached", "missing", "placed", "spread"]
+__all__ = ["all_reached", "missing", "placed", "spread", "with_room"]
 
 _SAMPLE = 1 << 17  # subscribers from whom it is learnt which sets of leaves are common
 
@@ -63,13 +63,26 @@ def spread(problem: Problem, filters: Filters) -> Plan:
     leaf_of = placed(problem, bits)
     if (leaf_of < 0).any():
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
-        sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
-        made_room(near, bits, sizes, leaf_of, loads, most)
-        filters = _widened(problem, bits, leaf_of, filters)
-    left = np.flatnonzero(leaf_of < 0)
-    if len(left):  # there is no room for them, whoever moves
-        leaf_of[left], filters = extended(problem.take(left), filters, most, most)
+        filters = with_room(problem, bits, leaf_of, loads, most, filters)
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
+
+
+def with_room(
+    problem: Problem, bits: Bits, leaf_of: NDArray[np.int32], loads: NDArray[np.int64],
+    most: NDArray[np.int64], filters: Filters,
+) -> Filters:  # fmt: skip
+    """Gives a leaf to those who have none (-1), for which others move; filters widened for them.
+
+    `loads` is of all that leaves serve, the given ones and others. Who finds no room at all goes
+    where it costs least.
+    """
+    sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
+    made_room(near_leaves(problem), bits, sizes, leaf_of, loads, most)
+    filters = _widened(problem, bits, leaf_of, filters)
+    left = np.flatnonzero(leaf_of < 0)
+    if len(left):
+        leaf_of[left], filters = extended(problem.take(left), filters, most, most)
+    return filters
 
 
 def _widened(problem: Problem, bits: Bits, leaf_of: NDArray[np.int32], filters: Filters) -> Filters:

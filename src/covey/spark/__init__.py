@@ -9,8 +9,17 @@ if TYPE_CHECKING:
     from covey.spark.compaction import Compaction
     from covey.spark.matcher import Matcher, match
     from covey.spark.model import MatcherModel
+    from covey.spark.planning import TablePlan, plan_table
 
-__all__ = ["Compaction", "Matcher", "MatcherModel", "compact", "match"]
+__all__ = [
+    "Compaction",
+    "Matcher",
+    "MatcherModel",
+    "TablePlan",
+    "compact",
+    "match",
+    "plan_table",
+]
 
 __getattr__ = lazily(
     __name__,
@@ -18,7 +27,9 @@ __getattr__ = lazily(
         "Compaction": "compaction",
         "Matcher": "matcher",
         "MatcherModel": "model",
+        "TablePlan": "planning",
         "compact": "compacting",
         "match": "matcher",
+        "plan_table": "planning",
     },
 )

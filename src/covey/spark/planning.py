@@ -1,0 +1,189 @@
+"""Subscribers of a table served by brokers: plans for as many as Spark can read.
+
+Who is near to which leaf, whom filters miss, who goes where and whether all is kept to are stages
+of Spark's; what the driver holds, searches and sends does not grow with the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from covey.errors import ValueRefused
+from covey.plan import BrokerTree, Problem, Violations
+from covey.plan.assigning import extended
+from covey.plan.filters import Filters
+from covey.plan.improving import Effort
+from covey.plan.placing import allotted, common_sets
+from covey.plan.plan import unnested
+from covey.plan.reach import near_leaves
+from covey.plan.sampled import filters_for
+from covey.plan.spreading import all_reached, with_room
+from covey.spark.plan_stages import Columns, Missed, Numbered, Placed, Verified, subscribers_of
+from covey.spark.task import told
+
+__all__ = ["TablePlan", "plan_table"]
+
+_MOVABLE = 20  # rows that could move, for each that has no room
+_SET, _RANK, BROKER = "_covey_set", "_covey_rank", "broker"
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """`assigned` has the rows of the table and the broker of each, in a column of that name.
+
+    `sets` is how many sets of leaves the flow told apart: its size, whatever the table's.
+    """
+
+    problem: Problem
+    filters: Filters
+    assigned: DataFrame
+    count: int
+    sets: int
+    columns: Columns
+
+    @property
+    def bandwidth(self) -> float:
+        """What comes to all brokers together."""
+        return float(self.filters.bandwidth(self.problem.events).sum())
+
+    def loads(self) -> NDArray[np.int64]:
+        """How many subscribers each leaf serves. Cost: a pass over the table."""
+        rows = self.assigned.groupBy(BROKER).count().collect()
+        found = {row[BROKER]: row["count"] for row in rows}
+        return np.array([found.get(leaf, 0) for leaf in self.problem.tree.leaves.tolist()])
+
+    def verify(self) -> Violations:
+        """Computes everything that a plan must keep to anew. Cost: two passes over the table."""
+        stage = Verified(self.columns, self.problem, self.filters, BROKER)
+        with told():
+            parts = self.assigned.mapInArrow(stage, "late long, uncovered long").collect()
+        most = self.problem.most(self.problem.most_load, self.count)
+        return Violations(
+            late=sum(part["late"] for part in parts),
+            uncovered=sum(part["uncovered"] for part in parts),
+            beyond=int(np.maximum(0, self.loads() - most).sum()),
+            unnested=unnested(self.problem.tree, self.filters),
+            complex=int(np.count_nonzero(self.filters.counts > self.problem.alpha)),
+        )
+
+
+def plan_table(
+    table: DataFrame,
+    tree: BrokerTree,
+    *,
+    position: Sequence[str],
+    lower: Sequence[str],
+    upper: Sequence[str],
+    id: str = "id",
+    alpha: int = 3,
+    max_delay: float = 0.3,
+    load: float = 1.5,
+    most_load: float = 1.8,
+    events: NDArray[np.float64] | None = None,
+    steps: int = 4_000,
+    sample: int = 50_000,
+    seed: int = 0,
+    progress: Callable[[float, float], None] | None = None,
+) -> TablePlan:
+    """A plan for the rows of a table: `position`, `lower` and `upper` name its columns.
+
+    It is what `covey.plan.search` finds on a sample, spread to all. Ids are different. The table is
+    read a few times, so it should be one that is the same each time.
+
+    Cost: a search of so many steps on the driver; five passes over the table, of which one sorts it
+    by the sets of leaves that can serve a row.
+    """
+    columns = Columns(tuple(position), tuple(lower), tuple(upper))
+    _check(table, [id, *columns.names])
+    count = table.count()
+    chosen = table.orderBy(F.xxhash64(id, F.lit(seed))).limit(sample).select(*columns.names)
+    some = Problem(
+        tree, subscribers_of(chosen.toArrow(), columns), alpha=alpha, max_delay=max_delay,
+        load=load, most_load=most_load, events=events,
+    )  # fmt: skip
+
+    def missed(filters: Filters) -> Problem | None:
+        stage = Missed(columns, some, filters)
+        with told():
+            found = table.select(*columns.names).mapInArrow(stage, columns.schema).toArrow()
+        if not found.num_rows:
+            return None
+        return replace(some, subscribers=subscribers_of(found, columns))
+
+    effort = Effort(steps, seed=seed, progress=progress)
+    filters = filters_for(some, count, missed, None, effort)
+    still = missed(filters)
+    most = some.most(most_load, count)
+    if still is not None:
+        _, filters = extended(still, filters, 0 * most, most)
+    sets = common_sets(all_reached(some, near_leaves(some), filters), len(tree.leaves))
+    numbered = table.mapInArrow(
+        Numbered(columns, some, filters, sets), _with(table, f"{_SET} int")
+    ).persist()
+    with told():
+        counts = np.zeros(len(sets), np.int64)
+        for number, many in numbered.groupBy(_SET).count().collect():
+            counts[number] = many
+    quotas = allotted(some, sets, counts)
+    ranked = numbered.withColumn(
+        _RANK, F.row_number().over(Window.partitionBy(_SET).orderBy(id)) - 1
+    )
+    place = Placed(np.cumsum(quotas, axis=1), tree.leaves, _SET, _RANK, BROKER)
+    placed = ranked.mapInArrow(place, _with(table, f"{BROKER} int"))
+    left = placed.where(F.col(BROKER) < 0).select(id, BROKER, *columns.names).toArrow()
+    if left.num_rows:
+        chosen = placed.where(F.col(BROKER) >= 0).orderBy(F.xxhash64(id, F.lit(seed)))
+        others = chosen.limit(max(sample, _MOVABLE * left.num_rows)).select(left.column_names)
+        rows = pa.concat_tables([left, others.toArrow()])
+        known, filters = _moved(rows, id, columns, some, filters, quotas.sum(axis=0), most)
+        placed = _with_others(placed, id, known)
+    return TablePlan(some, filters, placed, count, len(sets), columns)
+
+
+def _moved(
+    rows: pa.Table, id: str, columns: Columns, some: Problem, filters: Filters,
+    loads: NDArray[np.int64], most: NDArray[np.int64],
+) -> tuple[dict[object, int], Filters]:  # fmt: skip
+    """The brokers of those who had none and of those who moved for them, and wider filters."""
+    problem, leaves = replace(some, subscribers=subscribers_of(rows, columns)), some.tree.leaves
+    before = np.asarray(rows[BROKER])
+    leaf_of = np.where(before < 0, -1, np.searchsorted(leaves, before)).astype(np.int32)
+    bits = all_reached(problem, near_leaves(problem), filters)
+    filters = with_room(problem, bits, leaf_of, loads, most, filters)
+    changed = np.flatnonzero(leaves[leaf_of] != before)
+    ids = rows[id].take(changed).to_pylist()
+    return dict(zip(ids, leaves[leaf_of[changed]].tolist(), strict=True)), filters
+
+
+def _check(table: DataFrame, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise ValueRefused(
+            f"the table has no column {missing[0]}: it has {', '.join(table.columns)}"
+        )
+    taken = [name for name in (_SET, _RANK, BROKER) if name in table.columns]
+    if taken:
+        raise ValueRefused(f"the table has a column {taken[0]} already: rename it, a plan adds one")
+
+
+def _with(table: DataFrame, column: str) -> str:
+    kept = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in table.schema.fields)
+    return f"{kept}, {column}"
+
+
+def _with_others(placed: DataFrame, id: str, known: dict[object, int]) -> DataFrame:
+    """Rows with the brokers of those that had none."""
+    rows = placed.sparkSession.createDataFrame(
+        list(known.items()),
+        f"`_covey_id` {placed.schema[id].dataType.simpleString()}, _covey_at int",
+    )
+    joined = placed.join(F.broadcast(rows), F.col(id) == F.col("_covey_id"), "left")
+    return joined.withColumn(BROKER, F.coalesce("_covey_at", BROKER)).drop("_covey_id", "_covey_at")
