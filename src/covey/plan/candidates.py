@@ -72,7 +72,7 @@ def intervals(low: Floats, high: Floats) -> Floats:
     """Intervals of a few lengths, so that every given one is in one not much longer.
 
     >>> intervals(np.array([0.0, 1.0, 8.0]), np.array([1.0, 2.0, 9.0])).tolist()
-    [[0.0, 1.0], [0.0, 2.0], [0.0, 9.0], [1.0, 2.0], [8.0, 9.0]]
+    [[0.0, 2.0], [0.0, 9.0], [8.0, 9.0]]
     """
     lengths = high - low
     whole = high.max() - low.min()

@@ -1,0 +1,48 @@
+"""How many of everything is planned: the published numbers, or less of all for a test."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+__all__ = ["SHRINK", "Sizes"]
+
+SHRINK = "COVEY_PLAN_SHRINK"  # by how much numbers are divided; for tests only
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The names of results speak of the published numbers."""
+
+    subscribers: int = 100_000
+    brokers: int = 100
+    seeds: int = 5
+    steps: int = 4_000
+    programs_s: int = 300  # for the linear programs of one set
+    large: int = 1_000_000
+    large_brokers: int = 200  # of several levels
+    degree: int = 15
+    periods: int = 50
+    period_steps: int = 300
+    tables: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
+
+    @classmethod
+    def asked(cls) -> Sizes:
+        """The published numbers, divided by what the environment says."""
+        return cls().divided(int(os.environ.get(SHRINK, "1")))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether these are the numbers that results may be published for."""
+        return self == Sizes()
+
+    def divided(self, by: int) -> Sizes:
+        """So much less of everything."""
+        if by == 1:
+            return self
+        return replace(
+            self, subscribers=max(500, self.subscribers // by), brokers=20, seeds=1,
+            steps=max(20, self.steps // by), programs_s=1, large=max(1_000, self.large // by),
+            large_brokers=40, periods=2, period_steps=20,
+            tables=tuple(max(500, table // by) for table in self.tables),
+        )  # fmt: skip

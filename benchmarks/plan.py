@@ -1,0 +1,24 @@
+"""Plans: bandwidth of each way of planning, how far from any plan's least, and what it takes.
+
+What is measured in each part is said in `benchmarks/on_plan/`; the last part runs on Spark.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from benchmarks.harness import Value
+from benchmarks.on_plan import churn, large, one_level, programs, tables
+from benchmarks.on_plan.sizes import SHRINK, Sizes
+from benchmarks.parts import check_published, keys_of, run_parts
+
+_PARTS: tuple[ModuleType, ...] = (one_level, large, churn, tables, programs)
+
+KEYS = keys_of(_PARTS)
+
+
+def run(only: frozenset[str], full: bool) -> dict[str, Value]:
+    """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
+    sizes = Sizes.asked()
+    check_published(sizes.is_published, full, SHRINK)
+    return run_parts(_PARTS, sizes, only)
