@@ -5,6 +5,8 @@ The first ones are noticed before Spark is asked for anything.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +113,10 @@ def check(done: Any, said: str) -> None:
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_a_command_line_that_is_not_installed_says_what_is_missing() -> None:
+    hidden = "import sys; sys.modules['typer'] = None; import covey.cli"
+    ended = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr == ("the command line needs typer and rich: pip install 'covey[cli]'\n")
