@@ -15,7 +15,7 @@ from benchmarks.harness import Value
 from benchmarks.on_kafka import changing, delays, drains, many, soak, starts
 from benchmarks.on_kafka.setting import Setting
 from benchmarks.on_kafka.sizes import SHRINK, Sizes
-from benchmarks.parts import check_published, keys_of, run_parts
+from benchmarks.parts import asked_sizes, keys_of, run_parts
 
 _PARTS: tuple[ModuleType, ...] = (starts, delays, drains, changing, many, soak)
 
@@ -24,7 +24,6 @@ KEYS = keys_of(_PARTS)
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
-    sizes = Sizes.asked()
-    check_published(sizes.is_published, full, SHRINK)
+    sizes = asked_sizes(Sizes(), SHRINK, full)
     with Setting.of(sizes) as setting:
         return run_parts(_PARTS, setting, only)

@@ -10,7 +10,7 @@ from types import ModuleType
 from benchmarks.harness import Value
 from benchmarks.on_plan import churn, large, one_level, programs, tables
 from benchmarks.on_plan.sizes import SHRINK, Sizes
-from benchmarks.parts import check_published, keys_of, run_parts
+from benchmarks.parts import asked_sizes, keys_of, run_parts
 
 _PARTS: tuple[ModuleType, ...] = (one_level, large, churn, tables, programs)
 
@@ -19,6 +19,5 @@ KEYS = keys_of(_PARTS)
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
-    sizes = Sizes.asked()
-    check_published(sizes.is_published, full, SHRINK)
+    sizes = asked_sizes(Sizes(), SHRINK, full)
     return run_parts(_PARTS, sizes, only)

@@ -17,7 +17,7 @@ from benchmarks.harness import Value
 from benchmarks.on_spark import by_hand, classifieds, fits, memory, throughput, watches
 from benchmarks.on_spark.setting import Setting
 from benchmarks.on_spark.sizes import SHRINK, Sizes
-from benchmarks.parts import check_published, keys_of, run_parts
+from benchmarks.parts import asked_sizes, keys_of, run_parts
 
 _PARTS: tuple[ModuleType, ...] = (fits, throughput, by_hand, memory, watches, classifieds)
 
@@ -26,7 +26,6 @@ KEYS = keys_of(_PARTS)
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
-    sizes = Sizes.asked()
-    check_published(sizes.is_published, full, SHRINK)
+    sizes = asked_sizes(Sizes(), SHRINK, full)
     with Setting.of(sizes) as setting:
         return run_parts(_PARTS, setting, only)

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.harness import Value
 from benchmarks.on_zones import balance, capped, growth, replication, smart
 from benchmarks.on_zones.sizes import SHRINK, Sizes
-from benchmarks.parts import check_published, keys_of
+from benchmarks.parts import asked_sizes, keys_of
 
 _HERE = (balance, replication, growth)
 _ON_SPARK = (smart, capped)
@@ -24,8 +24,7 @@ KEYS = keys_of([*_HERE, *_ON_SPARK])
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
-    sizes = Sizes.asked()
-    check_published(sizes.is_published, full, SHRINK)
+    sizes = asked_sizes(Sizes(), SHRINK, full)
     results: dict[str, Value] = {}
     with tempfile.TemporaryDirectory(prefix="covey-") as folder:
         for part in (*_HERE, *_ON_SPARK):

@@ -17,7 +17,8 @@ import numpy as np
 from benchmarks.harness import Value
 from benchmarks.on_spark.processes import descendants, resident_mb
 from benchmarks.on_spark.setting import BOXES, Setting
-from benchmarks.on_spark.sizes import Sizes
+from benchmarks.on_spark.sizes import SHRINK, Sizes
+from benchmarks.parts import asked_sizes
 from benchmarks.watch import peak_of
 from covey.spark import Compaction, compact
 from covey.table import Table
@@ -44,7 +45,7 @@ KEYS = {
 def run(only: frozenset[str]) -> dict[str, Value]:
     """All sizes in one session, the small ones first."""
     found: dict[str, Value] = {}
-    with Setting.of(Sizes.asked()) as setting:
+    with Setting.of(asked_sizes(Sizes(), SHRINK, full=False)) as setting:
         _timed(setting, 2_000)
         if "compact_differs" in only:
             found["compact_differs"] = _differs(setting)

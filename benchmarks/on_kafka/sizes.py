@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
 __all__ = ["SHRINK", "Sizes"]
@@ -34,16 +33,6 @@ class Sizes:
     soak_s: float = 1800.0
     soak_warm_s: float = 300.0
     sample_s: float = 10.0
-
-    @classmethod
-    def asked(cls) -> Sizes:
-        """The published numbers, divided by what the environment says."""
-        return cls().divided(int(os.environ.get(SHRINK, "1")))
-
-    @property
-    def is_published(self) -> bool:
-        """Whether these are the numbers that results may be published for."""
-        return self == Sizes()
 
     def divided(self, by: int) -> Sizes:
         """So much less: subscriptions, events and seconds; the load stays what it is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
 __all__ = ["SHRINK", "Sizes"]
@@ -25,16 +24,6 @@ class Sizes:
     periods: int = 50
     period_steps: int = 300
     tables: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
-
-    @classmethod
-    def asked(cls) -> Sizes:
-        """The published numbers, divided by what the environment says."""
-        return cls().divided(int(os.environ.get(SHRINK, "1")))
-
-    @property
-    def is_published(self) -> bool:
-        """Whether these are the numbers that results may be published for."""
-        return self == Sizes()
 
     def divided(self, by: int) -> Sizes:
         """So much less of everything."""

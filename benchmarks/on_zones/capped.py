@@ -25,7 +25,8 @@ from benchmarks.on_spark.session import LARGE_BATCH, session, set_batch
 from benchmarks.on_spark.setting import BOXES
 from benchmarks.on_spark.tables import Tables
 from benchmarks.on_zones.fitting import fitted, matched, stored_mb
-from benchmarks.on_zones.sizes import Sizes
+from benchmarks.on_zones.sizes import SHRINK, Sizes
+from benchmarks.parts import asked_sizes
 from covey.errors import CoveyError
 from covey.spark import MatcherModel
 from covey.spark.task import told
@@ -120,4 +121,4 @@ def _said(spark: SparkSession, folder: Path, events: DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(_capped(Path(sys.argv[1]), Sizes.asked())))
+    print(json.dumps(_capped(Path(sys.argv[1]), asked_sizes(Sizes(), SHRINK, full=False))))

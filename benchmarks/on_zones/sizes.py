@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
 __all__ = ["SHRINK", "Sizes"]
@@ -30,16 +29,6 @@ class Sizes:
     growing: tuple[int, ...] = (1, 4, 16, 64)
     growing_events: int = 100_000  # for each zone
     sampled: int = 20_000  # events and regions that zones are cut from
-
-    @classmethod
-    def asked(cls) -> Sizes:
-        """The published numbers, divided by what the environment says."""
-        return cls().divided(int(os.environ.get(SHRINK, "1")))
-
-    @property
-    def is_published(self) -> bool:
-        """Whether these are the numbers that results may be published for."""
-        return self == Sizes()
 
     def divided(self, by: int) -> Sizes:
         """So much less of everything but zones and what a worker may have."""
