@@ -11,6 +11,7 @@ from covey.cli.compact import compact
 from covey.cli.doctor import doctor
 from covey.cli.explain import explain
 from covey.cli.match import match
+from covey.cli.plan import plan
 from covey.cli.preview import preview
 from covey.cli.simulate import simulate
 from covey.cli.status import status
@@ -35,6 +36,7 @@ app.command()(status)
 app.command()(explain)
 app.command()(zones)
 app.command()(simulate)
+app.add_typer(plan, name="plan")
 
 
 def _version(asked: bool) -> None:

@@ -6,6 +6,7 @@ from covey.plan.following import follow
 from covey.plan.linear import Slp, slp
 from covey.plan.plan import Plan, Violations
 from covey.plan.problem import Problem, Subscribers
+from covey.plan.saving import SavedPlan
 from covey.plan.searching import search
 from covey.plan.simple import balance, closest
 from covey.plan.tree import PUBLISHER, BrokerTree
@@ -15,6 +16,7 @@ __all__ = [
     "BrokerTree",
     "Plan",
     "Problem",
+    "SavedPlan",
     "Slp",
     "Subscribers",
     "Violations",

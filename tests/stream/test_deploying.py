@@ -1,0 +1,111 @@
+"""Plans on Kafka: nobody misses an event, and as much comes to each broker as was planned."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from covey.plan import Plan, SavedPlan, search
+from covey.plan.sets import SETS
+from covey.stream.cluster import Cluster
+from covey.stream.config import Kafka
+from covey.testing.broker import Broker
+from tests.stream.live import ROOT
+
+pytestmark = pytest.mark.integration
+
+EVENTS, SAMPLE = 4_000, 20_000
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Two levels of brokers, and a plan by the events that come."""
+    problem = replace(SETS["hot-spots"](400, 10, degree=4, seed=2), max_delay=2.0, most_load=2.5)
+    return search(replace(problem, events=drawn(1, SAMPLE)), steps=100)
+
+
+def drawn(seed: int, count: int) -> np.ndarray:
+    return np.random.default_rng(seed).beta(2, 3, (count, 2)) * 1000
+
+
+def deployed(broker: Broker, folder: Path) -> subprocess.CompletedProcess[str]:
+    jars = ",".join(str(jar) for jar in sorted((ROOT / ".jars").glob("*.jar")))
+    return subprocess.run(
+        [
+            sys.executable, "-c", "from covey.cli import app; app()", "plan", "deploy",
+            str(folder / "plan"),
+            "--servers", broker.address, "--events", f"{folder.name}-events",
+            "--schema", "x DOUBLE, y DOUBLE", "--checkpoint", str(folder / "checkpoint"),
+            "--prefix", folder.name, "--once", "--master", "local[2]", "--jars", jars,
+        ],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+
+def test_nobody_misses_an_event(broker: Broker, plan: Plan, tmp_path: Path) -> None:
+    prefix, tree = tmp_path.name, plan.problem.tree
+    assert plan.verify().is_valid
+    assert tree.paths.shape[1] == 2
+    SavedPlan.of(plan, ["x", "y"]).save(tmp_path / "plan")
+    cluster = Cluster(Kafka(broker.address))
+    broker.create(f"{prefix}-events", 2)
+    for number in range(len(tree)):
+        broker.create(f"{prefix}.{number}")
+    events = drawn(7, EVENTS)
+    producer = cluster.producer()
+    for number, (x, y) in enumerate(events.tolist()):
+        value = json.dumps({"x": x, "y": y})
+        producer.produce(f"{prefix}-events", value.encode(), str(number).encode())
+    producer.produce(f"{prefix}-events", b'{"x": 1}', b"-1")  # nobody's: an attribute is missing
+    producer.produce(f"{prefix}-events", b"no JSON", b"-2")
+    producer.flush()
+    done = deployed(broker, tmp_path)
+    assert done.returncode == 0, done.stderr
+    came = {number: keys(cluster, f"{prefix}.{number}") for number in range(len(tree))}
+    for number, some in came.items():
+        assert len(some) == len(set(some)), "nothing twice where nothing failed"
+        is_in = np.zeros(EVENTS, np.bool_)
+        for low, high in zip(*plan.filters.of(number), strict=True):
+            is_in |= (events >= low).all(axis=1) & (events <= high).all(axis=1)
+        assert set(some) == set(np.flatnonzero(is_in).tolist())
+        assert abs(len(some) / EVENTS - plan.received[number]) < 0.03
+    wanted = plan.problem.subscribers
+    for row, number in enumerate(plan.assignment.tolist()):
+        mine = (events >= wanted.lower[row]).all(axis=1) & (events <= wanted.upper[row]).all(axis=1)
+        assert set(np.flatnonzero(mine).tolist()) <= set(came[number])
+    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    assert lines[0] == ["broker", "events", "bytes", "share", "planned"]
+    assert [int(line[1].replace(",", "")) for line in lines[1:]] == [len(c) for c in came.values()]
+
+
+def keys(cluster: Cluster, topic: str) -> list[int]:
+    """The keys of all messages of a topic of one partition."""
+    from confluent_kafka import TopicPartition
+
+    consumer = cluster.consumer()
+    start = TopicPartition(topic, 0, 0)
+    _, end = consumer.get_watermark_offsets(start, timeout=10)
+    consumer.assign([start])
+    found: list[int] = []
+    while end:
+        for message in consumer.consume(1_000, timeout=5):
+            if message.error():
+                consumer.close()
+                return found
+            found.append(int(message.key() or b""))
+    consumer.close()
+    return found
+
+
+def test_a_topic_that_is_not_there_is_named(broker: Broker, plan: Plan, tmp_path: Path) -> None:
+    SavedPlan.of(plan, ["x", "y"]).save(tmp_path / "plan")
+    done = deployed(broker, tmp_path)
+    assert done.returncode == 2
+    assert f"{tmp_path.name}-events" in done.stderr
+    assert "Traceback" not in done.stderr
