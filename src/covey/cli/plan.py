@@ -1,72 +1,129 @@
-"""`covey plan`: plans of who is served where, put to work."""
+"""`covey plan`: who is served where, compared, made, and put to work."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 from covey.cli.failures import reported
-from covey.cli.numbers import share
-from covey.cli.options import Conf, Jars, Master
+from covey.cli.plan_deploy import deploy
+
+if TYPE_CHECKING:
+    from covey.plan import Plan, Problem
 
 __all__ = ["plan"]
 
-plan = typer.Typer(no_args_is_help=True, help="Put plans of who is served where to work.")
+plan = typer.Typer(no_args_is_help=True, help="Say who is served where, and put it to work.")
+plan.command()(deploy)
 
-
-@plan.callback()
-def _plan() -> None:
-    """Plans of who is served where, put to work."""
+People = Annotated[
+    Path, typer.Argument(metavar="SUBSCRIBERS", help="A row for each, in Parquet or CSV.")
+]
+Brokers = Annotated[
+    Path, typer.Argument(metavar="BROKERS", help="A row for each; 'parent' is the row above.")
+]
+Position = Annotated[str, typer.Option(help="The columns of a place in the network, as 'a,b'.")]
+Lower = Annotated[str, typer.Option(help="The columns of the lower ends of what is wanted.")]
+Upper = Annotated[str, typer.Option(help="The columns of the upper ends.")]
+Publisher = Annotated[str, typer.Option(help="Where the publisher is, as '0,0'.")]
+Events = Annotated[Path | None, typer.Option(help="Typical events; bandwidth is a share of them.")]
+Alpha = Annotated[int, typer.Option(help="Rectangles of a filter, at most.")]
+Delay = Annotated[float, typer.Option(help="How much longer than the shortest a way may be.")]
+Load = Annotated[float, typer.Option(help="Times its fair share that a broker should serve.")]
+MostLoad = Annotated[float, typer.Option(help="Times its fair share that it may serve.")]
+Steps = Annotated[int, typer.Option(min=0, help="Of the search.")]
+Seed = Annotated[int, typer.Option(help="Of the search.")]
 
 
 @plan.command()
-def deploy(
-    folder: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a saved plan.")],
-    servers: Annotated[str, typer.Option(help="Kafka, as HOST:PORT.")],
-    events: Annotated[str, typer.Option(help="The topic of events, values in JSON.")],
-    schema: Annotated[str, typer.Option(help="Their schema, as 'x DOUBLE, y DOUBLE'.")],
-    checkpoint: Annotated[str, typer.Option(help="Where queries keep how far they are.")],
-    prefix: Annotated[str, typer.Option(help="Broker 7 has the topic PREFIX.7.")] = "broker",
-    once: Annotated[bool, typer.Option("--once", help="Pass on what is there, and end.")] = False,
-    master: Master = "local[*]",
-    conf: Conf = None,
-    jars: Jars = None,
-) -> None:
-    """Pass events on to a topic for each broker, by the filters of a plan.
+def compare(
+    subscribers: People, brokers: Brokers, position: Position, lower: Lower, upper: Upper,
+    publisher: Publisher, events: Events = None, alpha: Alpha = 3, max_delay: Delay = 0.3,
+    load: Load = 1.5, most_load: MostLoad = 1.8, steps: Steps = 4_000, seed: Seed = 0,
+    picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("plans.png"),
+) -> None:  # fmt: skip
+    """Compare ways of planning, in a table and a picture, with the least that any could need."""
+    with reported():
+        from covey.cli.plan_input import problem_of
+        from covey.cli.plan_picture import drawn
+        from covey.plan import balance, closest, greedy, lower_bound
 
-    Topics must be there. With --once it says in the end what came to each broker, beside the plan.
+        problem = problem_of(
+            subscribers, brokers, position, lower, upper, publisher, events, alpha=alpha,
+            max_delay=max_delay, load=load, most_load=most_load,
+        )  # fmt: skip
+        start = greedy(problem)
+        plans = {
+            "search": _searched(problem, start, steps, seed), "Gr*": start,
+            "Gr": greedy(problem, offline=False), "balance": balance(problem),
+            "closest": closest(problem),
+        }  # fmt: skip
+        bound = lower_bound(plans["search"])
+        picture.write_bytes(drawn(plans, bound))
+    Console().print(_compared(plans, bound))
+    Console().print(str(picture), highlight=False)
+
+
+@plan.command()
+def make(
+    subscribers: People, brokers: Brokers,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the plan.")],
+    position: Position, lower: Lower, upper: Upper, publisher: Publisher,
+    attributes: Annotated[str, typer.Option(help="What events call these sides, as 'x,y'.")],
+    events: Events = None, alpha: Alpha = 3, max_delay: Delay = 0.3, load: Load = 1.5,
+    most_load: MostLoad = 1.8, steps: Steps = 4_000, seed: Seed = 0,
+) -> None:  # fmt: skip
+    """Make a plan, and write it to a folder: filters, and the broker of each subscriber.
+
+    Exit code 1 if there is none that keeps to everything.
     """
     with reported():
-        from covey.cli.session import Session
-        from covey.plan.saving import SavedPlan
-        from covey.stream.cluster import Cluster
-        from covey.stream.config import Kafka
-        from covey.stream.deploying import Deployment
+        from covey.cli.plan_input import problem_of
+        from covey.plan import SavedPlan, greedy
 
-        made = Deployment(SavedPlan.load(folder), Cluster(Kafka(servers)), events, schema, prefix)
-        made.check()
-        session = Session.of(master, conf, jars)
-        with session.started() as spark:
-            queries = list(made.start(spark, checkpoint, once))
-            if once:
-                Console().print(_table(made.received(spark), made.plan.is_share))
-            else:
-                Console(stderr=True).print(f"{len(queries)} queries run; stop with Ctrl-C")
-                spark.streams.awaitAnyTermination()
+        problem = problem_of(
+            subscribers, brokers, position, lower, upper, publisher, events, alpha=alpha,
+            max_delay=max_delay, load=load, most_load=most_load,
+        )  # fmt: skip
+        found = _searched(problem, greedy(problem), steps, seed)
+        names = [name.strip() for name in attributes.split(",")]
+        SavedPlan.of(found, names).save(output, found.assignment)
+    Console().print(_compared({"search": found}, None))
+    if not found.verify().is_valid:
+        raise typer.Exit(1)
 
 
-def _table(received: list[Any], is_share: bool) -> Table:
+def _searched(problem: Problem, start: Plan, steps: int, seed: int) -> Plan:
+    """The search, with a bar where somebody looks on."""
+    from covey.plan import search
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("search", total=1.0)
+        return search(
+            problem, start, steps=steps, seed=seed,
+            progress=lambda done, _: bar.update(task, completed=done),
+        )  # fmt: skip
+
+
+def _compared(plans: dict[str, Plan], bound: float | None) -> Table:
+    """Bandwidth, delay and load of each plan, and what it does not keep to."""
     table = Table(box=None, pad_edge=False)
-    planned = "planned" if is_share else "planned volume"
-    for name in ("broker", "events", "bytes", "share", planned):
+    table.add_column("plan")
+    for name in ("bandwidth", "× bound", "mean delay", "most load", "late", "beyond"):
         table.add_column(name, justify="right")
-    for one in received:
-        said = share(one.planned, 1.0) if is_share else f"{one.planned:,.4g}"
+    for name, one in plans.items():
+        kept = one.verify()
         table.add_row(
-            str(one.broker), f"{one.events:,}", f"{one.bytes:,}", share(one.share, 1.0), said
-        )
+            name, f"{one.bandwidth:,.6g}", f"{one.bandwidth / bound:.2f}" if bound else "",
+            f"{one.delays.mean():.3f}", f"{one.load_factor:.2f}", f"{kept.late:,}",
+            f"{kept.beyond:,}",
+        )  # fmt: skip
+    if bound:
+        table.add_row("no plan is below", f"{bound:,.6g}", "1.00", "", "", "", "")
     return table

@@ -1,0 +1,92 @@
+"""`covey plan`: plans from files, in a table, a picture and a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from covey.cli import app
+from covey.plan import SavedPlan
+
+COLUMNS = ("--position", "a,b", "--lower", "x1,y1", "--upper", "x2,y2", "--publisher", "0,0")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    random = np.random.default_rng(1)
+    at, low = random.normal(0, 50, (400, 2)), random.uniform(0, 90, (400, 2))
+    high = low + random.uniform(1, 10, (400, 2))
+    columns = np.hstack([at, low, high]).T
+    names = ("a", "b", "x1", "y1", "x2", "y2")
+    pq.write_table(pa.table(dict(zip(names, columns, strict=True))), tmp_path / "people.parquet")
+    places = random.normal(0, 50, (6, 2)).T
+    table = pa.table({"a": places[0], "b": places[1], "parent": [None, 0, 0, None, 3, 3]})
+    pyarrow.csv.write_csv(table, tmp_path / "brokers.csv")
+    return str(tmp_path / "people.parquet"), str(tmp_path / "brokers.csv")
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["plan", *words])
+    return done.exit_code, done.output
+
+
+LOOSE = ("--max-delay", "3", "--load", "2", "--most-load", "3", "--steps", "50")
+
+
+def test_ways_are_compared(files: tuple[str, str], tmp_path: Path) -> None:
+    picture = tmp_path / "plans.png"
+    code, said = run("compare", *files, *COLUMNS, *LOOSE, "--picture", str(picture))
+    assert code == 0, said
+    rows = {line.split()[0]: line.split() for line in said.splitlines() if line.strip()}
+    widths = {name: float(rows[name][1].replace(",", "")) for name in ("search", "Gr*", "closest")}
+    assert widths["search"] <= widths["Gr*"] < widths["closest"]
+    assert float(rows["search"][2]) >= 1
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plan_is_made_from_events(files: tuple[str, str], tmp_path: Path) -> None:
+    events = np.random.default_rng(2).uniform(0, 100, (500, 2))
+    pq.write_table(pa.table({"x": events[:, 0], "y": events[:, 1]}), tmp_path / "events.parquet")
+    where = tmp_path / "plan"
+    more = ("-o", str(where), "--attributes", "x,y", "--events", str(tmp_path / "events.parquet"))
+    code, said = run("make", *files, *COLUMNS, *LOOSE, *more)
+    assert code == 0, said
+    found = SavedPlan.load(where)
+    assert found.is_share
+    assert found.received.max() <= 1
+    assert found.tree.parents.tolist() == [-1, 0, 0, -1, 3, 3]
+    assert len(pq.read_table(where / "assignment.parquet")) == 400
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (("--position", "a,c"), "has no column c: it has a, b"),
+        (("--publisher", "0"), "2 numbers, as positions have"),
+        (("--publisher", "here"), "numbers with commas"),
+        (("--upper", "x2"), "as many columns each"),
+        (("--alpha", "9"), "alpha is 9"),
+    ],
+)
+def test_wrong_words_are_told(
+    files: tuple[str, str], changed: tuple[str, str], message: str
+) -> None:
+    code, said = run("compare", *files, *COLUMNS, *changed)
+    assert code == 2
+    assert message in " ".join(said.split())
+
+
+def test_files_that_are_none_are_told(files: tuple[str, str], tmp_path: Path) -> None:
+    code, said = run("compare", str(tmp_path / "nobody"), files[1], *COLUMNS)
+    assert code == 2
+    assert "there is no" in said
+    (tmp_path / "text").write_text("no table")
+    code, said = run("compare", str(tmp_path / "text"), files[1], *COLUMNS)
+    assert code == 2
+    assert "neither Parquet nor CSV" in " ".join(said.split())
