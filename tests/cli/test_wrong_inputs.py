@@ -120,3 +120,17 @@ def test_a_command_line_that_is_not_installed_says_what_is_missing() -> None:
     ended = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True)
     assert ended.returncode == 1
     assert ended.stderr == ("the command line needs typer and rich: pip install 'covey[cli]'\n")
+
+
+def test_an_extra_that_is_not_installed_is_named() -> None:
+    hidden = "import sys; sys.modules['confluent_kafka'] = None; from covey.cli import app; app()"
+    words = ["--servers", "localhost:1", "--events", "e", "--schema", "x DOUBLE"]
+    ended = subprocess.run(
+        [sys.executable, "-c", hidden, "plan", "deploy", "nowhere", *words, "--checkpoint", "c"],
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "covey: this needs confluent_kafka, which is not installed: pip install 'covey[stream]'\n"
+    )

@@ -43,6 +43,12 @@ def test_without_a_step_it_is_the_plan_that_it_began_with() -> None:
         search(problem, start, steps=-1)
 
 
+def test_a_start_with_filters_that_are_too_complex_is_refused() -> None:
+    problem = SETS["hot-spots"](500, 10, seed=4)
+    with pytest.raises(ValueRefused, match="3 rectangles, and alpha is 2"):
+        search(replace(problem, alpha=2), greedy(problem), steps=1)
+
+
 def test_it_stops_when_its_time_is_up() -> None:
     problem = SETS["hot-spots"](2_000, 10, seed=4)
     told: list[float] = []

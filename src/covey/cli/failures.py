@@ -18,6 +18,13 @@ from covey.errors import CoveyError, raised_elsewhere
 __all__ = ["SPARK_ERRORS", "reported", "said_by_spark"]
 
 SPARK_ERRORS = (PySparkException, Py4JError)
+_EXTRAS = {
+    "confluent_kafka": "stream",
+    "highspy": "plan",
+    "matplotlib": "report",
+    "prometheus_client": "stream",
+    "scipy": "plan",
+}
 
 
 @contextmanager
@@ -30,6 +37,13 @@ def reported() -> Iterator[None]:
         raise typer.Exit(130) from None
     except CoveyError as error:
         typer.echo(f"covey: {error}", err=True)
+        raise typer.Exit(2) from None
+    except ModuleNotFoundError as missing:
+        module = (missing.name or "").partition(".")[0]
+        if module not in _EXTRAS:
+            raise
+        extra = f"pip install 'covey[{_EXTRAS[module]}]'"
+        typer.echo(f"covey: this needs {module}, which is not installed: {extra}", err=True)
         raise typer.Exit(2) from None
     except SPARK_ERRORS as error:
         typer.echo(f"covey: Spark failed: {said_by_spark(error)}", err=True)

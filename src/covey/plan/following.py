@@ -13,8 +13,9 @@ from covey.plan.demand import Demand
 from covey.plan.improving import Effort, improved
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
+from covey.plan.reach import ranks
 from covey.plan.serving import counted, fitted_filters, leaf_of
-from covey.plan.spreading import spread
+from covey.plan.spreading import within_room
 from covey.plan.states import planned, state_of
 
 __all__ = ["follow"]
@@ -43,9 +44,8 @@ def follow(
     >>> found.verify().is_valid
     True
     """
-    if before.shape != (len(problem.subscribers),) or before.max(initial=-1) >= len(
-        plan.assignment
-    ):
+    count, known = len(problem.subscribers), len(plan.assignment)
+    if before.shape != (count,) or before.max(initial=-1) >= known:
         raise ValueRefused(
             f"before is of shape {before.shape}: for each subscriber its row in the plan, or -1"
         )
@@ -71,8 +71,7 @@ def _served(problem: Problem, plan: Plan, at: Ints) -> Plan:
     if len(new):
         loads = np.bincount(at[at >= 0], minlength=len(leaves))
         leaf[new], filters = extended(problem.take(new), filters, loads, most)
-    found = Plan(problem, leaves[leaf].astype(np.int32), filters)
-    return spread(problem, filters) if (found.loads > most).any() else found
+    return within_room(Plan(problem, leaves[leaf].astype(np.int32), filters))
 
 
 def _staying(by_group: NDArray[np.int32], demand: Demand, at: Ints) -> NDArray[np.int32]:
@@ -80,10 +79,7 @@ def _staying(by_group: NDArray[np.int32], demand: Demand, at: Ints) -> NDArray[n
     left, found = by_group.copy(), np.full(len(at), -1, np.int32)
     rows = np.flatnonzero(at >= 0)
     keys = at[rows] * len(demand.counts) + demand.group_of[rows]
-    order = np.argsort(keys, kind="stable")
-    rank = np.empty(len(rows), np.int64)
-    rank[order] = np.arange(len(rows)) - np.searchsorted(keys[order], keys[order])
-    stays = rows[rank < left[at[rows], demand.group_of[rows]]]
+    stays = rows[ranks(keys) < left[at[rows], demand.group_of[rows]]]
     found[stays] = at[stays]
     np.subtract.at(left, (at[stays], demand.group_of[stays]), 1)
     others = np.flatnonzero(found < 0)

@@ -17,7 +17,7 @@ from covey.plan.kernels.search import searched
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.serving import by_kind, counted, groups_of, leaf_of, network_of
-from covey.plan.spreading import spread
+from covey.plan.spreading import within_room
 from covey.plan.states import copied, planned, state_of
 
 __all__ = ["Effort", "improved", "improved_plan"]
@@ -49,9 +49,8 @@ class Effort:
 
 def improved_plan(start: Plan, effort: Effort) -> Plan:
     """The best plan found from one, or where its leaves serve more than they may, from another."""
+    start = within_room(start)
     problem = start.problem
-    if (start.loads > problem.most(problem.most_load)).any():
-        start = spread(problem, start.filters)
     demand = Demand.of(problem, filters=start.filters)
     leaves = problem.tree.leaves
     served = counted(np.searchsorted(leaves, start.assignment), len(leaves), demand)

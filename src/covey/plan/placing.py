@@ -15,7 +15,7 @@ from covey.plan.kernels.reach import largest_within
 from covey.plan.problem import Problem
 from covey.plan.reach import Bits, distinct, packed, unpacked
 
-__all__ = ["allotted", "common_sets", "leaf_of_each", "set_of_each"]
+__all__ = ["allotted", "common_sets", "leaf_at", "leaf_of_each", "set_of_each"]
 
 Ints = NDArray[np.int64]
 
@@ -73,9 +73,16 @@ def leaf_of_each(set_of: NDArray[np.int32], quotas: Ints, before: Ints) -> NDArr
     has_set = order[len(order) - counts.sum() :]
     sets = set_of[has_set]
     rank = np.arange(len(has_set)) - starts[sets] + before[sets]
-    ends = np.cumsum(quotas, axis=1)
-    leaves = (ends[sets] <= rank[:, None]).sum(axis=1) if len(has_set) else np.empty(0, np.int64)
     found = np.full(len(set_of), -1, np.int32)
-    found[has_set] = np.where(leaves < quotas.shape[1], leaves, -1)
+    found[has_set] = leaf_at(np.cumsum(quotas, axis=1), sets, rank)
     before += counts
     return found
+
+
+def leaf_at(ends: Ints, sets: NDArray[np.int32], rank: Ints) -> Ints:
+    """The leaf of somebody by its set and its place among those of the set; -1 if it has none.
+
+    Leaf l serves those of set s before `ends[s, l]` whom no leaf before it does.
+    """
+    leaves = (ends[sets] <= rank[:, None]).sum(axis=1)
+    return np.where(leaves < ends.shape[1], leaves, -1)

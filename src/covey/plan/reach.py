@@ -23,6 +23,7 @@ __all__ = [
     "lengths_to",
     "near_leaves",
     "packed",
+    "ranks",
     "reached",
     "unpacked",
 ]
@@ -102,3 +103,15 @@ def distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     keys = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
     _, first, of = np.unique(keys, return_index=True, return_inverse=True)
     return whole[first], of.ravel().astype(np.int32)
+
+
+def ranks(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of those with the same key come before each.
+
+    >>> ranks(np.array([7, 3, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(keys, kind="stable")
+    found = np.empty(len(keys), np.int64)
+    found[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
+    return found

@@ -35,7 +35,8 @@ def filters_for(
     sample, where each counts as one and those of the sample for all the others.
     """
     start = greedy(some, seed=effort.seed) if start is None else start
-    found = improved_plan(start, _first(effort))
+    first = _first(effort)
+    found = improved_plan(start, first)
     leaves, filters = np.searchsorted(some.tree.leaves, found.assignment), found.filters
     weights = np.full(len(leaves), max(1, count // len(leaves)))
     others = missed(filters)
@@ -47,7 +48,7 @@ def filters_for(
     demand = Demand.of(some, weights=weights, filters=filters)
     served = counted(leaves, len(some.tree.leaves), demand, weights)
     state = state_of(filters, some.alpha, demand)
-    rest = replace(effort, steps=effort.steps - _first(effort).steps, begin=_FIRST)
+    rest = replace(effort, steps=effort.steps - first.steps, begin=_FIRST)
     return filters_of(improved(some, demand, served, state, rest)[1], demand)
 
 

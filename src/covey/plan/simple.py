@@ -12,6 +12,7 @@ from covey.plan.demand import Demand
 from covey.plan.flow import least_factor
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
+from covey.plan.reach import ranks
 from covey.plan.serving import counted, fitted_state, leaf_of
 from covey.plan.states import planned
 
@@ -31,11 +32,7 @@ def closest(problem: Problem, *, with_balance: bool = True) -> Plan:
     while len(waiting):
         is_open = np.flatnonzero(room > 0)
         near = is_open[_nearest(places[waiting], problem.tree.brokers[leaves[is_open]])]
-        order = np.argsort(near, kind="stable")
-        rank = np.empty(len(near), np.int64)
-        starts = np.searchsorted(near[order], near[order])
-        rank[order] = np.arange(len(near)) - starts
-        fits = rank < room[near]
+        fits = ranks(near) < room[near]
         found[waiting[fits]] = near[fits]
         room -= np.bincount(near[fits], minlength=len(leaves))
         waiting = waiting[~fits]

@@ -19,7 +19,7 @@ from covey.plan.plan import Plan
 from covey.plan.problem import Problem
 from covey.plan.reach import Bits, chunks, near_leaves, reached, unpacked
 
-__all__ = ["all_reached", "missing", "placed", "spread", "with_room"]
+__all__ = ["all_reached", "missing", "placed", "spread", "with_room", "within_room"]
 
 _SAMPLE = 1 << 17  # subscribers from whom it is learnt which sets of leaves are common
 
@@ -63,21 +63,29 @@ def spread(problem: Problem, filters: Filters) -> Plan:
     leaf_of = placed(problem, bits)
     if (leaf_of < 0).any():
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
-        filters = with_room(problem, bits, leaf_of, loads, most, filters)
+        filters = with_room(problem, near, bits, leaf_of, loads, most, filters)
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
 
 
+def within_room(plan: Plan) -> Plan:
+    """The plan; where leaves serve more than they may, another with about its filters."""
+    problem = plan.problem
+    is_over = (plan.loads > problem.most(problem.most_load)).any()
+    return spread(problem, plan.filters) if is_over else plan
+
+
 def with_room(
-    problem: Problem, bits: Bits, leaf_of: NDArray[np.int32], loads: NDArray[np.int64],
+    problem: Problem, near: Bits, bits: Bits, leaf_of: NDArray[np.int32], loads: NDArray[np.int64],
     most: NDArray[np.int64], filters: Filters,
 ) -> Filters:  # fmt: skip
     """Gives a leaf to those who have none (-1), for which others move; filters widened for them.
 
-    `loads` is of all that leaves serve, the given ones and others. Who finds no room at all goes
+    `near` is who may serve each, and `bits` who can. `loads` is of all that leaves serve, the given
+    ones and others. Who finds no room at all goes
     where it costs least.
     """
     sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
-    made_room(near_leaves(problem), bits, sizes, leaf_of, loads, most)
+    made_room(near, bits, sizes, leaf_of, loads, most)
     filters = _widened(problem, bits, leaf_of, filters)
     left = np.flatnonzero(leaf_of < 0)
     if len(left):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import ValueRefused
 from covey.plan.demand import Demand
 from covey.plan.filters import Filters
 from covey.plan.kernels.climb import State
@@ -44,11 +45,16 @@ def state_of(given: Filters, alpha: int, demand: Demand) -> State:
 
     Ends that are no cuts are widened.
     """
+    most = given.counts.max()
+    if most > alpha:
+        raise ValueRefused(
+            f"a filter has {most} rectangles, and alpha is {alpha}: start from a simpler plan"
+        )
     d, brokers = len(demand.cells.axes), len(given)
     boxes = demand.cells.boxes(given.lower.reshape(-1, d), given.upper.reshape(-1, d))
     filters = np.zeros((brokers, alpha, 2 * d), np.int32)
     has = given.lower.shape[1]
-    filters[:, :has] = boxes.reshape(brokers, has, 2 * d)[:, :alpha]
+    filters[:, : min(has, alpha)] = boxes.reshape(brokers, has, 2 * d)[:, :alpha]
     common = np.empty((alpha, 2 * d), np.int32)
     volumes = [
         union(rows, int(count), demand.measure, common)

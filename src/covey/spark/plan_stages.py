@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from covey.plan import Plan, Problem, Subscribers
 from covey.plan.filters import Filters
-from covey.plan.placing import set_of_each
+from covey.plan.placing import leaf_at, set_of_each
 from covey.plan.reach import Bits, near_leaves, reached
 
 __all__ = ["Columns", "Missed", "Numbered", "Placed", "Verified", "subscribers_of"]
@@ -104,8 +104,7 @@ class Placed:
         for batch in batches:
             sets = np.asarray(batch.column(self.set_name))
             rank = np.asarray(batch.column(self.rank_name))
-            leaf = (self.ends[sets] <= rank[:, None]).sum(axis=1)
-            brokers = np.append(self.leaves, -1)[leaf].astype(np.int32)
+            brokers = np.append(self.leaves, -1)[leaf_at(self.ends, sets, rank)].astype(np.int32)
             yield _added(batch.drop_columns([self.set_name, self.rank_name]), brokers, self.name)
 
 

@@ -156,8 +156,9 @@ def _moved(
     problem, leaves = replace(some, subscribers=subscribers_of(rows, columns)), some.tree.leaves
     before = np.asarray(rows[BROKER])
     leaf_of = np.where(before < 0, -1, np.searchsorted(leaves, before)).astype(np.int32)
-    bits = all_reached(problem, near_leaves(problem), filters)
-    filters = with_room(problem, bits, leaf_of, loads, most, filters)
+    near = near_leaves(problem)
+    bits = all_reached(problem, near, filters)
+    filters = with_room(problem, near, bits, leaf_of, loads, most, filters)
     changed = np.flatnonzero(leaves[leaf_of] != before)
     ids = rows[id].take(changed).to_pylist()
     return dict(zip(ids, leaves[leaf_of[changed]].tolist(), strict=True)), filters
