@@ -21,9 +21,12 @@ class Sizes:
     large: int = 1_000_000
     large_brokers: int = 200  # of several levels
     degree: int = 15
+    large_steps: int = 16_000  # of those
     periods: int = 50
     period_steps: int = 300
     tables: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
+    deployed: int = 10_000  # subscribers of a plan on Kafka
+    events: int = 1_000_000  # of its sample, and as many published
 
     def divided(self, by: int) -> Sizes:
         """So much less of everything."""
@@ -32,6 +35,8 @@ class Sizes:
         return replace(
             self, subscribers=max(500, self.subscribers // by), brokers=20, seeds=1,
             steps=max(20, self.steps // by), programs_s=1, large=max(1_000, self.large // by),
-            large_brokers=40, periods=2, period_steps=20,
+            large_brokers=40, large_steps=max(20, self.large_steps // by), periods=2,
+            period_steps=20,
             tables=tuple(max(500, table // by) for table in self.tables),
+            deployed=max(500, self.deployed // by), events=max(5_000, self.events // by),
         )  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from covey.errors import ValueRefused
-from covey.plan import greedy, search
+from covey.plan import PUBLISHER, BrokerTree, Plan, Problem, Subscribers, greedy, search
+from covey.plan.filters import Filters
 from covey.plan.sets import SETS
 from tests.plan.test_plan import VALID, adversarial
 
@@ -25,6 +26,22 @@ def test_it_finds_valid_plans_that_take_less(name: str, degree: int | None) -> N
     assert found.bandwidth < 0.95 * start.bandwidth
     assert [done for done, _ in told] == pytest.approx(np.arange(1, 101) / 100)
     assert told[-1][1] == pytest.approx(found.bandwidth)
+
+
+def test_two_brokers_with_many_below_them_part_what_is_wanted() -> None:
+    below = 16
+    tree = BrokerTree.of([0.0], np.zeros((2 + 2 * below, 1)), [PUBLISHER] * 2 + [0, 1] * below)
+    corner = np.tile([[0.0], [0.0], [900.0], [900.0]], (below // 2, 2))  # for both, by turns
+    wanted = Subscribers.of(np.zeros((2 * below, 1)), corner, corner + 1)
+    problem = Problem(tree, wanted, max_delay=1.0, alpha=1, load=1.0, most_load=1.0)
+    lower, upper = np.vstack([[[0.0] * 2] * 2, corner]), np.vstack([[[901.0] * 2] * 2, corner + 1])
+    filters = Filters(lower[:, None], upper[:, None], np.ones(len(tree), np.int64))
+    start = Plan(problem, np.arange(2, len(tree)), filters)
+    assert start.verify() == VALID
+    assert start.delays.max() == 0  # all are where the publisher is
+    found = search(problem, start, steps=200)
+    assert found.verify() == VALID
+    assert found.bandwidth == 2 + 2 * below
 
 
 def test_the_same_seed_is_the_same_plan() -> None:

@@ -24,7 +24,7 @@ __all__ = ["Effort", "improved", "improved_plan"]
 
 _ROUNDS = 100  # between which the best is kept, the clock is looked at, and progress is told
 _LONGEST = 200  # steps of a round
-_WIDEST = 4  # leaves that a step empties
+_WIDEST = 4  # brokers that a step empties
 _SLACK = 0.008  # by which a step may make things worse, at first
 
 

@@ -84,7 +84,8 @@ class Plan:
         for rows in chunks(len(places)):
             total = lengths_to(self.problem.tree, places[rows])
             taken = total[np.arange(len(total)), column[self.assignment[rows]]]
-            delays[rows] = taken / total.min(axis=1) - 1
+            shortest, none = total.min(axis=1), np.where(taken > 0, np.inf, 1.0)
+            delays[rows] = np.divide(taken, shortest, out=none, where=shortest > 0) - 1
         return delays
 
     def verify(self) -> Violations:

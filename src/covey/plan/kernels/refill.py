@@ -1,4 +1,4 @@
-"""Leaves emptied and filled again, with a record of it, so that it can be undone."""
+"""Brokers emptied and leaves filled again, with a record of it, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -64,29 +64,60 @@ def emptied(
     chosen: Ints, served: Served, leaves: Leaves, state: State, groups: Groups, network: Network,
     measure: Measure, scratch: Boxes,
 ) -> Log:  # fmt: skip
-    """Takes subscribers from leaves, all or those of one rectangle; gives the log of it."""
+    """Takes all or one of their rectangles from brokers, and whom it was for; gives the log.
+
+    What is below a broker keeps what the broker still has.
+    """
     with_all = np.random.randint(3) == 0
     log = [(0, 0, 0)][:0]
     is_changed = np.zeros(len(state.counts), np.bool_)
-    for leaf in chosen:
-        broker, left = leaves.paths[leaf, 0], 0
-        is_changed[broker] = True
-        count = state.counts[broker]
+    for broker in chosen:
+        count, left = state.counts[broker], 0
         if not with_all and count > 1:
             state.filters[broker, np.random.randint(count)] = state.filters[broker, count - 1]
             left = count - 1
-        state.counts[broker] = left
-        state.volumes[broker] = union(state.filters[broker], left, measure, scratch[3])
+        _narrowed(broker, left, state, measure, is_changed, scratch)
+    for leaf in range(len(leaves.paths)):
+        path = leaves.paths[leaf]
+        for level in range(len(path) - 2, -1, -1):
+            if path[level + 1] >= 0 and is_changed[path[level + 1]]:
+                left = _within(path[level], path[level + 1], state, scratch)
+                _narrowed(path[level], left, state, measure, is_changed, scratch)
+        if not is_changed[path[0]]:
+            continue
+        filters, left = state.filters[path[0]], state.counts[path[0]]
         for group in range(served.groups.shape[1]):
             some = served.groups[leaf, group]
             if some == 0:
                 continue
             box = groups.kinds[groups.kind_of[group]]
-            if not covers(state.filters[broker], left, box, scratch[3]):
+            if not covers(filters, left, box, scratch[3]):
                 _moved(leaf, group, -some, served, leaves, groups)
                 log.append((leaf, group, -some))
     fit_inner(is_changed, state, network, measure, 0, scratch)
     return log
+
+
+@kernel
+def _within(broker: int, above: int, state: State, scratch: Boxes) -> int:
+    """Puts those rectangles of a broker first that another still covers; gives how many."""
+    kept = 0
+    for i in range(state.counts[broker]):
+        box = state.filters[broker, i]
+        if covers(state.filters[above], state.counts[above], box, scratch[3]):
+            state.filters[broker, kept] = box
+            kept += 1
+    return kept
+
+
+@kernel
+def _narrowed(
+    broker: int, left: int, state: State, measure: Measure, is_changed: Bools, scratch: Boxes
+) -> None:
+    """Leaves a broker the first of its rectangles."""
+    is_changed[broker] = True
+    state.counts[broker] = left
+    state.volumes[broker] = union(state.filters[broker], left, measure, scratch[3])
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Large neighbourhoods: empty a few brokers that can stand in for each other, and fill them anew.
 
-A step takes some leaves, drops all of what they serve or what only one of their rectangles was for,
-assigns it again greedily in a random manner, fits the filters that changed, and is undone if the
-whole became worse than allowed.
+A step takes some brokers, of any level, drops all of what is served below them or what only one of
+their rectangles was for, assigns it again greedily in a random manner, fits the filters that
+changed, and is undone if the whole became worse than allowed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from covey.plan.kernels.unions import Measure, mass
 
 __all__ = ["searched"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -34,7 +35,7 @@ def searched(
     """So many steps; gives how many were kept. What is served, loads and filters change.
 
     A step may make the whole worse by `slack`, which falls to `slack_end`; it empties up to
-    `widest` leaves. At most `most_gone` of those that leaves served at first go elsewhere.
+    `widest` brokers. At most `most_gone` of those that leaves served at first go elsewhere.
     """
     np.random.seed(seed)
     costs = new_costs(len(groups.kinds), len(leaves.paths))
@@ -50,9 +51,8 @@ def searched(
         filters, counts, volumes = state.filters.copy(), state.counts.copy(), state.volumes.copy()
         chosen = _chosen(state, leaves.paths, network, 1 + np.random.randint(widest))
         log = emptied(chosen, served, leaves, state, groups, network, measure, scratch)
-        is_touched = np.zeros(len(leaves.paths), np.bool_)
-        is_touched[chosen] = True
-        for leaf in chosen:
+        is_touched = _is_below(chosen, leaves.paths)
+        for leaf in np.flatnonzero(is_touched):
             path = leaves.paths[leaf]
             outdated(leaves.paths, path, len(path), costs)
         order = _order(np.array([group for _, group, _ in log]), groups, sizes, choices)
@@ -80,25 +80,31 @@ def searched(
 
 @kernel
 def _chosen(state: State, paths: Ints, network: Network, count: int) -> Ints:
-    """A leaf, most likely one with much bandwidth, and some that are related to it."""
-    leaves = len(paths)
-    ends = np.empty(leaves)
-    total = 0.0
-    for leaf in range(leaves):
-        total += state.volumes[paths[leaf, 0]]
-        ends[leaf] = total
-    first = min(leaves - 1, int(np.searchsorted(ends, np.random.random() * total)))
+    """A broker, most likely one with much bandwidth, and some of its level that are related."""
+    ends = np.cumsum(state.volumes)
+    drawn = int(np.searchsorted(ends, np.random.random() * ends[-1]))
     chosen = np.full(count, -1, np.int64)
-    chosen[0], found = first, 1
-    for _ in range(count - 1):
-        near = min(_RELATED, network.related.shape[1])
-        if near == 0:
-            break
-        other = network.related[first, np.random.randint(near)]
-        if not (chosen[:found] == other).any():
+    chosen[0], found = min(len(ends) - 1, drawn), 1
+    below, levels = np.nonzero(paths == chosen[0])
+    one = np.random.randint(len(below)) if len(below) > 1 else 0
+    near = min(_RELATED, network.related.shape[1])
+    for _ in range(count - 1 if near else 0):
+        leaf = network.related[below[one], np.random.randint(near)]
+        other = paths[leaf, levels[one]]
+        if other >= 0 and not (chosen[:found] == other).any():
             chosen[found] = other
             found += 1
     return chosen[:found]
+
+
+@kernel
+def _is_below(chosen: Ints, paths: Ints) -> Bools:
+    """Which leaves some brokers are on the way to, themselves included."""
+    is_below = np.zeros(len(paths), np.bool_)
+    for leaf in range(len(paths)):
+        for broker in chosen:
+            is_below[leaf] |= (paths[leaf] == broker).any()
+    return is_below
 
 
 @kernel
