@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-import numpy as np
-
 from covey.plan import Problem
 from covey.plan.demand import Demand
 from covey.plan.flow import flow
@@ -25,9 +23,8 @@ def with_plans(
     for seed in itertools.count(1):
         problem = SETS[name](subscribers, brokers, degree=degree, seed=seed)
         demand = Demand.of(problem)
-        counts = np.bincount(demand.set_of, demand.counts, minlength=len(demand.sets))
         room = problem.most(problem.most_load)
-        if flow(demand.sets, counts.astype(np.int64), room).sum() == subscribers:
+        if flow(demand.sets, demand.set_counts, room).sum() == subscribers:
             yield problem
         else:
             without.append(f"{name}:{seed}")

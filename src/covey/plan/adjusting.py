@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.plan.candidates import clusters, enclosing
+from covey.plan.candidates import clusters, containing, enclosing
 from covey.plan.filters import Filters
 from covey.plan.problem import Problem, Subscribers
 
@@ -48,10 +48,5 @@ def _volume(ends: tuple[Floats, Floats], events: Floats | None) -> float:
 
 def _shrunk(wanted: Subscribers, low: Floats, high: Floats) -> list[tuple[Floats, Floats]]:
     """Rectangles shrunk to those they contain, each to the first that does; none if one is left."""
-    of = np.full(len(wanted), -1)
-    for number in range(len(low) - 1, -1, -1):
-        is_in = (low[number] <= wanted.lower).all(axis=1) & (high[number] >= wanted.upper).all(
-            axis=1
-        )
-        of[is_in] = number
-    return [enclosing(wanted, of)] if (of >= 0).all() else []
+    is_in = containing(wanted, low, high)
+    return [enclosing(wanted, is_in.argmax(axis=0))] if is_in.any(axis=0).all() else []

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from covey.errors import CoveyError
 from covey.plan.problem import Subscribers
 
-__all__ = ["clusters", "enclosing", "intervals", "rectangles"]
+__all__ = ["clusters", "containing", "enclosing", "intervals", "rectangles"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +38,15 @@ def rectangles(
     kept = np.unique(np.concatenate(found), axis=0)
     d = low.shape[1]
     return kept[:, :d], kept[:, d:]
+
+
+def containing(wanted: Subscribers, low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Which rectangles contain what each subscriber wants: a row for each rectangle."""
+    is_in = np.ones((len(low), len(wanted)), np.bool_)
+    for k in range(low.shape[1]):
+        is_in &= low[:, k, None] <= wanted.lower[:, k]
+        is_in &= high[:, k, None] >= wanted.upper[:, k]
+    return is_in
 
 
 def clusters(points: Floats, count: int, random: np.random.Generator) -> Ints:
@@ -98,11 +107,8 @@ def _of_length(low: Floats, high: Floats, length: float) -> list[tuple[float, fl
 def _shrunk(wanted: Subscribers, ends: list[Floats], index: Ints) -> Floats:
     """The least boxes round what is within products of intervals, without those that have none."""
     d = len(ends)
-    is_in = np.ones((len(index), len(wanted)), np.bool_)
-    for k in range(d):
-        chosen = ends[k][index[:, k]]
-        is_in &= chosen[:, :1] <= wanted.lower[:, k]
-        is_in &= chosen[:, 1:] >= wanted.upper[:, k]
+    chosen = np.stack([ends[k][index[:, k]] for k in range(d)], axis=1)
+    is_in = containing(wanted, chosen[:, :, 0], chosen[:, :, 1])
     has_some = is_in.any(axis=1)
     is_in = is_in[has_some]
     low = [np.where(is_in, wanted.lower[:, k], np.inf).min(axis=1) for k in range(d)]

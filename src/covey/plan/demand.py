@@ -45,6 +45,12 @@ class Demand:
     counts: NDArray[np.int64]
     group_of: Numbers
 
+    @property
+    def set_counts(self) -> NDArray[np.int64]:
+        """How many subscribers have each set of leaves."""
+        found = np.bincount(self.set_of, self.counts, minlength=len(self.sets))
+        return found.astype(np.int64)
+
     @classmethod
     def of(
         cls,

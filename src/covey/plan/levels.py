@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.plan.demand import Demand
-from covey.plan.linear import Slp, slp
+from covey.plan.one_level import Slp, by_one_level
 from covey.plan.problem import Problem
 from covey.plan.reach import near_leaves, unpacked
 from covey.plan.relaxing import Relaxed
@@ -84,7 +84,7 @@ def _among(
             most_load=max(load, most),
         )  # fmt: skip
         left = whole.until - time.monotonic()
-        found = slp(among, seconds=left * len(rows) / everybody, seed=whole.seed)
+        found = by_one_level(among, left * len(rows) / everybody, whole.seed)
         programs.extend(found.programs)
         child_of, missed = found.plan.assignment.astype(np.int64), found.missed
     for number, child in enumerate(children.tolist()):

@@ -53,9 +53,8 @@ def network_of(problem: Problem, demand: Demand) -> Network:
 
 def _related(demand: Demand) -> NDArray[np.int64]:
     """For each leaf the others, by how many subscribers both could serve."""
-    counts = np.bincount(demand.set_of, demand.counts, minlength=len(demand.sets))
     sets = demand.sets.astype(np.float64)
-    common = (sets * counts[:, None]).T @ sets
+    common = (sets * demand.set_counts[:, None]).T @ sets
     np.fill_diagonal(common, -1.0)
     return np.argsort(-common, axis=1, kind="stable")[:, :-1].astype(np.int64)
 

@@ -44,8 +44,7 @@ def closest(problem: Problem, *, with_balance: bool = True) -> Plan:
 def balance(problem: Problem) -> Plan:
     """The most even loads that latency allows, whatever is wanted."""
     demand = Demand.of(problem)
-    counts = np.bincount(demand.set_of, demand.counts, minlength=len(demand.sets)).astype(np.int64)
-    _, by_set = least_factor(demand.sets, counts, problem.shares)
+    _, by_set = least_factor(demand.sets, demand.set_counts, problem.shares)
     served = _by_group(by_set, demand)
     return planned(problem, demand, leaf_of(served, demand), fitted_state(problem, demand, served))
 

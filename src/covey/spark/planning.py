@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,7 @@ _SET, _RANK, BROKER = "_covey_set", "_covey_rank", "broker"
 class TablePlan:
     """`assigned` has the rows of the table and the broker of each, in a column of that name.
 
+    It is computed each time that it is asked for: keep it with `persist` if that is often.
     `sets` is how many sets of leaves the flow told apart: its size, whatever the table's.
     """
 
@@ -98,54 +100,61 @@ def plan_table(
     It is what `covey.plan.search` finds on a sample, spread to all. Ids are different. The table is
     read a few times, so it should be one that is the same each time.
 
-    Cost: a search of so many steps on the driver; five passes over the table, of which one sorts it
+    Cost: a search of so many steps on the driver; six passes over the table, of which one sorts it
     by the sets of leaves that can serve a row.
     """
     columns = Columns(tuple(position), tuple(lower), tuple(upper))
     _check(table, [id, *columns.names])
     count = table.count()
-    chosen = table.orderBy(F.xxhash64(id, F.lit(seed))).limit(sample).select(*columns.names)
+    chosen = _drawn(table, id, seed, sample).select(*columns.names)
     some = Problem(
         tree, subscribers_of(chosen.toArrow(), columns), alpha=alpha, max_delay=max_delay,
         load=load, most_load=most_load, events=events,
     )  # fmt: skip
-
-    def missed(filters: Filters) -> Problem | None:
-        stage = Missed(columns, some, filters)
-        with told():
-            found = table.select(*columns.names).mapInArrow(stage, columns.schema).toArrow()
-        if not found.num_rows:
-            return None
-        return replace(some, subscribers=subscribers_of(found, columns))
-
+    missed = partial(_missed, table, columns, some)
     effort = Effort(steps, seed=seed, progress=progress)
     filters = filters_for(some, count, missed, None, effort)
-    still = missed(filters)
-    most = some.most(most_load, count)
+    still, most = missed(filters), some.most(most_load, count)
     if still is not None:
         _, filters = extended(still, filters, 0 * most, most)
     sets = common_sets(all_reached(some, near_leaves(some), filters), len(tree.leaves))
-    numbered = table.mapInArrow(
-        Numbered(columns, some, filters, sets), _with(table, f"{_SET} int")
-    ).persist()
-    with told():
-        counts = np.zeros(len(sets), np.int64)
-        for number, many in numbered.groupBy(_SET).count().collect():
-            counts[number] = many
-    quotas = allotted(some, sets, counts)
-    ranked = numbered.withColumn(
-        _RANK, F.row_number().over(Window.partitionBy(_SET).orderBy(id)) - 1
-    )
-    place = Placed(np.cumsum(quotas, axis=1), tree.leaves, _SET, _RANK, BROKER)
-    placed = ranked.mapInArrow(place, _with(table, f"{BROKER} int"))
+    placed, loads = _placed(table, id, Numbered(columns, some, filters, sets))
     left = placed.where(F.col(BROKER) < 0).select(id, BROKER, *columns.names).toArrow()
     if left.num_rows:
-        chosen = placed.where(F.col(BROKER) >= 0).orderBy(F.xxhash64(id, F.lit(seed)))
-        others = chosen.limit(max(sample, _MOVABLE * left.num_rows)).select(left.column_names)
-        rows = pa.concat_tables([left, others.toArrow()])
-        known, filters = _moved(rows, id, columns, some, filters, quotas.sum(axis=0), most)
+        movable = max(sample, _MOVABLE * left.num_rows)
+        others = _drawn(placed.where(F.col(BROKER) >= 0), id, seed, movable)
+        rows = pa.concat_tables([left, others.select(left.column_names).toArrow()])
+        known, filters = _moved(rows, id, columns, some, filters, loads, most)
         placed = _with_others(placed, id, known)
     return TablePlan(some, filters, placed, count, len(sets), columns)
+
+
+def _drawn(table: DataFrame, id: str, seed: int, count: int) -> DataFrame:
+    """So many rows, the same ones for the same seed."""
+    return table.orderBy(F.xxhash64(id, F.lit(seed))).limit(count)
+
+
+def _missed(table: DataFrame, columns: Columns, some: Problem, filters: Filters) -> Problem | None:
+    """The rows whom filters miss, if there are any."""
+    stage = Missed(columns, some, filters)
+    with told():
+        found = table.select(*columns.names).mapInArrow(stage, columns.schema).toArrow()
+    return replace(some, subscribers=subscribers_of(found, columns)) if found.num_rows else None
+
+
+def _placed(table: DataFrame, id: str, stage: Numbered) -> tuple[DataFrame, NDArray[np.int64]]:
+    """Rows with their brokers, or -1 where there is no room, and how many each leaf serves."""
+    numbered = table.mapInArrow(stage, _with(table, f"{_SET} int"))
+    counts = np.zeros(len(stage.sets), np.int64)
+    with told():
+        for number, many in numbered.groupBy(_SET).count().collect():
+            counts[number] = many
+    quotas = allotted(stage.problem, stage.sets, counts)
+    rank = F.row_number().over(Window.partitionBy(_SET).orderBy(id)) - 1
+    leaves = stage.problem.tree.leaves
+    place = Placed(np.cumsum(quotas, axis=1), leaves, _SET, _RANK, BROKER)
+    ranked = numbered.withColumn(_RANK, rank)
+    return ranked.mapInArrow(place, _with(table, f"{BROKER} int")), quotas.sum(axis=0)
 
 
 def _moved(
