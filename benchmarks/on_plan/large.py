@@ -32,16 +32,13 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     results: dict[str, Value] = {}
     invalid = 0
     without: list[str] = []
-    shapes = {
-        "one": (sizes.brokers, None, sizes.steps),
-        "multi": (sizes.large_brokers, sizes.degree, sizes.large_steps),
-    }
-    for shape, (brokers, degree, steps) in shapes.items():
+    shapes = {"one": (sizes.brokers, None), "multi": (sizes.large_brokers, sizes.degree)}
+    for shape, (brokers, degree) in shapes.items():
         seconds, ratios = [], []
         for name in _SETS:
             problem = next(with_plans(name, sizes.large, brokers, degree, without))
             began = time.perf_counter()
-            found = search(problem, steps=steps)
+            found = search(problem, steps=sizes.steps)
             seconds.append(time.perf_counter() - began)
             ratios.append(found.bandwidth / greedy(problem).bandwidth)
             invalid += not found.verify().is_valid

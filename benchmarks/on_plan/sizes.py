@@ -16,12 +16,11 @@ class Sizes:
     subscribers: int = 100_000
     brokers: int = 100
     seeds: int = 5
-    steps: int = 4_000
+    steps: int | None = None  # as many as the search takes
     programs_s: int = 300  # for the linear programs of one set
     large: int = 1_000_000
     large_brokers: int = 200  # of several levels
     degree: int = 15
-    large_steps: int = 16_000  # of those
     periods: int = 50
     period_steps: int = 300
     tables: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
@@ -34,9 +33,8 @@ class Sizes:
             return self
         return replace(
             self, subscribers=max(500, self.subscribers // by), brokers=20, seeds=1,
-            steps=max(20, self.steps // by), programs_s=1, large=max(1_000, self.large // by),
-            large_brokers=40, large_steps=max(20, self.large_steps // by), periods=2,
-            period_steps=20,
+            steps=max(20, 4_000 // by), programs_s=1, large=max(1_000, self.large // by),
+            large_brokers=40, periods=2, period_steps=20,
             tables=tuple(max(500, table // by) for table in self.tables),
             deployed=max(500, self.deployed // by), events=max(5_000, self.events // by),
         )  # fmt: skip

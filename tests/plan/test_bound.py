@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from covey.plan import BrokerTree, Problem, Subscribers, greedy, lower_bound, search
 from covey.plan.cell_bound import cell_bound
 from covey.plan.demand import Demand
-from covey.plan.price_bound import _Prices, _Rectangles, price_bound
+from covey.plan.earning import Earning
+from covey.plan.price_bound import price_bound
 from covey.plan.sets import SETS
 from tests.plan.test_plan import adversarial
 
@@ -54,8 +55,8 @@ def test_nobody_earns_more_than_is_said(data: st.DataObject) -> None:
     kind_of = demand.kind_of[demand.group_of]
     by_kind = np.bincount(kind_of, values, minlength=len(demand.kinds))
     kinds = demand.cells.ends(demand.kinds)
-    parts = (_Rectangles.of(*kinds, np.inf, less) for less in (0.0, 1.0))
-    said, _ = _Prices(problem, demand, *parts)._best(by_kind)
+    count = data.draw(st.sampled_from([1, 3, 1_000]))  # of rectangles that are gone through
+    said, _ = Earning.of(*kinds, np.inf, count).best(by_kind, 2)
     assert said >= most_earned(lower, upper, values) - 1e-9
 
 

@@ -36,7 +36,7 @@ Alpha = Annotated[int, typer.Option(help="Rectangles of a filter, at most.")]
 Delay = Annotated[float, typer.Option(help="How much longer than the shortest a way may be.")]
 Load = Annotated[float, typer.Option(help="Times its fair share that a broker should serve.")]
 MostLoad = Annotated[float, typer.Option(help="Times its fair share that it may serve.")]
-Steps = Annotated[int, typer.Option(min=0, help="Of the search.")]
+Steps = Annotated[int | None, typer.Option(min=0, help="Of the search; 4,000 or more.")]
 Seed = Annotated[int, typer.Option(help="Of the search.")]
 
 
@@ -44,7 +44,7 @@ Seed = Annotated[int, typer.Option(help="Of the search.")]
 def compare(
     subscribers: People, brokers: Brokers, position: Position, lower: Lower, upper: Upper,
     publisher: Publisher, events: Events = None, alpha: Alpha = 3, max_delay: Delay = 0.3,
-    load: Load = 1.5, most_load: MostLoad = 1.8, steps: Steps = 4_000, seed: Seed = 0,
+    load: Load = 1.5, most_load: MostLoad = 1.8, steps: Steps = None, seed: Seed = 0,
     picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("plans.png"),
 ) -> None:  # fmt: skip
     """Compare ways of planning, in a table and a picture, with the least that any could need."""
@@ -76,7 +76,7 @@ def make(
     position: Position, lower: Lower, upper: Upper, publisher: Publisher,
     attributes: Annotated[str, typer.Option(help="What events call these sides, as 'x,y'.")],
     events: Events = None, alpha: Alpha = 3, max_delay: Delay = 0.3, load: Load = 1.5,
-    most_load: MostLoad = 1.8, steps: Steps = 4_000, seed: Seed = 0,
+    most_load: MostLoad = 1.8, steps: Steps = None, seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Make a plan, and write it to a folder: filters, and the broker of each subscriber.
 
@@ -98,7 +98,7 @@ def make(
         raise typer.Exit(1)
 
 
-def _searched(problem: Problem, start: Plan, steps: int, seed: int) -> Plan:
+def _searched(problem: Problem, start: Plan, steps: int | None, seed: int) -> Plan:
     """The search, with a bar where somebody looks on."""
     from covey.plan import search
 

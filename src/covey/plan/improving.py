@@ -20,12 +20,14 @@ from covey.plan.serving import by_kind, counted, groups_of, leaf_of, network_of
 from covey.plan.spreading import within_room
 from covey.plan.states import copied, planned, state_of
 
-__all__ = ["Effort", "improved", "improved_plan"]
+__all__ = ["Effort", "improved", "improved_plan", "usual_steps"]
 
 _ROUNDS = 100  # between which the best is kept, the clock is looked at, and progress is told
 _LONGEST = 200  # steps of a round
 _WIDEST = 4  # brokers that a step empties
 _SLACK = 0.008  # by which a step may make things worse, at first
+_STEPS, _MOST_STEPS = 4_000, 64_000  # where groups are many, and where they are few
+_WORK = 32_000_000  # groups that all steps together look at
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,11 @@ class Effort:
     end: float = 1.0
     before: NDArray[np.int32] | None = None
     most_gone: int = 0
+
+
+def usual_steps(problem: Problem) -> int:
+    """Steps after which a search finds little more: those of few groups are quick, and many."""
+    return max(_STEPS, min(_MOST_STEPS, _WORK // len(Demand.of(problem).counts)))
 
 
 def improved_plan(start: Plan, effort: Effort) -> Plan:

@@ -21,7 +21,7 @@ from covey.errors import ValueRefused
 from covey.plan import BrokerTree, Problem, Violations
 from covey.plan.assigning import extended
 from covey.plan.filters import Filters
-from covey.plan.improving import Effort
+from covey.plan.improving import Effort, usual_steps
 from covey.plan.placing import allotted, common_sets
 from covey.plan.plan import unnested
 from covey.plan.reach import near_leaves
@@ -90,7 +90,7 @@ def plan_table(
     load: float = 1.5,
     most_load: float = 1.8,
     events: NDArray[np.float64] | None = None,
-    steps: int = 4_000,
+    steps: int | None = None,
     sample: int = 50_000,
     seed: int = 0,
     progress: Callable[[float, float], None] | None = None,
@@ -100,8 +100,8 @@ def plan_table(
     It is what `covey.plan.search` finds on a sample, spread to all. Ids are different. The table is
     read a few times, so it should be one that is the same each time.
 
-    Cost: a search of so many steps on the driver; six passes over the table, of which one sorts it
-    by the sets of leaves that can serve a row.
+    Cost: a search of so many steps, or of as many as `search` takes, on the driver; six passes over
+    the table, of which one sorts it by the sets of leaves that can serve a row.
     """
     columns = Columns(tuple(position), tuple(lower), tuple(upper))
     _check(table, [id, *columns.names])
@@ -112,7 +112,7 @@ def plan_table(
         load=load, most_load=most_load, events=events,
     )  # fmt: skip
     missed = partial(_missed, table, columns, some)
-    effort = Effort(steps, seed=seed, progress=progress)
+    effort = Effort(usual_steps(some) if steps is None else steps, seed=seed, progress=progress)
     filters = filters_for(some, count, missed, None, effort)
     still, most = missed(filters), some.most(most_load, count)
     if still is not None:
