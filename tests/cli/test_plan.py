@@ -68,7 +68,7 @@ def test_a_plan_is_made_from_events(files: tuple[str, str], tmp_path: Path) -> N
     ("changed", "message"),
     [
         (("--position", "a,c"), "has no column c: it has a, b"),
-        (("--publisher", "0"), "2 numbers, as positions have"),
+        (("--publisher", "0"), "2 finite numbers, as positions have"),
         (("--publisher", "here"), "numbers with commas"),
         (("--upper", "x2"), "as many columns each"),
         (("--alpha", "9"), "alpha is 9"),
@@ -78,6 +78,69 @@ def test_wrong_words_are_told(
     files: tuple[str, str], changed: tuple[str, str], message: str
 ) -> None:
     code, said = run("compare", *files, *COLUMNS, *changed)
+    assert code == 2
+    assert message in " ".join(said.split())
+
+
+def test_events_are_read_by_name(files: tuple[str, str], tmp_path: Path) -> None:
+    events = np.random.default_rng(2).beta(2, 4, (500, 2)) * 100
+    path = tmp_path / "events.parquet"
+    columns = {"at": np.arange(500), "y": events[:, 1], "x": events[:, 0]}
+    pq.write_table(pa.table(columns), path)
+    code, said = run("compare", *files, *COLUMNS, *LOOSE, "--events", str(path))
+    assert code == 2
+    assert "has the columns at, y, x: say with --attributes" in " ".join(said.split())
+    more = ("--attributes", "x,y", "-o", str(tmp_path / "plan"), "--events", str(path))
+    assert run("make", *files, *COLUMNS, *LOOSE, *more)[0] == 0
+    found = SavedPlan.load(tmp_path / "plan")
+    assert found.received == pytest.approx(found.filters.bandwidth(events))
+
+
+def test_a_plan_that_breaks_limits_is_not_written(files: tuple[str, str], tmp_path: Path) -> None:
+    more = ("--attributes", "x,y", "-o", str(tmp_path / "plan"), "--max-delay", "0", "--steps", "5")
+    code, said = run("make", *files, *COLUMNS, *more)
+    assert code == 1
+    assert "are beyond what brokers may serve" in " ".join(said.split())
+    assert not (tmp_path / "plan").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("parent", ["root", "B1"], "column parent is the row of the broker above"),
+        ("parent", [None, 0.5], "column parent is the row of the broker above"),
+        ("b", [1.0, float("inf")], "column b is inf in row 1"),
+        ("b", [1.0, None], "column b is empty in row 1"),
+        ("b", [True, False], "column b is bool, not numbers"),
+        ("b", [[1.0], [2.0]], "not numbers"),
+    ],
+)
+def test_wrong_brokers_are_told(
+    files: tuple[str, str], tmp_path: Path, column: str, values: list[object], message: str
+) -> None:
+    table = pa.table({"a": [0.0, 1.0], "b": [0.0, 1.0], "parent": pa.array([None, 0], pa.int64())})
+    number = table.column_names.index(column)
+    path = tmp_path / "wrong.parquet"
+    pq.write_table(table.set_column(number, column, pa.array(values)), path)
+    code, said = run("compare", files[0], str(path), *COLUMNS)
+    assert code == 2
+    assert message in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("compare", "--picture", "no/such/place.png"), "the name of a file in a folder"),
+        (("compare", "--picture", "plans.svg"), "the picture is PNG"),
+        (("make", "-o", ".", "--attributes", "x,y"), "there is something at ."),
+        (("make", "-o", "plan", "--attributes", "x,"), "2 different names"),
+        (("make", "-o", "plan", "--attributes", "x,y", "--seed", "-3"), "--seed"),
+    ],
+)
+def test_what_cannot_be_written_is_told_first(
+    files: tuple[str, str], words: tuple[str, ...], message: str
+) -> None:
+    code, said = run(words[0], *files, *COLUMNS, *words[1:])
     assert code == 2
     assert message in " ".join(said.split())
 

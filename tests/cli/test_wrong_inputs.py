@@ -115,11 +115,14 @@ def check(done: Any, said: str) -> None:
     assert done.stdout == ""
 
 
-def test_a_command_line_that_is_not_installed_says_what_is_missing() -> None:
-    hidden = "import sys; sys.modules['typer'] = None; import covey.cli"
+@pytest.mark.parametrize("module", ["typer", "pyspark"])
+def test_a_command_line_that_is_not_installed_says_what_is_missing(module: str) -> None:
+    hidden = f"import sys; sys.modules[{module!r}] = None; import covey.cli"
     ended = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True)
     assert ended.returncode == 1
-    assert ended.stderr == ("the command line needs typer and rich: pip install 'covey[cli]'\n")
+    assert ended.stderr == (
+        f"the command line needs {module}, which is not installed: pip install 'covey[cli,spark]'\n"
+    )
 
 
 def test_an_extra_that_is_not_installed_is_named() -> None:

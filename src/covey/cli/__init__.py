@@ -1,10 +1,13 @@
-"""The command line: `covey match`, `covey preview` and `covey doctor`."""
+"""The command line: `covey --help`."""
 
 try:
     from covey.cli.app import app
 except ModuleNotFoundError as missing:
-    if missing.name not in ("typer", "rich"):
+    module = (missing.name or "").partition(".")[0]
+    if module not in ("typer", "rich", "pyspark", "py4j"):
         raise
-    raise SystemExit("the command line needs typer and rich: pip install 'covey[cli]'") from None
+    raise SystemExit(
+        f"the command line needs {module}, which is not installed: pip install 'covey[cli,spark]'"
+    ) from None
 
 __all__ = ["app"]

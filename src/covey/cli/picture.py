@@ -43,13 +43,10 @@ _STYLE: Any = {
 }  # fmt: skip
 
 
-def check_matplotlib() -> None:
+def check_matplotlib(otherwise: str = ", or leave the picture out with --no-picture") -> None:
     """Raises where matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise ValueRefused(
-            "the picture needs matplotlib: pip install 'covey[report]', or leave the picture out "
-            "with --no-picture"
-        )
+        raise ValueRefused(f"the picture needs matplotlib: pip install 'covey[report]'{otherwise}")
 
 
 def drawn(

@@ -32,30 +32,34 @@ Lower = Annotated[str, typer.Option(help="The columns of the lower ends of what 
 Upper = Annotated[str, typer.Option(help="The columns of the upper ends.")]
 Publisher = Annotated[str, typer.Option(help="Where the publisher is, as '0,0'.")]
 Events = Annotated[Path | None, typer.Option(help="Typical events; bandwidth is a share of them.")]
+Attributes = Annotated[str | None, typer.Option(help="Their columns, as 'x,y'; else all.")]
 Alpha = Annotated[int, typer.Option(help="Rectangles of a filter, at most.")]
 Delay = Annotated[float, typer.Option(help="How much longer than the shortest a way may be.")]
 Load = Annotated[float, typer.Option(help="Times its fair share that a broker should serve.")]
 MostLoad = Annotated[float, typer.Option(help="Times its fair share that it may serve.")]
 Steps = Annotated[int | None, typer.Option(min=0, help="Of the search; 4,000 or more.")]
-Seed = Annotated[int, typer.Option(help="Of the search.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the search.")]
 
 
 @plan.command()
 def compare(
     subscribers: People, brokers: Brokers, position: Position, lower: Lower, upper: Upper,
-    publisher: Publisher, events: Events = None, alpha: Alpha = 3, max_delay: Delay = 0.3,
-    load: Load = 1.5, most_load: MostLoad = 1.8, steps: Steps = None, seed: Seed = 0,
+    publisher: Publisher, events: Events = None, attributes: Attributes = None, alpha: Alpha = 3,
+    max_delay: Delay = 0.3, load: Load = 1.5, most_load: MostLoad = 1.8, steps: Steps = None,
+    seed: Seed = 0,
     picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("plans.png"),
 ) -> None:  # fmt: skip
     """Compare ways of planning, in a table and a picture, with the least that any could need."""
     with reported():
-        from covey.cli.plan_input import problem_of
-        from covey.cli.plan_picture import drawn
+        from covey.cli.plan_input import listed, problem_of
+        from covey.cli.plan_picture import check_picture, drawn
         from covey.plan import balance, closest, greedy, lower_bound
 
+        check_picture(picture)
         problem = problem_of(
-            subscribers, brokers, position, lower, upper, publisher, events, alpha=alpha,
-            max_delay=max_delay, load=load, most_load=most_load,
+            subscribers, brokers, position, lower, upper, publisher, events,
+            None if attributes is None else listed(attributes), alpha=alpha, max_delay=max_delay,
+            load=load, most_load=most_load,
         )  # fmt: skip
         start = greedy(problem)
         plans = {
@@ -78,23 +82,32 @@ def make(
     events: Events = None, alpha: Alpha = 3, max_delay: Delay = 0.3, load: Load = 1.5,
     most_load: MostLoad = 1.8, steps: Steps = None, seed: Seed = 0,
 ) -> None:  # fmt: skip
-    """Make a plan, and write it to a folder: filters, and the broker of each subscriber.
+    """Make a plan, and write it to a folder: filters, and the broker of each row of subscribers.
 
-    Exit code 1 if there is none that keeps to everything.
+    Exit code 1, and nothing is written, if none is found that keeps to everything.
     """
     with reported():
-        from covey.cli.plan_input import problem_of
+        from covey.cli.plan_input import listed, problem_of
         from covey.plan import SavedPlan, greedy
 
+        SavedPlan.check_free(output)
+        names = listed(attributes)
         problem = problem_of(
-            subscribers, brokers, position, lower, upper, publisher, events, alpha=alpha,
+            subscribers, brokers, position, lower, upper, publisher, events, names, alpha=alpha,
             max_delay=max_delay, load=load, most_load=most_load,
         )  # fmt: skip
         found = _searched(problem, greedy(problem), steps, seed)
-        names = [name.strip() for name in attributes.split(",")]
-        SavedPlan.of(found, names).save(output, found.assignment)
+        kept = found.verify()
+        if kept.is_valid:
+            SavedPlan.of(found, names).save(output, found.assignment)
     Console().print(_compared({"search": found}, None))
-    if not found.verify().is_valid:
+    if not kept.is_valid:
+        typer.echo(
+            "covey: no plan was found that keeps to everything, and none is written: "
+            f"{kept.late:,} would wait too long, {kept.beyond:,} are beyond what brokers may "
+            "serve. Raise --max-delay or --most-load",
+            err=True,
+        )
         raise typer.Exit(1)
 
 
@@ -115,15 +128,15 @@ def _compared(plans: dict[str, Plan], bound: float | None) -> Table:
     """Bandwidth, delay and load of each plan, and what it does not keep to."""
     table = Table(box=None, pad_edge=False)
     table.add_column("plan")
-    for name in ("bandwidth", "× bound", "mean delay", "most load", "late", "beyond"):
+    for name in ("bandwidth", "× bound", "mean delay", "most load", "late", "beyond", "other"):
         table.add_column(name, justify="right")
     for name, one in plans.items():
         kept = one.verify()
         table.add_row(
             name, f"{one.bandwidth:,.6g}", f"{one.bandwidth / bound:.2f}" if bound else "",
             f"{one.delays.mean():.3f}", f"{one.load_factor:.2f}", f"{kept.late:,}",
-            f"{kept.beyond:,}",
+            f"{kept.beyond:,}", f"{kept.uncovered + kept.unnested + kept.complex:,}",
         )  # fmt: skip
     if bound:
-        table.add_row("no plan is below", f"{bound:,.6g}", "1.00", "", "", "", "")
+        table.add_row("no plan is below", f"{bound:,.6g}", "1.00", *[""] * 5)
     return table

@@ -33,16 +33,17 @@ def deploy(
     Topics must be there. With --once it says in the end what came to each broker, beside the plan.
     """
     with reported():
-        from covey.cli.session import Session
+        from covey.cli.session import Session, check_kafka
         from covey.plan.saving import SavedPlan
         from covey.stream.cluster import Cluster
         from covey.stream.config import Kafka
         from covey.stream.deploying import Deployment
 
         made = Deployment(SavedPlan.load(folder), Cluster(Kafka(servers)), events, schema, prefix)
-        made.check()
         session = Session.of(master, conf, jars)
         with session.started() as spark:
+            check_kafka(spark)
+            made.check()
             queries = list(made.start(spark, checkpoint, once))
             if once:
                 Console().print(_table(made.received(spark), made.plan.is_share))

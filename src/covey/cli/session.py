@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from pyspark import SparkConf, SparkContext
@@ -25,7 +26,7 @@ from pyspark.sql import SparkSession
 
 from covey.errors import ValueRefused
 
-__all__ = ["Session", "has_class"]
+__all__ = ["Session", "check_kafka", "has_class"]
 
 _QUIET = {
     "spark.app.name": "covey",
@@ -33,6 +34,7 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _PATIENCE_S = 5.0
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # repeat what is raised
 _DELTA = {
@@ -59,6 +61,9 @@ class Session:
             if not equals or not key.strip():
                 raise ValueRefused(f"--conf {one}: write KEY=VALUE, as spark.driver.memory=8g")
             given[key.strip()] = value.strip()
+        for jar in (jars or "").split(","):
+            if jar and not any(sign in jar for sign in ":*") and not Path(jar).exists():
+                raise ValueRefused(f"--jars {jar}: there is no such file")
         chosen = {"spark.master": master, **_QUIET, **(_DELTA if has_delta else {})}
         if master.startswith("local"):  # Spark's own defaults are for clusters
             chosen["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))
@@ -128,6 +133,16 @@ def has_class(spark: SparkSession, name: str) -> bool:
     """Whether Spark has a class of Java's, as far as it can be asked."""
     jvm = spark.sparkContext._jvm
     return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(name))
+
+
+def check_kafka(spark: SparkSession) -> None:
+    """Raises where Spark has no Kafka, before it says so in its own words."""
+    if not has_class(spark, _CONNECTOR):
+        raise ValueRefused(
+            "Spark has no Kafka here: name the jars of its connector with --jars, or have them "
+            "fetched with --conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:"
+            "4.2.0; the file of a stream has [spark] jars and conf"
+        )
 
 
 def _check_delta(spark: SparkSession) -> None:

@@ -15,7 +15,7 @@ import typer
 from pyspark.sql import SparkSession
 
 from covey.cli.failures import reported
-from covey.cli.session import Session, has_class
+from covey.cli.session import Session, check_kafka
 from covey.errors import ValueRefused
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["stream", "stream_session"]
 
-_CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _PAST = "A stretch of the past"
 
 
@@ -80,7 +79,7 @@ def stream_session(config: Config) -> Iterator[SparkSession]:
         jars = ",".join(found)
     session = Session.of(config.spark.master, conf, jars, config.notifications.sink == "delta")
     with session.started() as spark:
-        _check_kafka(spark)
+        check_kafka(spark)
         yield spark
 
 
@@ -109,13 +108,3 @@ def _check_together(from_: str | None, dry_run: bool, others: dict[str, object])
         )
     if from_ is not None and not dry_run:
         raise ValueRefused("the past is computed again with --dry-run only: nobody is notified")
-
-
-def _check_kafka(spark: SparkSession) -> None:
-    """Raises where Spark has no Kafka, before it says so in its own words."""
-    if not has_class(spark, _CONNECTOR):
-        raise ValueRefused(
-            "Spark has no Kafka here: name the jars of its connector with [spark] jars, or have "
-            'them fetched with [spark] conf = { "spark.jars.packages" = '
-            '"org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0" }'
-        )

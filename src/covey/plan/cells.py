@@ -2,7 +2,7 @@
 
 Ends of all boxes cut each axis. Filters are unions of boxes that enclose boxes, so their ends are
 among these, and whether one contains another is exact. With more than `most` ends on an axis boxes
-are widened to some of them.
+are widened to some of them, or for bounds narrowed.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ class Cells:
     """
 
     axes: tuple[Floats, ...]
+    is_exact: bool = True
 
     @classmethod
     def of(cls, lower: Floats, upper: Floats, most: int = 1024) -> Cells:
         """The ends of boxes, or so many of them on an axis."""
-        axes = []
+        axes, is_exact = [], True
         for k in range(lower.shape[1]):
             ends = np.unique(np.concatenate([lower[:, k], upper[:, k]]))
             if len(ends) > most:
+                is_exact = False
                 ends = ends[np.unique(np.linspace(0, len(ends) - 1, most).round().astype(np.int64))]
             axes.append(ends if len(ends) > 1 else np.r_[ends, ends])
-        return cls(tuple(axes))
+        return cls(tuple(axes), is_exact)
 
     def boxes(self, lower: Floats, upper: Floats) -> Boxes:
         """Boxes of cells that contain these, which lie between the first and the last cuts."""
@@ -50,6 +52,15 @@ class Cells:
         ]
         found += [np.searchsorted(axis, upper[:, k]) for k, axis in enumerate(self.axes)]
         return np.stack(found, axis=1).astype(np.int32)
+
+    def inner(self, lower: Floats, upper: Floats) -> Boxes:
+        """Boxes of cells that are within these; without a cell if there is none."""
+        first = [np.searchsorted(axis, lower[:, k]) for k, axis in enumerate(self.axes)]
+        last = [
+            np.searchsorted(axis, upper[:, k], side="right") - 1 for k, axis in enumerate(self.axes)
+        ]
+        ends = [np.maximum(a, b) for a, b in zip(first, last, strict=True)]
+        return np.stack([*first, *ends], axis=1).astype(np.int32)
 
     def ends(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """Lower and upper ends of boxes of cells."""

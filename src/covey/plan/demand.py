@@ -59,21 +59,23 @@ class Demand:
         with_latency: bool = True,
         weights: NDArray[np.int64] | None = None,
         filters: Filters | None = None,
+        is_inner: bool = False,
     ) -> Demand:
         """The groups of a problem; without latency every leaf may serve everybody.
 
-        With weights, subscriber s counts as `weights[s]`. Ends of `filters` are cuts, too.
+        With weights, subscriber s counts as `weights[s]`. Ends of `filters` are cuts, too. Where
+        there are too many, boxes are wider than what is wanted, or if `is_inner` narrower.
         """
         lower, upper = problem.subscribers.lower, problem.subscribers.upper
         d = lower.shape[1]
-        most = _CUTS if problem.events is None else min(_CUTS, int(_CELLS ** (1 / d)) // 2)
+        most = _CUTS if problem.events is None else min(_CUTS, round(_CELLS ** (1 / d)) // 2)
         if filters is None:
             cells = Cells.of(lower, upper, most)
         else:
             low, high = filters.rectangles
             cells = Cells.of(np.concatenate([lower, low]), np.concatenate([upper, high]), most)
         measure = cells.volumes if problem.events is None else cells.counted(problem.events)
-        kinds, kind_of = distinct(cells.boxes(lower, upper))
+        kinds, kind_of = distinct((cells.inner if is_inner else cells.boxes)(lower, upper))
         leaves = len(problem.tree.leaves)
         if with_latency:
             bits, set_of = distinct(near_leaves(problem))

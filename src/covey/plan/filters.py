@@ -91,8 +91,14 @@ def _is_enough(low: Floats, high: Floats, lower: Floats, upper: Floats) -> NDArr
 
 def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:
     """Whether a union of boxes contains a box that none of them does."""
-    if (lower == upper).any():
-        return False
+    is_flat = lower == upper
+    if is_flat.any():  # what has no length on an axis is covered by what is there, on the others
+        there = ((low <= lower) & (high >= upper))[:, is_flat].all(axis=1)
+        low, high, lower, upper = (
+            ends[..., ~is_flat] for ends in (low[there], high[there], lower, upper)
+        )
+        if is_flat.all():
+            return bool(there.any())
     clipped_low, clipped_high = np.maximum(low, lower), np.minimum(high, upper)
     meets = (clipped_low < clipped_high).all(axis=1)
     if not meets.any():

@@ -40,11 +40,15 @@ def flow(sets: Bools, counts: Ints, most: Ints) -> Ints:
 
 
 def least_factor(sets: Bools, counts: Ints, shares: NDArray[np.float64]) -> tuple[float, Ints]:
-    """The least load factor at which all find room, to a thousandth; and who goes where then."""
+    """The least load factor at which all find room, to a thousandth; and who goes where then.
+
+    Every set has a leaf.
+    """
     total = int(counts.sum())
 
     def at(factor: float) -> Ints:
-        return flow(sets, counts, np.floor(factor * shares * total * (1 + 1e-12)).astype(np.int64))
+        room = np.floor(factor * shares * total * (1 + 1e-12))
+        return flow(sets, counts, np.minimum(room, total).astype(np.int64))
 
     low, high = 1.0, 2.0
     best = at(high)

@@ -12,10 +12,10 @@ from covey.plan.assigning import extended
 from covey.plan.demand import Demand
 from covey.plan.improving import Effort, improved
 from covey.plan.plan import Plan
-from covey.plan.problem import Problem
+from covey.plan.problem import Problem, Subscribers
 from covey.plan.reach import ranks
 from covey.plan.serving import counted, fitted_filters, leaf_of
-from covey.plan.spreading import within_room
+from covey.plan.spreading import relieved
 from covey.plan.states import planned, state_of
 
 __all__ = ["follow"]
@@ -31,7 +31,8 @@ def follow(
 
     Subscriber s of the problem is `before[s]` of the plan's, or -1 if it is new. New ones are
     served where they cost least, filters shrink to what is left, and a search moves at most the
-    share `moves` of all subscribers. Only where there is no room otherwise more of them move.
+    share `moves` of all subscribers. Only where there is no room otherwise more of them move. Who
+    wants something else than before, or is elsewhere, counts as new.
 
     Cost: a search of so many steps.
 
@@ -45,33 +46,54 @@ def follow(
     True
     """
     count, known = len(problem.subscribers), len(plan.assignment)
-    if before.shape != (count,) or before.max(initial=-1) >= known:
+    if before.shape != (count,) or before.max(initial=-1) >= known or before.dtype.kind != "i":
         raise ValueRefused(
             f"before is of shape {before.shape}: for each subscriber its row in the plan, or -1"
         )
+    if not 0 <= moves <= 1:
+        raise ValueRefused(f"moves={moves}: the share of subscribers who may move, from 0 to 1")
+    if not np.array_equal(plan.problem.tree.parents, problem.tree.parents):
+        raise ValueRefused(
+            "the plan is for another tree of brokers: a plan follows its subscribers"
+        )
     leaves = problem.tree.leaves
-    at = np.where(before < 0, -1, np.searchsorted(leaves, plan.assignment[before]))
+    stays = _is_same(plan.problem.subscribers, problem.subscribers, before)
+    at = np.where(stays, np.searchsorted(leaves, plan.assignment[before]), -1)
     start = _served(problem, plan, at)
     demand = Demand.of(problem, filters=start.filters)
     now = np.searchsorted(leaves, start.assignment)
     was = np.zeros((len(leaves), len(demand.counts)), np.int32)
     np.add.at(was, (at[at >= 0], demand.group_of[at >= 0]), 1)
     state = state_of(start.filters, problem.alpha, demand)
-    effort = Effort(steps, seed=seed, before=was, most_gone=int(moves * len(before)))
+    forced = int(np.count_nonzero(now[stays] != at[stays]))
+    most_gone = max(forced, int(moves * len(before)))
+    effort = Effort(steps, seed=seed, before=was, most_gone=most_gone)
     by_group, state = improved(problem, demand, counted(now, len(leaves), demand), state, effort)
     return planned(problem, demand, _staying(by_group, demand, at), state)
+
+
+def _is_same(old: Subscribers, now: Subscribers, before: Ints) -> NDArray[np.bool_]:
+    """Who was there before, at the same place, and wants the same."""
+    same = before >= 0
+    for was, is_now in (
+        (old.positions, now.positions), (old.lower, now.lower), (old.upper, now.upper)
+    ):  # fmt: skip
+        same &= (was[before] == is_now).all(axis=1)
+    return same
 
 
 def _served(problem: Problem, plan: Plan, at: Ints) -> Plan:
     """Old subscribers where they were and new ones where they cost least, with fitting filters."""
     leaves, most = problem.tree.leaves, problem.most(problem.most_load)
-    new = np.flatnonzero(at < 0)
+    new, old = np.flatnonzero(at < 0), np.flatnonzero(at >= 0)
     leaf = at.copy()
-    filters = fitted_filters(problem.take(np.flatnonzero(at >= 0)), at[at >= 0], plan.filters)
+    filters = replace(plan.filters, counts=0 * plan.filters.counts)
+    if len(old):
+        filters = fitted_filters(problem.take(old), at[old], plan.filters)
     if len(new):
         loads = np.bincount(at[at >= 0], minlength=len(leaves))
         leaf[new], filters = extended(problem.take(new), filters, loads, most)
-    return within_room(Plan(problem, leaves[leaf].astype(np.int32), filters))
+    return relieved(Plan(problem, leaves[leaf].astype(np.int32), filters), at < 0)
 
 
 def _staying(by_group: NDArray[np.int32], demand: Demand, at: Ints) -> NDArray[np.int32]:

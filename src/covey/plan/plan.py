@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import ValueRefused
 from covey.plan.filters import Filters
 from covey.plan.problem import Problem
 from covey.plan.reach import chunks, lengths_to
@@ -52,6 +53,26 @@ class Plan:
     filters: Filters
     bound: float | None = None
 
+    def __post_init__(self) -> None:
+        problem, d = self.problem, self.problem.subscribers.lower.shape[1]
+        if len(self.filters) != len(problem.tree) or self.filters.lower.shape[2] != d:
+            raise ValueRefused(
+                f"filters of {len(self.filters)} brokers and {self.filters.lower.shape[2]} "
+                f"coordinates: the problem has {len(problem.tree)} brokers and {d} coordinates"
+            )
+        if self.assignment.shape != (len(problem.subscribers),):
+            raise ValueRefused(
+                f"an assignment of shape {self.assignment.shape}: a leaf for each of "
+                f"{len(problem.subscribers)} subscribers"
+            )
+        is_leaf = np.zeros(len(problem.tree) + 1, np.bool_)
+        is_leaf[problem.tree.leaves] = True
+        within = (self.assignment >= 0) & (self.assignment < len(problem.tree))
+        wrong = np.flatnonzero(~is_leaf[np.where(within, self.assignment, -1)])
+        if len(wrong):
+            at = self.assignment[wrong[0]]
+            raise ValueRefused(f"subscriber {wrong[0]} is served by {at}, which is no leaf")
+
     @cached_property
     def received(self) -> Floats:
         """What comes to each broker: the volume of its filter, or the share of events in it."""
@@ -78,12 +99,11 @@ class Plan:
     def delays(self) -> Floats:
         """How much longer each subscriber's way is than the shortest: 0.3 is three tenths more."""
         places = self.problem.subscribers.positions
-        column = np.full(len(self.problem.tree), -1)
-        column[self.problem.tree.leaves] = np.arange(len(self.problem.tree.leaves))
+        leaf_of = np.searchsorted(self.problem.tree.leaves, self.assignment)
         delays = np.empty(len(places))
         for rows in chunks(len(places)):
             total = lengths_to(self.problem.tree, places[rows])
-            taken = total[np.arange(len(total)), column[self.assignment[rows]]]
+            taken = total[np.arange(len(total)), leaf_of[rows]]
             shortest, none = total.min(axis=1), np.where(taken > 0, np.inf, 1.0)
             delays[rows] = np.divide(taken, shortest, out=none, where=shortest > 0) - 1
         return delays
@@ -117,7 +137,7 @@ class Plan:
     def _late(self) -> int:
         """How many are served by a broker that is too far, or that they are not allowed to have."""
         if self.problem.allowed is None:
-            return int(np.count_nonzero(self.delays > self.problem.max_delay * (1 + 1e-9) + 1e-9))
+            return int(np.count_nonzero(1 + self.delays > self.problem.farthest))
         leaf_of = np.searchsorted(self.problem.tree.leaves, self.assignment)
         return int(np.count_nonzero(~self.problem.allowed[np.arange(len(leaf_of)), leaf_of]))
 

@@ -36,8 +36,9 @@ def price_bound(problem: Problem, demand: Demand, most: float) -> float:
 
     `most` is the bandwidth of some plan: filters of more than that are of no use.
     """
-    flat = problem.subscribers.lower.shape[1] == 2
-    if problem.events is not None or problem.alpha > 3 or not flat or len(demand.kinds) > _FEW:
+    flat, has_few = problem.subscribers.lower.shape[1] == 2, len(demand.kinds) <= _FEW
+    is_exact = problem.events is None and demand.cells.is_exact
+    if not (is_exact and flat and has_few and problem.alpha <= 3):
         return 0.0
     earning = Earning.of(*demand.cells.ends(demand.kinds), most, _MOST_RECTANGLES)
     return _Prices(problem, demand, earning).bound(most)

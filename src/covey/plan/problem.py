@@ -18,6 +18,9 @@ __all__ = ["MOST_RECTANGLES", "Problem", "Subscribers"]
 MOST_RECTANGLES = 6
 """Of one filter: measures of unions are exact, and double with each rectangle."""
 
+MOST_COORDINATES = 8
+"""Of events that are counted, in a table whose axes are the fewer cuts the more there are."""
+
 Floats = NDArray[np.float64]
 
 
@@ -41,12 +44,20 @@ class Subscribers:
         finite = np.isfinite(places).all() and np.isfinite(low).all() and np.isfinite(high).all()
         if not finite:
             raise ValueRefused(
-                "positions and ends of boxes are finite: cut boxes to where events are"
+                "positions and ends of boxes are finite: leave out who is nowhere, and cut boxes "
+                "to where events are"
             )
+        if not low.shape[1]:
+            raise ValueRefused("boxes have no side: give each subscriber a lower and an upper end")
+        with np.errstate(over="ignore"):
+            whole = (high.max(axis=0, initial=0.0) - low.min(axis=0, initial=0.0)).prod()
+        if not np.isfinite(whole):
+            raise ValueRefused("boxes are so far apart that volumes are beyond all numbers")
         empty = np.flatnonzero((low > high).any(axis=1))
         if len(empty):
             raise ValueRefused(
-                f"subscriber {empty[0]} wants nothing: its lower ends are beyond its upper"
+                f"subscriber {empty[0]} wants nothing: its lower ends are beyond its upper, or the "
+                "two were given the other way round"
             )
         return cls(places, low, high)
 
@@ -84,17 +95,19 @@ class Problem:
     events: Floats | None = None
 
     def __post_init__(self) -> None:
+        self._read()
         d = self.subscribers.lower.shape[1]
         if self.subscribers.positions.shape[1] != len(self.tree.publisher):
             raise ValueRefused("subscribers and brokers are in networks of different dimensions")
         if not len(self.subscribers):
             raise ValueRefused("there is no subscriber: nothing is to be planned")
-        if not 1 <= self.alpha <= MOST_RECTANGLES:
+        if not (isinstance(self.alpha, int | np.integer) and 1 <= self.alpha <= MOST_RECTANGLES):
             raise ValueRefused(f"alpha is {self.alpha}: 1 to {MOST_RECTANGLES} rectangles")
-        if not (self.max_delay >= 0 and 1 <= self.load <= self.most_load):
+        if not 0 <= self.max_delay < np.inf:
+            raise ValueRefused(f"max_delay={self.max_delay}: a delay is 0 or more, and finite")
+        if not 1 <= self.load <= self.most_load < np.inf:
             raise ValueRefused(
-                f"max_delay={self.max_delay}, load={self.load}, most_load={self.most_load}: a "
-                "delay is 0 or more, and 1 ≤ load ≤ most_load"
+                f"load={self.load}, most_load={self.most_load}: 1 ≤ load ≤ most_load, and finite"
             )
         given, leaves = self.capacity, len(self.tree.leaves)
         if self.allowed is not None:
@@ -106,10 +119,29 @@ class Problem:
             nowhere = np.flatnonzero(~self.allowed.any(axis=1))
             if len(nowhere):
                 raise ValueRefused(f"subscriber {nowhere[0]} is allowed nowhere")
-        if given is not None and (given.shape != (leaves,) or not (given > 0).all()):
+        is_share = given is None or (given.shape == (leaves,) and (given > 0).all())
+        if not is_share or (given is not None and not np.isfinite(given).all()):
             raise ValueRefused(f"capacity has one positive share for each of {leaves} leaves")
         if self.events is not None and (self.events.ndim != 2 or self.events.shape[1] != d):
             raise ValueRefused(f"events have {d} coordinates each, as boxes have")
+        if self.events is not None and d > MOST_COORDINATES:
+            raise ValueRefused(
+                f"events of {d} coordinates: at most {MOST_COORDINATES} where bandwidth is counted "
+                "from events; leave them out, and it is volume"
+            )
+        if self.events is not None and not (len(self.events) and np.isfinite(self.events).all()):
+            raise ValueRefused("a sample of events has some, of finite coordinates")
+
+    def _read(self) -> None:
+        """Takes anything numpy reads."""
+        for name, kind in (("allowed", np.bool_), ("capacity", np.float64), ("events", np.float64)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.asarray(getattr(self, name), kind))
+
+    @property
+    def farthest(self) -> float:
+        """How many times the shortest way a way may be; what rounding makes of it is allowed."""
+        return (1 + self.max_delay) * (1 + 1e-9)
 
     @property
     def shares(self) -> Floats:
@@ -125,7 +157,8 @@ class Problem:
         Of all subscribers, or of so many that stand for them.
         """
         total = len(self.subscribers) if total is None else total
-        return np.floor(factor * self.shares * total * (1 + 1e-12)).astype(np.int64)
+        room = np.floor(factor * self.shares * total * (1 + 1e-12))
+        return np.minimum(room, total).astype(np.int64)
 
     def joined(self, other: Problem) -> Problem:
         """The same for the subscribers of both."""

@@ -55,9 +55,11 @@ def near_leaves(problem: Problem) -> Bits:
     if problem.allowed is not None:
         return packed(problem.allowed)
     places = problem.subscribers.positions
-    factor = 1 + problem.max_delay
     return np.concatenate(
-        [near(lengths_to(problem.tree, places[rows]), factor) for rows in chunks(len(places))]
+        [
+            near(lengths_to(problem.tree, places[rows]), problem.farthest)
+            for rows in chunks(len(places))
+        ]
     )
 
 

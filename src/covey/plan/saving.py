@@ -52,8 +52,7 @@ class SavedPlan:
     def save(self, folder: str | Path, assignment: NDArray[np.int32] | None = None) -> None:
         """Writes it to a folder that is not there yet, with the assignment if that is given."""
         place = Path(folder)
-        if place.exists():
-            raise ValueRefused(f"there is something at {place}: choose another folder")
+        self.check_free(place)
         place.mkdir(parents=True)
         if assignment is not None:
             rows = pa.table({"subscriber": np.arange(len(assignment)), "broker": assignment})
@@ -61,6 +60,14 @@ class SavedPlan:
         written = place / f"{_PLAN}.new"
         written.write_text(json.dumps(self._said(), indent=1))
         os.replace(written, place / _PLAN)
+
+    @staticmethod
+    def check_free(place: Path) -> None:
+        """Raises if a plan cannot be written to a folder: something is there, or in its way."""
+        above = next(one for one in place.absolute().parents if one.exists())
+        if place.exists() or not above.is_dir():
+            there = place if place.exists() else above
+            raise ValueRefused(f"there is something at {there}: choose another folder")
 
     def _said(self) -> dict[str, Any]:
         filters = [
@@ -81,12 +88,21 @@ class SavedPlan:
         try:
             said = json.loads(path.read_text())
             found = said.get("format")
-        except FileNotFoundError:
-            raise ValueRefused(f"there is no plan at {folder}") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise ValueRefused(
+                f"there is no plan at {folder}: `covey plan make` makes it"
+            ) from None
         except (ValueError, AttributeError):
             raise ValueRefused(f"{path} is no plan: it is not JSON of one") from None
         if found != _FORMAT:
             raise ValueRefused(f"{path} is of format {found}: this covey reads {_FORMAT}")
+        try:
+            return cls._read(said)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ValueRefused(f"{path} is no plan: {error!r}") from None
+
+    @classmethod
+    def _read(cls, said: dict[str, Any]) -> SavedPlan:
         tree = BrokerTree.of(said["publisher"], said["brokers"], said["parents"])
         counts = np.array([len(one) for one in said["filters"]], np.int64)
         lower = np.zeros((len(tree), max(1, int(counts.max())), len(said["attributes"])))

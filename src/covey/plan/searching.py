@@ -37,7 +37,8 @@ def search(
     """The best plan found in so many steps, and in about so many seconds if that is said.
 
     It starts from `start`, or else from Gr*; where that exceeds a broker's room, others are widened
-    first, and only if there is no room at all a broker keeps more than it may. With more than twice
+    first, and only if there is no room at all a broker keeps more than it may. It is never worse
+    than a valid start. With more than twice
     as many subscribers as `sample`, the search is for filters of a sample, which are then spread to
     all. Without `seconds` the same seed gives the same plan. `progress` is called now and then with
     how much is done, from 0 to 1, and the bandwidth.
@@ -48,8 +49,23 @@ def search(
     Cost: 5 to 10 milliseconds a step for 100 brokers and 50,000 groups, 0.3 for 500; and for all
     subscribers about 20 microseconds each.
     """
-    if (steps is not None and steps < 0) or sample < 1:
-        raise ValueRefused(f"no search of {steps} steps on {sample} subscribers")
+    if (steps is not None and steps < 0) or sample < 1 or seed < 0:
+        raise ValueRefused(f"no search of {steps} steps on {sample} subscribers with seed {seed}")
+    given = None if start is None else Plan(problem, start.assignment, start.filters)
+    found = _searched(problem, given, steps, seconds, sample, seed, progress)
+    is_worse = given is not None and found.bandwidth > given.bandwidth
+    return given if given is not None and is_worse and given.verify().is_valid else found
+
+
+def _searched(
+    problem: Problem,
+    start: Plan | None,
+    steps: int | None,
+    seconds: float | None,
+    sample: int,
+    seed: int,
+    progress: Callable[[float, float], None] | None,
+) -> Plan:
     until = None if seconds is None else time.monotonic() + seconds
     count = len(problem.subscribers)
     rows = np.arange(count)
@@ -58,8 +74,7 @@ def search(
     some = problem.take(rows)
     effort = Effort(usual_steps(some) if steps is None else steps, until, seed, progress)
     if count == len(rows):
-        start = greedy(problem, seed=seed) if start is None else start
-        return improved_plan(Plan(problem, start.assignment, start.filters), effort)
+        return improved_plan(greedy(problem, seed=seed) if start is None else start, effort)
     if start is not None:
         start = Plan(some, start.assignment[rows], start.filters)
     near = near_leaves(problem)

@@ -22,7 +22,8 @@ __all__ = ["balance", "closest"]
 def closest(problem: Problem, *, with_balance: bool = True) -> Plan:
     """Each subscriber at the nearest leaf; with balance, at the nearest that still has room.
 
-    Latency is not looked at, which the nearest leaf keeps to more often than not.
+    Latency is not looked at, which the nearest leaf keeps to more often than not. If all rooms
+    together are too small, those who are left go to the nearest.
     """
     leaves, places = problem.tree.leaves, problem.subscribers.positions
     most = problem.most(problem.most_load) if with_balance else np.full(len(leaves), len(places))
@@ -30,6 +31,8 @@ def closest(problem: Problem, *, with_balance: bool = True) -> Plan:
     found = np.full(len(places), -1, np.int64)
     waiting = np.arange(len(places))
     while len(waiting):
+        if not (room > 0).any():  # brokers have too little room for all: some serve more
+            room[:] = len(places)
         is_open = np.flatnonzero(room > 0)
         near = is_open[_nearest(places[waiting], problem.tree.brokers[leaves[is_open]])]
         fits = ranks(near) < room[near]

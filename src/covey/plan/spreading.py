@@ -17,9 +17,9 @@ from covey.plan.kernels.room import made_room
 from covey.plan.placing import allotted, common_sets, leaf_of_each, set_of_each
 from covey.plan.plan import Plan
 from covey.plan.problem import Problem
-from covey.plan.reach import Bits, chunks, near_leaves, reached, unpacked
+from covey.plan.reach import Bits, chunks, near_leaves, ranks, reached, unpacked
 
-__all__ = ["all_reached", "missing", "placed", "spread", "with_room", "within_room"]
+__all__ = ["all_reached", "missing", "placed", "relieved", "spread", "with_room", "within_room"]
 
 _SAMPLE = 1 << 17  # subscribers from whom it is learnt which sets of leaves are common
 
@@ -72,6 +72,28 @@ def within_room(plan: Plan) -> Plan:
     problem = plan.problem
     is_over = (plan.loads > problem.most(problem.most_load)).any()
     return spread(problem, plan.filters) if is_over else plan
+
+
+def relieved(plan: Plan, goes_first: NDArray[np.bool_]) -> Plan:
+    """The plan; where leaves serve more than they may, so many are served elsewhere.
+
+    Those go first of whom it is said, and who have most leaves to choose from.
+    """
+    problem, leaves = plan.problem, plan.problem.tree.leaves
+    most = problem.most(problem.most_load)
+    over = np.maximum(0, plan.loads - most)
+    if not over.any():
+        return plan
+    near = near_leaves(problem)
+    bits = all_reached(problem, near, plan.filters)
+    choices = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+    order = np.lexsort((-choices, ~goes_first))
+    at = np.searchsorted(leaves, plan.assignment)
+    goes = order[ranks(at[order]) < over[at[order]]]
+    leaf_of = at.astype(np.int32)
+    leaf_of[goes] = -1
+    filters = with_room(problem, near, bits, leaf_of, plan.loads - over, most, plan.filters)
+    return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
 
 
 def with_room(

@@ -51,10 +51,9 @@ def state_of(given: Filters, alpha: int, demand: Demand) -> State:
             f"a filter has {most} rectangles, and alpha is {alpha}: start from a simpler plan"
         )
     d, brokers = len(demand.cells.axes), len(given)
-    boxes = demand.cells.boxes(given.lower.reshape(-1, d), given.upper.reshape(-1, d))
     filters = np.zeros((brokers, alpha, 2 * d), np.int32)
-    has = given.lower.shape[1]
-    filters[:, : min(has, alpha)] = boxes.reshape(brokers, has, 2 * d)[:, :alpha]
+    is_there = np.arange(alpha) < given.counts[:, None]  # what is beyond may be anywhere
+    filters[is_there] = demand.cells.boxes(*given.rectangles)
     common = np.empty((alpha, 2 * d), np.int32)
     volumes = [
         union(rows, int(count), demand.measure, common)

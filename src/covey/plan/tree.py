@@ -46,6 +46,8 @@ class BrokerTree:
                 f"a publisher of shape {start.shape} and brokers of shape {places.shape} are in no "
                 "common space: one row of coordinates, and one for each broker"
             )
+        if not (np.isfinite(start).all() and np.isfinite(places).all()):
+            raise ValueRefused("a publisher and brokers are at finite places, or nobody is near")
         if not len(places):
             raise ValueRefused("there is no broker: give one at least")
         above = np.full(len(places), PUBLISHER) if parents is None else np.asarray(parents)
@@ -95,10 +97,10 @@ def _check_parents(parents: NDArray[np.generic], count: int) -> None:
     if parents.shape != (count,):
         raise ValueRefused(f"{count} brokers have {parents.shape} parents: give each broker one")
     numbers = parents.astype(np.int64)
-    wrong = np.flatnonzero((numbers < PUBLISHER) | (numbers >= count))
+    wrong = np.flatnonzero((numbers < PUBLISHER) | (numbers >= count) | (numbers != parents))
     if len(wrong):
         raise ValueRefused(
-            f"broker {wrong[0]} has parent {numbers[wrong[0]]}: that is no broker, and the "
+            f"broker {wrong[0]} has parent {parents[wrong[0]]}: that is no broker, and the "
             f"publisher is {PUBLISHER}"
         )
     if (_depths(numbers) > count).any():

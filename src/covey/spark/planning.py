@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType
 from pyspark.sql.window import Window
 
 from covey.errors import ValueRefused
@@ -173,12 +174,19 @@ def _moved(
     return dict(zip(ids, leaves[leaf_of[changed]].tolist(), strict=True)), filters
 
 
-def _check(table: DataFrame, names: Sequence[str]) -> None:
+def _check(table: DataFrame, names: list[str]) -> None:
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise ValueRefused(
             f"the table has no column {missing[0]}: it has {', '.join(table.columns)}"
         )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueRefused(f"column {repeated[0]} is named twice: each is for one thing")
+    for name in names[1:]:
+        if not isinstance(table.schema[name].dataType, NumericType):
+            kind = table.schema[name].dataType.simpleString()
+            raise ValueRefused(f"column {name} is {kind}, not a number")
     taken = [name for name in (_SET, _RANK, BROKER) if name in table.columns]
     if taken:
         raise ValueRefused(f"the table has a column {taken[0]} already: rename it, a plan adds one")

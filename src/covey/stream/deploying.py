@@ -13,9 +13,11 @@ from operator import and_, or_
 from pathlib import Path
 
 import numpy as np
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
 
 from covey.errors import ValueRefused
 from covey.plan.saving import SavedPlan
@@ -59,7 +61,17 @@ class Deployment:
             level = np.flatnonzero(np.isin(parents, level))
 
     def check(self) -> None:
-        """Topics must be there before a query writes to them; a missing one is named."""
+        """What a plan needs of events is in their schema, and topics are there: or it is said."""
+        try:
+            schema = StructType.fromDDL(self.schema)
+        except PySparkException as error:
+            raise ValueRefused(f"the schema of events, {self.schema!r}: {error}") from None
+        fields = schema.names if isinstance(schema, StructType) else []
+        for name in self.plan.attributes:
+            if name.lower() not in map(str.lower, fields):
+                raise ValueRefused(
+                    f"the schema of events, {self.schema!r}, has no {name}: the plan's filters do"
+                )
         for broker in (PUBLISHER, *range(len(self.plan.tree))):
             self.cluster.partitions(self.topic(broker))
 

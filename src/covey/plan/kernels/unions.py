@@ -109,10 +109,19 @@ def covers(boxes: Boxes, count: int, box: Boxes, common: Boxes) -> bool:
         if is_inside:
             return True
         most += inner
-    if cells == 0 or most < cells:  # it has no volume to compare, or there is too little
+    if cells > 0 and most < cells:
         return False
-    is_covered: bool = _covered(boxes, count, box, common) == cells
+    whole = 1
+    for k in range(d):
+        whole *= _extent(box[k], box[d + k], box[k] == box[d + k])
+    is_covered: bool = _covered(boxes, count, box, common) == whole
     return is_covered
+
+
+@kernel
+def _extent(low: int, high: int, is_flat: bool) -> int:
+    """Cells of an axis; where a box has no length, 1 for those that have what it is on."""
+    return int(low <= high) if is_flat else max(0, high - low)
 
 
 @kernel
@@ -130,7 +139,7 @@ def _covered(boxes: Boxes, count: int, box: Boxes, common: Boxes) -> int:
                     common[0, k] = max(common[0, k], boxes[i, k])
                     common[0, d + k] = min(common[0, d + k], boxes[i, d + k])
         for k in range(d):
-            cells *= max(0, common[0, d + k] - common[0, k])
+            cells *= _extent(common[0, k], common[0, d + k], box[k] == box[d + k])
         covered += cells if is_odd else -cells
     return covered
 

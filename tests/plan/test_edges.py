@@ -1,0 +1,194 @@
+"""Plans at the edges: few subscribers, boxes without volume, ties, and what fits nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from covey.errors import ValueRefused
+from covey.plan import (
+    BrokerTree,
+    Plan,
+    Problem,
+    Subscribers,
+    balance,
+    closest,
+    follow,
+    greedy,
+    lower_bound,
+    search,
+    slp,
+)
+from covey.plan.filters import Filters
+from covey.plan.sets import hot_spots
+from tests.plan.test_plan import VALID
+
+ONE = BrokerTree.of([0, 0], [[1, 0]])
+
+
+def here(lower: object, upper: object, tree: BrokerTree = ONE, **more: object) -> Problem:
+    """Everybody where the publisher is."""
+    low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
+    wanted = Subscribers.of(np.zeros((len(low), 2)), low, high)
+    given = {"alpha": 2, "max_delay": 5.0, "most_load": 3.0} | more
+    return Problem(tree, wanted, **given)  # type: ignore[arg-type]
+
+
+def test_somebody_far_from_all_others_leaves() -> None:
+    problem = here([[0, 0], [100, 100]], [[1, 1], [101, 101]])
+    found = follow(greedy(problem), problem.take(np.array([0])), np.array([0]))
+    assert found.verify() == VALID
+    assert found.bandwidth == 1.0
+
+
+def test_event_space_may_be_below_zero() -> None:
+    random = np.random.default_rng(0)
+    corners = random.uniform(-10, -5, (2, 2))[random.integers(0, 2, 60)]
+    tree = BrokerTree.of([0, 0], random.normal(0, 10, (3, 2)))
+    wanted = Subscribers.of(random.normal(0, 10, (60, 2)), corners, corners + 1)
+    found = slp(Problem(tree, wanted, max_delay=5), seconds=10).plan
+    assert found.verify() == VALID
+
+
+def test_more_ends_than_cuts_make_no_bound_too_large_and_no_plan_worse() -> None:
+    count = 520
+    at = np.r_[np.linspace(0, 1, count), 10 + np.linspace(0, 1, count)][:, None]
+    problem = here(at, at + 1e-4)
+    filters = Filters(np.array([[[0.0], [10.0]]]), np.array([[[1.0001], [11.0001]]]), np.array([2]))
+    start = Plan(problem, np.zeros(2 * count, np.int32), filters)
+    assert start.verify() == VALID
+    assert lower_bound(start) <= start.bandwidth
+    found = search(problem, start, steps=50)
+    assert found.verify() == VALID
+    assert found.bandwidth <= start.bandwidth
+
+
+def test_a_sampled_search_is_not_worse_than_its_start() -> None:
+    problem = hot_spots(400, 8, seed=4)
+    start = search(problem, steps=800)
+    assert start.verify() == VALID
+    assert search(problem, start, steps=20, sample=50).bandwidth <= start.bandwidth
+
+
+def test_boxes_without_volume_are_covered_by_unions() -> None:
+    lower, upper = [[0, 0], [5, -10], [2, 0], [2, 5]], [[5, 20], [10, 10], [8, 10], [8, 5]]
+    problem = here(lower, upper)
+    for plan in (greedy(problem), search(problem, steps=20), balance(problem)):
+        assert plan.verify() == VALID
+    filters = Filters(np.array([lower[:2]], float), np.array([upper[:2]], float), np.array([2]))
+    flat = np.array([[2, 5], [2, 15], [5, 12], [3, 3]], np.float64)
+    ends = np.array([[8, 5], [8, 15], [5, 12], [3, 3]], np.float64)
+    assert filters.covers(0, flat, ends).tolist() == [True, False, True, True]
+
+
+def test_only_leaves_serve() -> None:
+    tree = BrokerTree.of([0, 0], [[1, 0], [9, 9], [2, 0]], [-1, 0, 0])
+    problem = here(np.zeros((10, 2)), np.ones((10, 2)), tree)
+    filters = Filters(np.zeros((3, 1, 2)), np.ones((3, 1, 2)), np.array([1, 0, 0]))
+    for broker in (0, -1, 3):
+        with pytest.raises(ValueRefused, match=f"subscriber 0 is served by {broker}"):
+            Plan(problem, np.full(10, broker, np.int32), filters)
+
+
+def test_a_start_for_another_problem_is_refused() -> None:
+    places = np.random.default_rng(0).normal(0, 10, (6, 2))
+    lower, upper = np.zeros((12, 2)), np.ones((12, 2))
+    some = here(lower, upper, BrokerTree.of([0, 0], places[:4]), max_delay=9.0)
+    tree = BrokerTree.of([0, 0], places, [4, 4, 5, 5, -1, -1])
+    other = here(lower, upper, tree, max_delay=9.0, most_load=20.0)
+    with pytest.raises(ValueRefused, match="filters of 4 brokers"):
+        search(other, greedy(some))
+    with pytest.raises(ValueRefused, match="another tree"):
+        follow(greedy(some), other, np.arange(12))
+    with pytest.raises(ValueRefused, match="shape"):
+        search(some.take(np.arange(5)), greedy(some))
+
+
+def test_few_move_where_two_have_no_room() -> None:
+    problem = hot_spots(2_000, 10, seed=3)
+    plan = search(problem, steps=100)
+    full = problem.tree.leaves[plan.loads.argmax()]
+    others = np.flatnonzero(plan.assignment != full)[10:]
+    now = np.sort(np.r_[np.flatnonzero(plan.assignment == full), others])
+    found = follow(plan, problem.take(now), now, moves=0.02, steps=100)
+    assert found.verify() == VALID
+    assert np.count_nonzero(found.assignment != plan.assignment[now]) <= 0.02 * len(now)
+
+
+def test_who_wants_something_else_is_served_anew() -> None:
+    plan = greedy(here(np.zeros((12, 2)), np.ones((12, 2))))
+    wider = here(np.zeros((12, 2)) - 1, np.ones((12, 2)))
+    assert follow(plan, wider, np.arange(12)).verify() == VALID
+    assert follow(plan, wider, np.full(12, -1)).verify() == VALID
+
+
+def test_a_bound_is_one_for_valid_plans_whatever_plan_is_given() -> None:
+    lower, upper = [[0, 3], [2, 3], [3, 1]] * 2, [[1, 6], [4, 5], [5, 3]] * 2
+    places = np.repeat([[10, 0], [-10, 0.0]], 3, axis=0)
+    tree = BrokerTree.of([0, 0], [[10, 0], [-10, 0]])
+    wanted = Subscribers.of(places, lower, upper)
+    problem = Problem(tree, wanted, alpha=1, load=1, most_load=2)
+    late, valid = greedy(problem, with_latency=False), search(problem, steps=30)
+    assert not late.verify().is_valid
+    assert valid.verify() == VALID
+    assert lower_bound(late) <= valid.bandwidth
+
+
+def test_ways_of_equal_length_are_both_the_shortest() -> None:
+    angles = np.random.default_rng(4).uniform(0, 6.28, 2)
+    brokers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    middle = np.array([np.cos(angles.mean()), np.sin(angles.mean())])
+    at = np.stack([middle * k for k in (0.1, 0.2, 0.3, 0.5, 0.7, 1.1, 1.3, -0.4)])
+    wanted = Subscribers.of(at, np.zeros((8, 2)), np.ones((8, 2)))
+    tree = BrokerTree.of([0, 0], brokers)
+    problem = Problem(tree, wanted, alpha=1, max_delay=0, load=1, most_load=2)
+    found = search(problem, steps=20)
+    assert found.verify() == VALID
+    assert found.bandwidth == 1.0
+    assert lower_bound(found) <= 1.0
+
+
+def test_more_brokers_than_subscribers() -> None:
+    tree = BrokerTree.of([0, 0], np.eye(10)[:, :2] + 1)
+    found = closest(here(np.zeros((3, 2)), np.ones((3, 2)), tree, most_load=1.8))
+    assert found.verify().beyond == 3  # a fifth of a subscriber is what each may serve
+
+
+def test_capacities_far_apart() -> None:
+    tree = BrokerTree.of([0, 0], np.ones((4, 2)))
+    allowed = np.repeat([[True, False, False, False], [False, True, False, False]], 6, axis=0)
+    problem = here(
+        np.zeros((12, 2)), np.ones((12, 2)), tree, capacity=[1e-9, 1, 1, 1], allowed=allowed
+    )
+    found = balance(problem)
+    assert found.verify().late == 0
+    assert found.loads.tolist() == [6, 6, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"max_delay": np.inf}, "a delay is 0 or more, and finite"),
+        ({"most_load": np.inf}, "1 ≤ load ≤ most_load, and finite"),
+        ({"alpha": 2.0}, "alpha is 2.0"),
+        ({"capacity": [np.inf]}, "one positive share"),
+        ({"events": np.full((1, 2), np.nan)}, "of finite coordinates"),
+        ({"events": np.zeros((0, 2))}, "has some"),
+    ],
+)
+def test_what_has_no_end_is_refused(more: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueRefused, match=message):
+        here(np.zeros((2, 2)), np.ones((2, 2)), **more)
+
+
+def test_boxes_that_cannot_be_measured_are_refused() -> None:
+    with pytest.raises(ValueRefused, match="beyond all numbers"):
+        here([[-1e200, -1e200]], [[1e200, 1e200]])
+    with pytest.raises(ValueRefused, match="have no side"):
+        here(np.zeros((2, 0)), np.zeros((2, 0)))
+    with pytest.raises(ValueRefused, match="events of 9 coordinates"):
+        here(np.zeros((2, 9)), np.ones((2, 9)), events=np.zeros((1, 9)))
+    with pytest.raises(ValueRefused, match=r"parent 0\.5"):
+        BrokerTree.of([0, 0], np.ones((2, 2)), [-1, 0.5])
+    with pytest.raises(ValueRefused, match="finite places"):
+        BrokerTree.of([0, 0], [[0, np.inf]])
