@@ -81,6 +81,15 @@ def test_boxes_without_volume_are_covered_by_unions() -> None:
     assert filters.covers(0, flat, ends).tolist() == [True, False, True, True]
 
 
+def test_all_boxes_may_be_flat_on_an_axis() -> None:
+    problem = here([[-48, -48], [-48, 3]], [[-48, -46], [-48, 3]])
+    for plan in (greedy(problem), search(problem, steps=5), balance(problem), closest(problem)):
+        assert plan.verify() == VALID
+    counted = here([[-48, -48]], [[-48, -46]], events=[[-48, -47], [-48, 0], [0, -47]])
+    assert greedy(counted).verify() == VALID
+    assert greedy(counted).bandwidth == pytest.approx(1 / 3)
+
+
 def test_only_leaves_serve() -> None:
     tree = BrokerTree.of([0, 0], [[1, 0], [9, 9], [2, 0]], [-1, 0, 0])
     problem = here(np.zeros((10, 2)), np.ones((10, 2)), tree)

@@ -44,7 +44,7 @@ def cell_bound(problem: Problem, demand: Demand) -> float:
     wants = np.unpackbits(alike, axis=1, count=len(lower)).view(np.bool_)
     weights = np.bincount(of, masses, minlength=len(alike))
     within = _within(demand.sets)
-    room = problem.most(problem.most_load)
+    room = np.maximum(1, problem.most(problem.most_load))
     needed = [_brokers(problem, demand, kinds, within, room) for kinds in wants]
     return float(weights @ np.array(needed))
 

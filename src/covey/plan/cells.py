@@ -42,7 +42,7 @@ class Cells:
             if len(ends) > most:
                 is_exact = False
                 ends = ends[np.unique(np.linspace(0, len(ends) - 1, most).round().astype(np.int64))]
-            axes.append(ends if len(ends) > 1 else np.r_[ends, ends])
+            axes.append(ends if len(ends) > 1 else np.r_[ends, np.nextafter(ends, np.inf)])
         return cls(tuple(axes), is_exact)
 
     def boxes(self, lower: Floats, upper: Floats) -> Boxes:

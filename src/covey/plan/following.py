@@ -31,8 +31,8 @@ def follow(
 
     Subscriber s of the problem is `before[s]` of the plan's, or -1 if it is new. New ones are
     served where they cost least, filters shrink to what is left, and a search moves at most the
-    share `moves` of all subscribers. Only where there is no room otherwise more of them move. Who
-    wants something else than before, or is elsewhere, counts as new.
+    share `moves` of all subscribers. Only where there is no room otherwise more of them move, about
+    as few as must. Who wants something else than before, or is elsewhere, counts as new.
 
     Cost: a search of so many steps.
 

@@ -51,7 +51,7 @@ class _Prices:
         self.earning, self.alpha = earning, problem.alpha
         self.kind_of, self.kinds = demand.kind_of.astype(np.int64), len(demand.kinds)
         self.may = demand.sets[demand.set_of]
-        self.room = problem.most(problem.most_load).astype(np.float64)
+        self.room = np.maximum(1.0, problem.most(problem.most_load))
         self.counts = demand.counts.astype(np.float64)
 
     def bound(self, most: float) -> float:
