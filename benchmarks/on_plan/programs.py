@@ -6,10 +6,16 @@ over; who is not covered then widens filters greedily.
 
 from __future__ import annotations
 
+import time
+
+import numpy as np
+
 from benchmarks.harness import Value, progress
 from benchmarks.on_plan.problems import with_plans
 from benchmarks.on_plan.sizes import Sizes
 from covey.plan import greedy, slp
+from covey.plan.preliminary import covering
+from covey.plan.relaxing import Relaxed
 from covey.plan.sets import SETS
 
 __all__ = ["KEYS", "run"]
@@ -23,11 +29,14 @@ _PAPER = {  # SLP1 and Gr* over fractional, Tables I and II; for our sets the ne
     "hot-spots": "2.18 2.14",
 }
 
+_DRAWN = 1_000  # subscribers of a sample, beside those for load
+
 KEYS = {
     **{
         f"{name}_slp": f"{name}: SLP1, Gr* over fractional (paper: {_PAPER[name]})" for name in SETS
     },
     **{f"{name}_lp": f"{name}: rows, columns, entries of the last program" for name in SETS},
+    "lp_growth": "entries of a first program, of the most subscribers of tables against the fewest",
     **{
         f"{name}_slp_took": f"{name}: programs, seconds of one, missed by the last, violations"
         for name in SETS
@@ -54,4 +63,16 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         results[f"{name}_slp_took"] = (
             f"{len(found.programs)}, {seconds:.1f} s, {found.missed}, {wrong}"
         )
-    return results
+    return results | {"lp_growth": _growth(sizes)}
+
+
+def _growth(sizes: Sizes) -> float:
+    """Interests, of which programs are quick; samples are drawn from all, and are of one size."""
+    entries = []
+    for count in (min(sizes.tables), max(sizes.tables)):
+        problem, programs = SETS["interests"](count, sizes.brokers, seed=1), list[Relaxed]()
+        random = np.random.default_rng(0)
+        drawn = random.choice(count, _DRAWN)
+        covering(problem, drawn, programs, time.monotonic() + sizes.programs_s, random)
+        entries.append(programs[0].entries if programs else np.nan)
+    return round(entries[1] / entries[0], 3)

@@ -77,3 +77,7 @@ def test_columns_that_are_not_there_are_named(spark: SparkSession) -> None:
         planned(table.drop("x1"), problem)
     with pytest.raises(ValueRefused, match="column broker already"):
         planned(table.withColumn("broker", F.lit(1)), problem)
+    with pytest.raises(ValueRefused, match="column x1 is string, not a number"):
+        planned(table.withColumn("x1", F.lit("a")), problem)
+    with pytest.raises(ValueRefused, match="column x1 is named twice"):
+        plan_table(table, problem.tree, position=AT, lower=LOW, upper=LOW)

@@ -34,14 +34,17 @@ def drawn(seed: int, count: int) -> np.ndarray:
     return np.random.default_rng(seed).beta(2, 3, (count, 2)) * 1000
 
 
-def deployed(broker: Broker, folder: Path) -> subprocess.CompletedProcess[str]:
-    jars = ",".join(str(jar) for jar in sorted((ROOT / ".jars").glob("*.jar")))
+def deployed(
+    broker: Broker, folder: Path, schema: str = "x DOUBLE, y DOUBLE", jars: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    if jars is None:
+        jars = ",".join(str(jar) for jar in sorted((ROOT / ".jars").glob("*.jar")))
     return subprocess.run(
         [
             sys.executable, "-c", "from covey.cli import app; app()", "plan", "deploy",
             str(folder / "plan"),
             "--servers", broker.address, "--events", f"{folder.name}-events",
-            "--schema", "x DOUBLE, y DOUBLE", "--checkpoint", str(folder / "checkpoint"),
+            "--schema", schema, "--checkpoint", str(folder / "checkpoint"),
             "--prefix", folder.name, "--once", "--master", "local[2]", "--jars", jars,
         ],
         capture_output=True, text=True, timeout=300,
@@ -108,4 +111,23 @@ def test_a_topic_that_is_not_there_is_named(broker: Broker, plan: Plan, tmp_path
     done = deployed(broker, tmp_path)
     assert done.returncode == 2
     assert f"{tmp_path.name}-events" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("schema", "jars", "message"),
+    [
+        ("x DOUBLE", None, "has no y: the plan's filters do"),
+        ("x WIBBLE, y DOUBLE", None, "the schema of events, 'x WIBBLE, y DOUBLE'"),
+        ("x DOUBLE, y DOUBLE", "nowhere.jar", "--jars nowhere.jar: there is no such file"),
+        ("x DOUBLE, y DOUBLE", "", "Spark has no Kafka here"),
+    ],
+)
+def test_what_it_lacks_is_told(
+    broker: Broker, plan: Plan, tmp_path: Path, schema: str, jars: str | None, message: str
+) -> None:
+    SavedPlan.of(plan, ["x", "y"]).save(tmp_path / "plan")
+    done = deployed(broker, tmp_path, schema, jars)
+    assert done.returncode == 2
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -18,7 +18,7 @@ from covey.plan.relaxing import Relaxed, relaxed
 from covey.plan.rounding import rounded, wider
 from covey.plan.spreading import all_reached, missing
 
-__all__ = ["preliminary"]
+__all__ = ["covering", "preliminary"]
 
 Ints = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ def preliminary(
         valid, most = 0, 4 * size * np.log2(count / size)
         while valid <= most:
             drawn = random.choice(count, _sample(size, count), p=weights / weights.sum())
-            found = _covering(problem, np.unique(drawn), programs, until, random)
+            found = covering(problem, np.unique(drawn), programs, until, random)
             if found is None:
                 return wider(filters), programs
             filters = found
@@ -63,7 +63,7 @@ def _no_filters(problem: Problem) -> Filters:
     return Filters(np.zeros((n, 1, d)), np.zeros((n, 1, d)), np.zeros(n, np.int64))
 
 
-def _covering(
+def covering(
     problem: Problem, drawn: Ints, programs: list[Relaxed], until: float,
     random: np.random.Generator,
 ) -> Filters | None:  # fmt: skip
