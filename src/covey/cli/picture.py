@@ -43,10 +43,13 @@ _STYLE: Any = {
 }  # fmt: skip
 
 
-def check_matplotlib(otherwise: str = ", or leave the picture out with --no-picture") -> None:
+def check_matplotlib() -> None:
     """Raises where matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise ValueRefused(f"the picture needs matplotlib: pip install 'covey[report]'{otherwise}")
+        raise ValueRefused(
+            "the picture needs matplotlib: pip install 'covey[report]', or leave the picture out "
+            "with --no-picture"
+        )
 
 
 def drawn(

@@ -11,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from covey.cli.failures import reported
+from covey.cli.options import listed
 from covey.cli.plan_deploy import deploy
 
 if TYPE_CHECKING:
@@ -51,15 +52,14 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare ways of planning, in a table and a picture, with the least that any could need."""
     with reported():
-        from covey.cli.plan_input import listed, problem_of
+        from covey.cli.plan_input import problem_of
         from covey.cli.plan_picture import check_picture, drawn
         from covey.plan import balance, closest, greedy, lower_bound
 
         check_picture(picture)
         problem = problem_of(
-            subscribers, brokers, position, lower, upper, publisher, events,
-            None if attributes is None else listed(attributes), alpha=alpha, max_delay=max_delay,
-            load=load, most_load=most_load,
+            subscribers, brokers, position, lower, upper, publisher, events, listed(attributes),
+            alpha=alpha, max_delay=max_delay, load=load, most_load=most_load,
         )  # fmt: skip
         start = greedy(problem)
         plans = {
@@ -87,11 +87,11 @@ def make(
     Exit code 1, and nothing is written, if none is found that keeps to everything.
     """
     with reported():
-        from covey.cli.plan_input import listed, problem_of
+        from covey.cli.plan_input import problem_of
         from covey.plan import SavedPlan, greedy
 
         SavedPlan.check_free(output)
-        names = listed(attributes)
+        names = listed(attributes) or []
         problem = problem_of(
             subscribers, brokers, position, lower, upper, publisher, events, names, alpha=alpha,
             max_delay=max_delay, load=load, most_load=most_load,

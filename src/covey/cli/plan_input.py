@@ -12,10 +12,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from covey.cli.options import listed
 from covey.errors import ValueRefused
 from covey.plan import PUBLISHER, BrokerTree, Problem, Subscribers
 
-__all__ = ["listed", "problem_of"]
+__all__ = ["problem_of"]
 
 _PARENT = "parent"
 
@@ -30,11 +31,12 @@ def problem_of(
     A column `parent` of the brokers is the row of the broker above, from 0 on; empty or missing, it
     is the publisher. The columns of events are `attributes`, or all of them.
     """
-    at, low, high = listed(position), listed(lower), listed(upper)
+    at, low, high = (listed(names) or [] for names in (position, lower, upper))
+    if not at or not low:
+        raise ValueRefused("--position, --lower and --upper name a column at least")
     if len(low) != len(high):
         raise ValueRefused(f"--lower {lower} and --upper {upper}: as many columns each")
-    named = None if attributes is None else len(set(filter(None, attributes)))
-    if attributes is not None and not named == len(attributes) == len(low):
+    if attributes is not None and not len(set(attributes)) == len(attributes) == len(low):
         said = ",".join(attributes)
         raise ValueRefused(f"--attributes {said}: {len(low)} different names, as boxes have sides")
     people, places = _table(subscribers), _table(brokers)
@@ -46,15 +48,6 @@ def problem_of(
         tree, wanted, alpha=alpha, max_delay=max_delay, load=load, most_load=most_load,
         events=sample,
     )  # fmt: skip
-
-
-def listed(given: str) -> list[str]:
-    """Names with commas between.
-
-    >>> listed("x, y")
-    ['x', 'y']
-    """
-    return [name.strip() for name in given.split(",")]
 
 
 def _point(given: str, d: int) -> list[float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.cli.picture import check_matplotlib, smaller
+from covey.cli.picture import smaller
 from covey.errors import ValueRefused
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _STYLE: Any = {
 
 def check_picture(path: Path) -> None:
     """Raises where the picture could not be written, before there is one."""
-    check_matplotlib("")
+    import_module("matplotlib")  # whoever runs the command is told of its extra
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueRefused(f"--picture {path}: the name of a file in a folder that is there")
     if path.suffix.lower() != ".png":

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import CoveyError
+from covey.plan.problem import rooms
 
 __all__ = ["flow", "least_factor"]
 
@@ -47,8 +48,7 @@ def least_factor(sets: Bools, counts: Ints, shares: NDArray[np.float64]) -> tupl
     total = int(counts.sum())
 
     def at(factor: float) -> Ints:
-        room = np.floor(factor * shares * total * (1 + 1e-12))
-        return flow(sets, counts, np.minimum(room, total).astype(np.int64))
+        return flow(sets, counts, rooms(shares, factor, total))
 
     low, high = 1.0, 2.0
     best = at(high)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from covey.errors import ValueRefused
 from covey.plan.tree import BrokerTree
 
-__all__ = ["MOST_RECTANGLES", "Problem", "Subscribers"]
+__all__ = ["MOST_RECTANGLES", "Problem", "Subscribers", "rooms"]
 
 MOST_RECTANGLES = 6
 """Of one filter: measures of unions are exact, and double with each rectangle."""
@@ -69,6 +69,16 @@ class Subscribers:
         return Subscribers(self.positions[rows], self.lower[rows], self.upper[rows])
 
 
+def rooms(shares: Floats, factor: float, total: int) -> NDArray[np.int64]:
+    """How many of so many subscribers each leaf serves at most, at so many times its share.
+
+    >>> rooms(np.array([0.25, 0.75]), 1.5, 10).tolist()
+    [3, 10]
+    """
+    room = np.floor(factor * shares * total * (1 + 1e-12))
+    return np.minimum(room, total).astype(np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Subscribers to be served by the leaves of a tree, with as little bandwidth as can be.
@@ -119,8 +129,8 @@ class Problem:
             nowhere = np.flatnonzero(~self.allowed.any(axis=1))
             if len(nowhere):
                 raise ValueRefused(f"subscriber {nowhere[0]} is allowed nowhere")
-        is_share = given is None or (given.shape == (leaves,) and (given > 0).all())
-        if not is_share or (given is not None and not np.isfinite(given).all()):
+        is_share = given is None or ((given > 0) & np.isfinite(given)).all()
+        if not is_share or (given is not None and given.shape != (leaves,)):
             raise ValueRefused(f"capacity has one positive share for each of {leaves} leaves")
         if self.events is not None and (self.events.ndim != 2 or self.events.shape[1] != d):
             raise ValueRefused(f"events have {d} coordinates each, as boxes have")
@@ -157,8 +167,7 @@ class Problem:
         Of all subscribers, or of so many that stand for them.
         """
         total = len(self.subscribers) if total is None else total
-        room = np.floor(factor * self.shares * total * (1 + 1e-12))
-        return np.minimum(room, total).astype(np.int64)
+        return rooms(self.shares, factor, total)
 
     def joined(self, other: Problem) -> Problem:
         """The same for the subscribers of both."""

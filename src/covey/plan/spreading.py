@@ -103,8 +103,7 @@ def with_room(
     """Gives a leaf to those who have none (-1), for which others move; filters widened for them.
 
     `near` is who may serve each, and `bits` who can. `loads` is of all that leaves serve, the given
-    ones and others. Who finds no room at all goes
-    where it costs least.
+    ones and others. Who finds no room at all goes where it costs least.
     """
     sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
     made_room(near, bits, sizes, leaf_of, loads, most)
