@@ -85,4 +85,5 @@ class Demand:
             set_of = np.zeros(len(kind_of), np.int32)
         groups, group_of = distinct(np.stack([kind_of, set_of], axis=1))
         counts = np.bincount(group_of, weights, minlength=len(groups)).astype(np.int64)
-        return cls(cells, measure, kinds, sets, groups[:, 0], groups[:, 1], counts, group_of)
+        kind_of, set_of = np.ascontiguousarray(groups.T)
+        return cls(cells, measure, kinds, sets, kind_of, set_of, counts, group_of)
