@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -201,3 +203,20 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
         BrokerTree.of([0, 0], np.ones((2, 2)), [-1, 0.5])
     with pytest.raises(ValueRefused, match="finite places"):
         BrokerTree.of([0, 0], [[0, np.inf]])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda: Subscribers.of([[0, 0], [1]], [[0], [0]], [[1], [1]]), "positions are no table"),
+        (lambda: Subscribers.of([[0, 0]], [["low"]], [[1]]), "lower ends are no table"),
+        (lambda: BrokerTree.of([0, 0], [[1, 0], [2]]), "brokers are no table"),
+        (lambda: BrokerTree.of([0, 0], [[1, 0]], ["root"]), "parents are no table"),
+        (lambda: BrokerTree.of([0, 0], [[1, 0]], [np.nan]), "broker 0 has parent nan"),
+        (lambda: BrokerTree.of([0, 0], [[1, 0]], [7]), "broker 0 has parent 7:"),
+        (lambda: here([[0]], [[1]], events=[[0], [1, 2]]), "events are no table"),
+    ],
+)
+def test_what_is_no_number_is_told_by_its_name(given: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueRefused, match=message):
+        given()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import ValueRefused
+from covey.plan.given import numbers
 from covey.plan.tree import BrokerTree
 
 __all__ = ["MOST_RECTANGLES", "Problem", "Subscribers", "rooms"]
@@ -35,7 +36,8 @@ class Subscribers:
     @classmethod
     def of(cls, positions: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Subscribers:
         """From anything numpy reads; each box has some event."""
-        places, low, high = (np.asarray(a, np.float64) for a in (positions, lower, upper))
+        places = numbers("positions", positions)
+        low, high = numbers("lower ends", lower), numbers("upper ends", upper)
         if places.ndim != 2 or low.ndim != 2 or low.shape != high.shape or len(low) != len(places):
             raise ValueRefused(
                 f"positions {places.shape}, lower ends {low.shape} and upper ends {high.shape} do "
@@ -146,7 +148,7 @@ class Problem:
         """Takes anything numpy reads."""
         for name, kind in (("allowed", np.bool_), ("capacity", np.float64), ("events", np.float64)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, np.asarray(getattr(self, name), kind))
+                object.__setattr__(self, name, numbers(name, getattr(self, name), kind))
 
     @property
     def farthest(self) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import ValueRefused
+from covey.plan.given import numbers
 
 __all__ = ["PUBLISHER", "BrokerTree"]
 
@@ -40,7 +42,7 @@ class BrokerTree:
         cls, publisher: ArrayLike, brokers: ArrayLike, parents: ArrayLike | None = None
     ) -> BrokerTree:
         """From anything numpy reads; without `parents` all brokers are the publisher's."""
-        start, places = np.asarray(publisher, np.float64), np.asarray(brokers, np.float64)
+        start, places = numbers("a publisher's coordinates", publisher), numbers("brokers", brokers)
         if start.ndim != 1 or places.ndim != 2 or places.shape[1] != len(start):
             raise ValueRefused(
                 f"a publisher of shape {start.shape} and brokers of shape {places.shape} are in no "
@@ -50,7 +52,7 @@ class BrokerTree:
             raise ValueRefused("a publisher and brokers are at finite places, or nobody is near")
         if not len(places):
             raise ValueRefused("there is no broker: give one at least")
-        above = np.full(len(places), PUBLISHER) if parents is None else np.asarray(parents)
+        above = np.full(len(places), PUBLISHER) if parents is None else numbers("parents", parents)
         _check_parents(above, len(places))
         return cls(start, places, above.astype(np.int64))
 
@@ -93,17 +95,18 @@ class BrokerTree:
         return paths
 
 
-def _check_parents(parents: NDArray[np.generic], count: int) -> None:
+def _check_parents(parents: NDArray[Any], count: int) -> None:
     if parents.shape != (count,):
         raise ValueRefused(f"{count} brokers have {parents.shape} parents: give each broker one")
-    numbers = parents.astype(np.int64)
-    wrong = np.flatnonzero((numbers < PUBLISHER) | (numbers >= count) | (numbers != parents))
+    with np.errstate(invalid="ignore"):  # of what is no number
+        whole = parents.astype(np.int64)
+    wrong = np.flatnonzero((whole < PUBLISHER) | (whole >= count) | (whole != parents))
     if len(wrong):
         raise ValueRefused(
-            f"broker {wrong[0]} has parent {parents[wrong[0]]}: that is no broker, and the "
+            f"broker {wrong[0]} has parent {parents[wrong[0]]:g}: that is no broker, and the "
             f"publisher is {PUBLISHER}"
         )
-    if (_depths(numbers) > count).any():
+    if (_depths(whole) > count).any():
         raise ValueRefused("some brokers are below themselves: parents must form a tree")
 
 
