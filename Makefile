@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 NAME ?=
 ARGS ?=
 RUNS ?= 1000
+SHORT_LIVED := -XX:TieredStopAtLevel=1 -Xlog:disable
 
-.PHONY: setup check test docs jars kafka integration soak bench fuzz lock clean
+.PHONY: setup check test docs jars kafka integration classic connect soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
@@ -54,12 +55,24 @@ kafka: .kafka/pom.xml
 	    -DoutputDirectory=$(CURDIR)/.kafka
 	cp jars/kafka/pom.xml .kafka/pom.xml
 
+# Spark's classes as Java has them once they are loaded: sessions of tests start in two thirds of the time.
+.jars/classes.jsa: .jars/pom.xml requirements.lock tests/classes.py
+	rm -f $@
+	SPARK_LOCAL_IP=127.0.0.1 SPARK_SUBMIT_OPTS='$(SHORT_LIVED) -XX:ArchiveClassesAtExit=$@' \
+	    $(BIN)/python -m tests.classes
+
 # Sessions of tests end too soon for what Java compiles last. With Spark Connect workers are the same:
 # what is about them alone is not run again.
-integration: export SPARK_SUBMIT_OPTS ?= -XX:TieredStopAtLevel=1
-integration: export SPARK_LOCAL_IP ?= 127.0.0.1
-integration: jars kafka
+integration: classic connect
+
+classic connect: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED) -XX:SharedArchiveFile=$(CURDIR)/.jars/classes.jsa
+classic connect: export SPARK_LOCAL_IP ?= 127.0.0.1
+classic connect: jars kafka .jars/classes.jsa
+
+classic:
 	$(BIN)/python -m pytest -q -m integration $(ARGS)
+
+connect:
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark \
 	    --ignore tests/spark/test_faults.py --ignore tests/spark/test_skew.py --ignore tests/spark/test_worker.py
 
