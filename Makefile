@@ -61,8 +61,9 @@ kafka: .kafka/pom.xml
 	SPARK_LOCAL_IP=127.0.0.1 SPARK_SUBMIT_OPTS='$(SHORT_LIVED) -XX:ArchiveClassesAtExit=$@' \
 	    $(BIN)/python -m tests.classes
 
-# Sessions of tests end too soon for what Java compiles last. With Spark Connect workers are the same:
-# what is about them alone is not run again.
+# Sessions of tests end too soon for what Java compiles last; and Java would tell in what commands print
+# if the classes are those of another. With Spark Connect workers are the same: what is about them alone is
+# not run again.
 integration: classic connect
 
 classic connect: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED) -XX:SharedArchiveFile=$(CURDIR)/.jars/classes.jsa

@@ -214,6 +214,7 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
         (lambda: BrokerTree.of([0, 0], [[1, 0]], ["root"]), "parents are no table"),
         (lambda: BrokerTree.of([0, 0], [[1, 0]], [np.nan]), "broker 0 has parent nan"),
         (lambda: BrokerTree.of([0, 0], [[1, 0]], [7]), "broker 0 has parent 7:"),
+        (lambda: BrokerTree.of([0, 0], [[1, 0]], [1_234_567]), "has parent 1234567:"),
         (lambda: here([[0]], [[1]], events=[[0], [1, 2]]), "events are no table"),
     ],
 )

@@ -103,7 +103,7 @@ def _check_parents(parents: NDArray[Any], count: int) -> None:
     wrong = np.flatnonzero((whole < PUBLISHER) | (whole >= count) | (whole != parents))
     if len(wrong):
         raise ValueRefused(
-            f"broker {wrong[0]} has parent {parents[wrong[0]]:g}: that is no broker, and the "
+            f"broker {wrong[0]} has parent {parents[wrong[0]]:.15g}: that is no broker, and the "
             f"publisher is {PUBLISHER}"
         )
     if (_depths(whole) > count).any():
