@@ -5,10 +5,12 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 NAME ?=
 ARGS ?=
+BASE ?= HEAD
+JOBS ?= auto
 RUNS ?= 1000
 SHORT_LIVED := -XX:TieredStopAtLevel=1 -Xlog:disable
 
-.PHONY: setup check test docs jars kafka integration classic connect soak bench fuzz lock clean
+.PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
@@ -28,7 +30,17 @@ check:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+
+# The tests that the change since BASE affects, nearest first, for about a minute.
+quick: export SPARK_LOCAL_IP ?= 127.0.0.1
+quick: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED)
+quick:
+	@$(BIN)/python -m tools.quick --base $(BASE) $(ARGS)
+
+# Which faults, put into the sources on purpose, `make quick` notices: an hour.
+mutants:
+	@$(BIN)/python -m tools.mutants $(ARGS)
 
 test:
 	$(BIN)/python -m pytest $(ARGS)
@@ -62,8 +74,7 @@ kafka: .kafka/pom.xml
 	    $(BIN)/python -m tests.classes
 
 # Sessions of tests end too soon for what Java compiles last; and Java would tell in what commands print
-# if the classes are those of another. With Spark Connect workers are the same: what is about them alone is
-# not run again.
+# if the classes are those of another. Through Spark Connect runs what has another client there.
 integration: classic connect
 
 classic connect: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED) -XX:SharedArchiveFile=$(CURDIR)/.jars/classes.jsa
@@ -71,11 +82,10 @@ classic connect: export SPARK_LOCAL_IP ?= 127.0.0.1
 classic connect: jars kafka .jars/classes.jsa
 
 classic:
-	$(BIN)/python -m pytest -q -m integration $(ARGS)
+	$(BIN)/python -m pytest -q -m integration -n $(JOBS) --dist loadgroup $(ARGS)
 
 connect:
-	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m integration tests/spark \
-	    --ignore tests/spark/test_faults.py --ignore tests/spark/test_skew.py --ignore tests/spark/test_worker.py
+	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m connect tests/spark $(ARGS)
 
 # Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour. Then a stream
 # of a million events and 20,000 changes, with 100 kills, and 10,000 subscriptions that see the event

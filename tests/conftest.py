@@ -3,6 +3,10 @@
 HYPOTHESIS_PROFILE is default, ci or nightly: `default` and `ci` try the same cases every time, so
 that a red run is due to the change at hand; `nightly` searches. None has a deadline: the machines
 that run this are shared. With COVEY_TEST_REMOTE=local[2,4] the session is one of Spark Connect.
+
+Where several processes share the tests (`--dist loadgroup`), the tests on Spark of one file are run
+by one process, and so are all tests that need the Kafka server: each process has a session and a
+server of its own.
 """
 
 from __future__ import annotations
@@ -30,6 +34,14 @@ settings.register_profile(
     "nightly", max_examples=10_000, deadline=None, print_blob=True, suppress_health_check=_SLOW
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group the tests on Spark by what they share."""
+    for item in items:
+        if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
+            is_on_kafka = "broker" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("kafka" if is_on_kafka else str(item.path)))
 
 
 @pytest.fixture(scope="session")

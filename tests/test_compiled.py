@@ -1,7 +1,7 @@
-"""What was compiled is found again at the next start, even where only temporary files can be kept.
+"""Machine code of kernels is kept: by content, in the first folder that can be written.
 
-Starts are processes of their own. A file where a folder should be stands for what cannot be
-written: for the owner of all files, too.
+Each start is a process of its own. A file where a folder should be stands for a folder that cannot
+be written, also by root.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,12 +52,14 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def start(site: Path, module: str, name: str, calls: str) -> tuple[list[object], int, int, Path]:
-    """What calls of a kernel give, how many of its versions were kept and compiled, and where."""
+def start(
+    site: Path, module: str, name: str, calls: str, **variables: str
+) -> tuple[list[object], int, int, Path]:
+    """Return what calls of a kernel give, its cache hits and misses, and its cache folder."""
     inherited = {
         k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
     }
-    environment = {**inherited, "PYTHONPATH": str(site), "HOME": os.devnull}
+    environment = {**inherited, "PYTHONPATH": str(site), "HOME": os.devnull, **variables}
     environment["TMPDIR"] = str(site.parent / "tmp")
     program = START.format(module=module, name=name, calls=calls)
     ran = subprocess.run(
@@ -120,8 +123,47 @@ def test_only_a_folder_of_ones_own_is_trusted(
     assert compiled._private_folder() is None, "it belongs to somebody else"
 
 
+def test_two_checkouts_share_what_is_compiled(site: Path) -> None:
+    shared = str(site.parent / "shared")
+    asked = "loops.outer", "outer", CALLS
+    answers, hits, misses, path = start(site, *asked, NUMBA_CACHE_DIR=shared)
+    assert (hits, misses, path.parent) == (0, 1, Path(shared))
+    other = site.parent / "other" / "site"
+    shutil.copytree(site, other, ignore=shutil.ignore_patterns("__pycache__"))
+    (other.parent / "tmp").mkdir()
+    assert start(other, *asked, NUMBA_CACHE_DIR=shared) == (answers, 1, 0, path)
+
+
+@pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda _: b"", lambda _: b"x" * 99])
+def test_a_damaged_entry_is_a_missing_one(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    files = compiled._EntryFiles(tmp_path, "inner-1.py311")
+    files.save("int64", "machine code")
+    (entry,) = tmp_path.iterdir()
+    entry.write_bytes(damage(entry.read_bytes()))
+    assert files.load("int64") is None
+
+
+def test_entries_for_different_types_never_share_a_file(tmp_path: Path) -> None:
+    """Two processes that compile at once: each began before the other had saved its entry."""
+    one, other = (compiled._EntryFiles(tmp_path, "inner-1.py311") for _ in range(2))
+    one.save("int64", "machine code for integers")
+    other.save("float64", "machine code for floats")
+    assert one.load("float64") == "machine code for floats"
+    assert other.load("int64") == "machine code for integers"
+    assert one.load("complex128") is None
+    one.flush()
+    assert other.load("int64") is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_entry_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
+    files = compiled._EntryFiles(tmp_path / "gone", "inner-1.py311")
+    files.save("int64", "machine code")
+    assert files.load("int64") is None
+
+
 def test_where_nothing_can_be_kept_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_folder", lambda function: None)
+    monkeypatch.setattr(compiled, "_writable_root", lambda sources: None)
     twice = compiled.kernel(lambda x: 2 * x)
     assert twice(4) == 8
     assert twice.stats.cache_path is None

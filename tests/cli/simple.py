@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
+from covey.testing.oracle import spark_matches
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -33,4 +35,4 @@ READ = [(id_, text) for id_, text in ALERTS if id_ != "wrong"]
 
 def expected(events: DataFrame) -> set[tuple[int, str]]:
     """Which event is of interest to whom, as Spark's `where` says."""
-    return {(row["n"], id_) for id_, text in READ for row in events.where(text).collect()}
+    return spark_matches(events, dict(READ), "n")

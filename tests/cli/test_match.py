@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from covey.cli.numbers import share
+from covey.testing.oracle import spark_matches
 from tests.cli.simple import ALERTS, EVENTS, READ, expected
 
 pytestmark = pytest.mark.integration
@@ -124,7 +125,7 @@ def test_lists_of_json_are_vectors_on_demand(covey: Any, session: Any, tmp_path:
     assert done.exit_code == 0, done.output
     spots = session.createDataFrame(rows, "n int, spot array<float>")
     found = session.read.parquet(f"file://{tmp_path}/m.parquet").collect()
-    wanted = {(row["n"], 5) for row in spots.where(near).collect()}
+    wanted = spark_matches(spots, {5: near}, "n")
     assert wanted
     assert {(row["n"], row["id"]) for row in found} == wanted
 
@@ -147,7 +148,7 @@ def test_lifetimes_are_honoured(covey: Any, session: Any, tmp_path: Path) -> Non
         "new": "n > 3 AND at >= '2024-05-02 00:00:00'",
         "ever": "symbol IS NULL",
     }
-    wanted = {(r["n"], id_) for id_, text in meant.items() for r in ticks.where(text).collect()}
+    wanted = spark_matches(ticks, meant, "n")
     found = session.read.csv(f"file://{tmp_path}/m.csv", header=True, inferSchema=True).collect()
     assert {(row["n"], row["id"]) for row in found} == wanted
 

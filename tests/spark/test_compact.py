@@ -44,6 +44,7 @@ def alerts(spark: SparkSession) -> tuple[Compaction, DataFrame]:
     return made, some
 
 
+@pytest.mark.connect
 def test_notifications_are_those_of_all(spark: SparkSession, alerts: Any) -> None:
     compaction, some = alerts
     full = Matcher(eventSchema=some.schema).fit(subscriptions(spark, Alerts()))
@@ -68,6 +69,7 @@ def test_it_is_what_one_process_finds(alerts: Any) -> None:
     assert covers(regions, outer, regions, inner).all()
 
 
+@pytest.mark.connect
 def test_filters_let_in_all_that_is_wanted(spark: SparkSession, alerts: Any) -> None:
     compaction, some = alerts
     filters = compaction.filters
@@ -94,6 +96,7 @@ def test_covering_alone_is_that_of_a_table(spark: SparkSession) -> None:
     assert answers(fewer.model, some) == answers(full, some)
 
 
+@pytest.mark.connect
 def test_a_compacted_model_is_saved_and_updated(
     spark: SparkSession, alerts: Any, tmp_path: Path
 ) -> None:

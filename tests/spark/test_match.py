@@ -13,7 +13,7 @@ import pytest
 from covey import Settings
 from covey.errors import PredicateError, SpaceError, StoreError, ValueRefused
 from covey.testing.generate import random_events, random_predicate, random_space
-from covey.testing.oracle import ddl, set_session
+from covey.testing.oracle import ddl, set_session, spark_matches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,15 +49,14 @@ def alerts(spark: SparkSession) -> DataFrame:
 
 def expected(events: DataFrame, alerts: list[tuple[Any, str]]) -> set[tuple[Any, Any]]:
     """Who is notified of which event, as `where` says."""
-    return {
-        (row["n"], id_) for id_, predicate in alerts for row in events.where(predicate).collect()
-    }
+    return spark_matches(events, dict(alerts), "n")
 
 
 def pairs(matches: DataFrame, name: str = "id") -> list[tuple[Any, Any]]:
     return [(row["n"], row[name]) for row in matches.collect()]
 
 
+@pytest.mark.connect
 def test_pairs_are_what_where_keeps(events: DataFrame, alerts: DataFrame) -> None:
     from covey.spark import match
 
@@ -66,6 +65,7 @@ def test_pairs_are_what_where_keeps(events: DataFrame, alerts: DataFrame) -> Non
     assert set(found) == expected(events, ALERTS)
 
 
+@pytest.mark.connect
 def test_arrays_have_a_row_for_each_event(events: DataFrame, alerts: DataFrame) -> None:
     from covey.spark import match
 
@@ -153,6 +153,7 @@ def test_ids_come_back_as_they_are(
     assert sorted(flat) == sorted(row["who"] for row in alerts.collect())
 
 
+@pytest.mark.connect
 def test_what_is_wrong_is_rejected_and_the_rest_matched(
     spark: SparkSession, events: DataFrame
 ) -> None:
@@ -176,6 +177,7 @@ def test_what_is_wrong_is_rejected_and_the_rest_matched(
     assert set(pairs(model.transform(events))) == {(1, 1), (2, 1), (4, 1)}
 
 
+@pytest.mark.connect
 def test_onerror_fail_raises_the_first(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
@@ -196,6 +198,7 @@ def test_vectors_of_another_length_match_nothing(spark: SparkSession) -> None:
     assert set(pairs(match(events, frame, vectors={"v": 2}))) == {(1, 1), (3, 2)}
 
 
+@pytest.mark.connect
 def test_ranges_as_columns(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import match
 
@@ -225,6 +228,7 @@ def test_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> None:
         Matcher(eventSchema=events.schema, rangeCols={}, validToCol="odd").fit(alerts)
 
 
+@pytest.mark.connect
 def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import match
 
@@ -236,6 +240,7 @@ def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: Dat
     assert set(found) == expected(events, texts)
 
 
+@pytest.mark.connect
 def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import match
 
@@ -246,6 +251,7 @@ def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) ->
     assert match(events.limit(0), none).collect() == []
 
 
+@pytest.mark.connect
 def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts: DataFrame) -> None:
     from covey.spark import Matcher, match
 
@@ -317,6 +323,7 @@ def test_lifetimes_are_compared_with_the_time_of_events(spark: SparkSession) -> 
     assert found == expected(events, lives)
 
 
+@pytest.mark.connect
 def test_lifetimes_without_a_time_of_events_are_compared_with_now(
     spark: SparkSession, events: DataFrame
 ) -> None:

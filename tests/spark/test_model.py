@@ -43,6 +43,7 @@ def digits(matches: DataFrame) -> list[tuple[int, int]]:
     return sorted((row["digit"], row["count"]) for row in rows)
 
 
+@pytest.mark.connect
 def test_a_model_is_saved_and_loaded(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_model_is_saved_and_loaded(
         MatcherModel.load(str(tmp_path / "elsewhere"))
 
 
+@pytest.mark.connect
 def test_models_work_in_pipelines(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     from pyspark.ml import Pipeline, PipelineModel
 
@@ -110,6 +112,7 @@ def test_retention_ends(spark: SparkSession, events: DataFrame, tmp_path: Path) 
     assert len(list((tmp_path / "model/store/versions").iterdir())) == 1
 
 
+@pytest.mark.connect
 def test_update_adds_replaces_and_removes(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
@@ -126,6 +129,7 @@ def test_update_adds_replaces_and_removes(spark: SparkSession, events: DataFrame
     assert digits(second.transform(events)) == [(1, 100), (4, 100), (9, 100)]
 
 
+@pytest.mark.connect
 def test_update_takes_a_change_feed(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
@@ -186,6 +190,7 @@ def test_updates_are_merged(spark: SparkSession, events: DataFrame) -> None:
     assert model.transform(events).count() == 1_000 * 27_000 // 20
 
 
+@pytest.mark.connect
 def test_an_updated_model_is_saved_over_the_one_it_came_from(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
@@ -255,6 +260,7 @@ def test_a_column_that_is_named_like_an_expression_is_not_it(
     assert digits(model.transform(misleading)) == [(4, 100)]
 
 
+@pytest.mark.connect
 def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     source, out = str(tmp_path / "events"), str(tmp_path / "matches")
     events.write.parquet(source)
@@ -272,6 +278,7 @@ def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_pat
 
 
 @pytest.mark.parametrize("output", ["pairs", "arrays"])
+@pytest.mark.connect
 def test_sql_gives_what_transform_gives(
     spark: SparkSession, events: DataFrame, output: str
 ) -> None:
@@ -288,6 +295,7 @@ def test_sql_finds_columns_whatever_their_case(spark: SparkSession, events: Data
     assert digits(spark.sql("SELECT * FROM in_any_letters(TABLE(loud))")) == [(7, 100)]
 
 
+@pytest.mark.connect
 def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
@@ -299,6 +307,7 @@ def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataF
         spark.sql("SELECT * FROM doubled(TABLE(digit_events))").collect()
 
 
+@pytest.mark.connect
 def test_another_session_zone_is_refused_by_sql_too(spark: SparkSession, events: DataFrame) -> None:
     model = fitted(spark, events, 8)
     set_session(spark, Settings("Asia/Tokyo"))

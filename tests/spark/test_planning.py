@@ -37,6 +37,7 @@ def planned(table: DataFrame, problem: Problem, **more: object) -> TablePlan:
 
 
 @pytest.mark.parametrize(("name", "degree"), [("topics", None), ("hot-spots", 6)])
+@pytest.mark.connect
 def test_all_rows_are_served(spark: SparkSession, name: str, degree: int | None) -> None:
     problem = replace(SETS[name](8_000, 20, degree=degree, seed=3), max_delay=1.0)
     found = planned(table_of(spark, problem.subscribers), problem)
@@ -52,6 +53,7 @@ def test_all_rows_are_served(spark: SparkSession, name: str, degree: int | None)
     assert plan.bandwidth < greedy(problem).bandwidth
 
 
+@pytest.mark.connect
 def test_rows_that_are_served_wrongly_are_counted(spark: SparkSession) -> None:
     problem = SETS["topics"](3_000, 20, seed=3)
     found = planned(table_of(spark, problem.subscribers), problem)

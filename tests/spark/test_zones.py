@@ -9,7 +9,7 @@ import pytest
 
 from covey import Settings
 from covey.errors import ValueRefused
-from covey.testing.oracle import set_session
+from covey.testing.oracle import set_session, spark_matches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,12 +54,11 @@ def found(matches: DataFrame) -> list[tuple[int, int]]:
 
 
 def right(events: DataFrame, predicates: dict[int, str]) -> list[tuple[int, int]]:
-    return sorted(
-        (row["n"], id_) for id_, text in predicates.items() for row in events.where(text).collect()
-    )
+    return sorted(spark_matches(events, predicates, "n"))
 
 
 @pytest.mark.parametrize("replication", ["pure", "smart"])
+@pytest.mark.connect
 def test_matches_are_what_where_keeps(
     spark: SparkSession, events: DataFrame, replication: str
 ) -> None:
@@ -106,6 +105,7 @@ def test_what_is_covered_is_there_once(spark: SparkSession, events: DataFrame) -
 
 
 @pytest.mark.parametrize("replication", ["pure", "smart"])
+@pytest.mark.connect
 def test_zones_are_saved_loaded_and_updated(
     spark: SparkSession, events: DataFrame, tmp_path: Path, replication: str
 ) -> None:
@@ -124,6 +124,7 @@ def test_zones_are_saved_loaded_and_updated(
     assert found(loaded.transform(events)) == right(events, dict(enumerate(PREDICATES)))
 
 
+@pytest.mark.connect
 def test_zones_follow_the_events(spark: SparkSession, events: DataFrame) -> None:
     """All events are in a few of eight zones; then they are in more, with the same answer."""
     from covey.store import Store
@@ -140,6 +141,7 @@ def test_zones_follow_the_events(spark: SparkSession, events: DataFrame) -> None
     assert after < 0.8 * before
 
 
+@pytest.mark.connect
 def test_a_stream_is_shuffled_too(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     events.write.parquet(str(tmp_path / "events"))
     stream = spark.readStream.schema(events.schema).parquet(str(tmp_path / "events"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,10 @@ from covey.space import Events, Settings, Space, Type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Disagreement", "Report", "compare", "ddl", "set_session"]
+__all__ = ["Disagreement", "Report", "compare", "ddl", "set_session", "spark_matches"]
 
 Bools = NDArray[np.bool_]
+Id = TypeVar("Id", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,36 @@ def compare(
         frame.unpersist()
 
 
+def spark_matches(
+    frame: DataFrame, predicates: Mapping[Id, str], row: str, at_once: int = 100
+) -> set[tuple[Any, Id]]:
+    """Return which rows of a frame Spark's `where` keeps for each predicate.
+
+    Args:
+        frame: the events.
+        predicates: Spark SQL predicates by id.
+        row: column whose values name the rows.
+        at_once: predicates that are evaluated in one Spark job.
+
+    Returns:
+        Pairs of a row's name and the id of a predicate that is true for it.
+
+    Raises:
+        PySparkException: Spark refuses a predicate, or raises on a row.
+
+    Cost: a Spark job per `at_once` predicates, about a second each.
+    """
+    found: set[tuple[Any, Id]] = set()
+    for start in range(0, len(predicates), at_once):
+        chunk = dict(list(predicates.items())[start : start + at_once])
+        answer = _evaluate(frame, list(chunk.values()), row)
+        names = answer.column(0).to_pylist()
+        for column, id_ in enumerate(chunk, start=1):
+            kept = np.flatnonzero(answer.column(column))
+            found |= {(names[at], id_) for at in kept.tolist()}
+    return found
+
+
 def ddl(type_: Type) -> str:
     """A type as Spark's schemas spell it."""
     return str(replace(type_, length=0)) if type_.length else str(type_)
@@ -98,15 +129,11 @@ def _ours(predicates: Predicates, events: Events) -> Bools:
 
 
 def _theirs(frame: DataFrame, texts: Sequence[str]) -> Iterator[Bools | str]:
-    """What Spark's `where` keeps for each text, or its complaint."""
+    """Yield what Spark's `where` keeps for each text, or its complaint."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
 
     try:
-        columns = [
-            F.coalesce(F.expr(text), F.lit(False)).alias(f"p{i}") for i, text in enumerate(texts)
-        ]
-        answer = frame.select(*columns).toArrow()
+        answer = _evaluate(frame, texts)
         yield from (np.asarray(answer.column(i)) for i in range(len(texts)))
     except PySparkException as error:
         if len(texts) == 1:
@@ -114,6 +141,14 @@ def _theirs(frame: DataFrame, texts: Sequence[str]) -> Iterator[Bools | str]:
         else:
             for text in texts:
                 yield from _theirs(frame, [text])
+
+
+def _evaluate(frame: DataFrame, texts: Sequence[str], *columns: str) -> pa.Table:
+    """Return the given columns, and one for each text: whether `where` keeps the row."""
+    from pyspark.sql import functions as F
+
+    kept = [F.coalesce(F.expr(text), F.lit(False)).alias(f"p{i}") for i, text in enumerate(texts)]
+    return frame.select(*columns, *kept).toArrow()
 
 
 def _differences(text: str, ours: Bools, theirs: Bools | str) -> list[Disagreement]:

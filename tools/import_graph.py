@@ -1,0 +1,112 @@
+"""Import graph of the checkout, read from the sources without importing them.
+
+A node is a Python file. A file depends on the modules that define the names it imports: through
+`from covey.store import Store` it depends on `store/store.py`, not on everything that
+`store/__init__.py` imports. Imports inside functions and below `if TYPE_CHECKING` count, and a test
+depends on the `conftest.py` of its folder and of those above.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["FOLDERS", "ImportGraph"]
+
+FOLDERS = ("src", "tests", "benchmarks", "soak", "examples", "tools")
+"""Folders with Python files, below the root of the checkout; `src` holds packages itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportGraph:
+    """Files, named relative to the root, and for each of them the files that import it."""
+
+    importers: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def read(cls, root: Path, folders: Iterable[str] = FOLDERS) -> ImportGraph:
+        """Parse every Python file below the folders."""
+        files = {
+            _module_name(path.relative_to(root)): path
+            for folder in folders
+            for path in sorted((root / folder).rglob("*.py"))
+        }
+        imports = {
+            name: [*_imports(name, path), *_conftests(name, files)] for name, path in files.items()
+        }
+        importers: dict[str, set[str]] = {_relative(path, root): set() for path in files.values()}
+        for name, imported in imports.items():
+            for module, member in imported:
+                for target in _targets(module, member, imports):
+                    if target != name:
+                        importers[_relative(files[target], root)].add(_relative(files[name], root))
+        return cls({file: frozenset(found) for file, found in importers.items()})
+
+    def distances(self, changed: str) -> dict[str, int]:
+        """Return every file that depends on a file, with the number of imports in between.
+
+        The file itself has distance 0; a file that is not in the graph has no dependents.
+        """
+        found = {changed: 0} if changed in self.importers else {}
+        waiting = deque(found)
+        while waiting:
+            file = waiting.popleft()
+            for importer in self.importers[file]:
+                if importer not in found:
+                    found[importer] = found[file] + 1
+                    # Who imports a package's name depends on the module that defines it.
+                    if not importer.endswith("__init__.py"):
+                        waiting.append(importer)
+        return found
+
+
+def _module_name(relative: Path) -> str:
+    parts = relative.with_suffix("").parts
+    parts = parts[1:] if parts[0] == "src" else parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _imports(name: str, path: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield each imported module, with the name that is imported from it if there is one."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+                base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
+                module = f"{base}.{module}".rstrip(".")
+            yield from ((module, alias.name) for alias in node.names)
+
+
+def _conftests(name: str, files: Mapping[str, Path]) -> Iterator[tuple[str, None]]:
+    """Yield the modules whose fixtures pytest gives to the tests of a module."""
+    package = name
+    while package := package.rpartition(".")[0]:
+        if f"{package}.conftest" in files:
+            yield f"{package}.conftest", None
+
+
+def _targets(
+    module: str, member: str | None, imports: Mapping[str, list[tuple[str, str | None]]]
+) -> Iterator[str]:
+    """Yield the modules that an import depends on: the package, and who defines the name."""
+    if module not in imports:
+        return
+    yield module
+    if member is None:
+        return
+    if f"{module}.{member}" in imports:
+        yield f"{module}.{member}"
+        return
+    for inner, name in imports[module]:
+        if name == member and inner != module:
+            yield from _targets(inner, member, imports)

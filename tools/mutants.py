@@ -1,0 +1,237 @@
+"""Mutants: small faults put into the sources on purpose, to see which ones `make quick` notices.
+
+`python -m tools.mutants` draws one fault for each of 40 modules, adds five in kernels that were
+chosen by hand, and runs `make quick` on each in a clone of the last commit. A mutant is killed if
+a test fails or the run takes too long; one that no test notices survives. The seed is fixed, so
+that a run can be repeated: `--list` prints the mutants, `--only 3 17` runs two of them, and
+`--apply 3 17` puts them into this checkout, for other tests to be tried on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Mutant", "draw", "main", "mutants_of"]
+
+ROOT = Path(__file__).parent.parent
+SEED, COUNT, TIMEOUT_S = 26, 40, 600.0
+
+COMPARISONS = {
+    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
+    ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
+}  # fmt: skip
+ARITHMETIC = {
+    ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "*",
+    ast.BitAnd: "|", ast.BitOr: "&", ast.LShift: ">>", ast.RShift: "<<",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A file below the root, and its text with one fault."""
+
+    file: str
+    line: int
+    original: str
+    text: str
+
+    @property
+    def diff(self) -> list[str]:
+        """The lines that differ, each behind a - or a +."""
+        before, after = self.original.splitlines(), self.text.splitlines()
+        lines = difflib.unified_diff(before, after, lineterm="", n=0)
+        return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+
+
+BY_HAND = [
+    (
+        "src/covey/index/kernels/search.py",
+        "doubts += np.uint64((outside == 0) & (doubtful != 0))",
+        "doubts += np.uint64((outside == 0) & (doubtful == 0))",
+    ),
+    (
+        "src/covey/compact/kernels/merging.py",
+        "touch &= a <= d + 1 and c <= b + 1",
+        "touch &= a <= d + 2 and c <= b + 1",
+    ),
+    (
+        "src/covey/overlay/can/kernels/placing.py",
+        "is_root[at], copies[at] = False, 1",
+        "is_root[at], copies[at] = True, 1",
+    ),
+    (
+        "src/covey/plan/kernels/unions.py",
+        "at += measure.strides[k] * (2 * boxes[row, d + k] + 1)",
+        "at += measure.strides[k] * (2 * boxes[row, d + k])",
+    ),
+    (
+        "src/covey/table/kernels/blocks.py",
+        "        if directory[HEAD, middle] <= position:\n            low = middle\n",
+        "        if directory[HEAD, middle] < position:\n            low = middle\n",
+    ),
+]
+"""Faults in kernels: the file, the text there, and what stands there instead."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the mutants and print a line for each; return 0 whether some survive or not."""
+    parser = argparse.ArgumentParser("mutants", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--only", type=int, nargs="+", help="numbers of the mutants to run")
+    parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
+    parser.add_argument("--apply", type=int, nargs="+", help="put mutants into this checkout")
+    asked = parser.parse_args(arguments)
+    mutants = [*draw(ROOT, asked.seed, asked.count), *_by_hand(ROOT)]
+    chosen = asked.only or asked.apply or range(len(mutants))
+    if asked.apply:
+        for number in chosen:
+            (ROOT / mutants[number].file).write_text(mutants[number].text, encoding="utf-8")
+    if asked.list or asked.apply:
+        for number in chosen:
+            _describe(number, mutants[number])
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        survivors = [n for n in chosen if _survives(n, mutants[n], _clone(Path(folder) / str(n)))]
+    print(f"{len(survivors)} of {len(list(chosen))} mutants survive: {survivors}")
+    return 0
+
+
+def draw(root: Path, seed: int, count: int) -> list[Mutant]:
+    """Return one mutant for each of so many modules, kernels excluded."""
+    rng = random.Random(seed)
+    files = sorted(
+        path.relative_to(root).as_posix()
+        for path in (root / "src").rglob("*.py")
+        if path.name != "__init__.py" and path.parent.name != "kernels"
+    )
+    rng.shuffle(files)
+    drawn: list[Mutant] = []
+    for file in files:
+        found = list(mutants_of(file, (root / file).read_text(encoding="utf-8")))
+        if found and len(drawn) < count:
+            drawn.append(rng.choice(found))
+    return drawn
+
+
+def mutants_of(file: str, source: str) -> Iterator[Mutant]:
+    """Yield every mutant of a source, in the order of its lines."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    encoded = source.encode()
+
+    def offsets(node: ast.AST) -> tuple[int, int]:
+        first = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+        last = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+        return first, last
+
+    def replaced(node: ast.AST, first: int, last: int, text: str) -> Mutant:
+        changed = encoded[:first] + text.encode() + encoded[last:]
+        return Mutant(file, node.lineno, source, changed.decode())  # type: ignore[attr-defined]
+
+    for node in _code(ast.parse(source)):
+        first, last = offsets(node) if hasattr(node, "lineno") else (0, 0)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            middle = offsets(node.left)[1], offsets(node.comparators[0])[0]
+            new = COMPARISONS[type(node.ops[0])]
+            if b"(" not in encoded[slice(*middle)] and b")" not in encoded[slice(*middle)]:
+                yield replaced(node, *middle, f" {new} ")
+        elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+            middle = offsets(node.left)[1], offsets(node.right)[0]
+            if b"(" not in encoded[slice(*middle)] and b")" not in encoded[slice(*middle)]:
+                yield replaced(node, *middle, f" {ARITHMETIC[type(node.op)]} ")
+        elif isinstance(node, ast.BoolOp):
+            middle = offsets(node.values[0])[1], offsets(node.values[1])[0]
+            old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+            between = encoded[slice(*middle)].decode()
+            if len(node.values) == 2 and between.strip() == old:
+                yield replaced(node, *middle, between.replace(old, new))
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield replaced(node, first, offsets(node.operand)[0], "")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            yield replaced(node, first, last, str(not node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            yield replaced(node, first, last, f"({node.value!r} + 1)")
+        elif isinstance(node, ast.If | ast.IfExp | ast.While):
+            test = offsets(node.test)
+            yield replaced(node, *test, f"not ({encoded[slice(*test)].decode()})")
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield replaced(node, first, last, "pass")
+
+
+def _code(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below a node that can change what the program does."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for node in value if isinstance(value, list) else [value]:
+            if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr):
+                continue
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                continue
+            yield node
+            yield from _code(node)
+
+
+def _by_hand(root: Path) -> Iterator[Mutant]:
+    for file, old, new in BY_HAND:
+        source = (root / file).read_text(encoding="utf-8")
+        if source.count(old) != 1:
+            raise SystemExit(f"{file} must have once, for a mutant: {old!r}")
+        line = source[: source.index(old)].count("\n") + 1
+        yield Mutant(file, line, source, source.replace(old, new))
+
+
+def _survives(number: int, mutant: Mutant, clone: Path) -> bool:
+    """Run `make quick` on a mutant in a clone, and print what came of it."""
+    (clone / mutant.file).write_text(mutant.text, encoding="utf-8")
+    started = time.monotonic()
+    process = subprocess.Popen(
+        ["make", "--no-print-directory", "quick", f"VENV={Path(sys.prefix)}", "ARGS=-- -x"],
+        cwd=clone, env={**os.environ, "PYTHONPATH": str(clone / "src")}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    )  # fmt: skip
+    try:
+        printed = process.communicate(timeout=TIMEOUT_S)[0]
+        outcome = "SURVIVES" if process.returncode == 0 else "killed"
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        printed, outcome = process.communicate()[0], "killed by time"
+    _describe(number, mutant)
+    summary = [line for line in printed.splitlines() if line.startswith("FAILED")]
+    last = printed.strip().rpartition("\n")[2]
+    print(f"   {outcome} in {time.monotonic() - started:.0f} s: {(summary or [last])[0][:150]}")
+    sys.stdout.flush()
+    return outcome == "SURVIVES"
+
+
+def _clone(folder: Path) -> Path:
+    """Return a clone of the last commit, with the jars of this checkout."""
+    subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(folder)], check=True)
+    for name in (".jars", ".kafka"):
+        if (ROOT / name).exists():
+            (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+def _describe(number: int, mutant: Mutant) -> None:
+    print(f"{number:2d} {mutant.file}:{mutant.line}")
+    print(*(f"   {line}" for line in mutant.diff), sep="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Runs the tests that a change affects, nearest first, for about a minute: `make quick`.
+
+The change is what differs from a commit (HEAD unless BASE is given), with files that git does not
+know yet. A test file is affected if it imports a changed file, directly or not. Nearest are the
+tests that are named after the changed file, then those of its layer, then all others, each by the
+number of imports in between. When the time is over no further test is started, and the summary
+says how many were left out: `make check` and `make integration` run them all.
+
+A change of something that is no Python runs the tests of the documentation and of the project's
+files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+from tools.import_graph import ImportGraph
+
+__all__ = ["affected_files", "changed_files", "main"]
+
+ROOT = Path(__file__).parent.parent
+PROJECT_TESTS = tuple(
+    f"tests/test_{name}.py" for name in ("commands", "docs", "guarantees", "site")
+)
+ON_SPARK = ("spark", "stream", "cli", "delta")
+"""Layers whose own tests are mostly tests on Spark."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tests and return pytest's exit code; 0 if the change affects no test."""
+    parser = argparse.ArgumentParser("quick", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--base", default="HEAD", help="commit to compare with (default: HEAD)")
+    parser.add_argument("--seconds", type=float, default=50.0, help="start no test after this long")
+    parser.add_argument("--list", action="store_true", help="print the test files, run nothing")
+    parser.add_argument("rest", nargs="*", help="passed on to pytest, after --")
+    asked = parser.parse_args(arguments)
+    started = time.time()
+    changed = changed_files(ROOT, asked.base)
+    files = affected_files(ImportGraph.read(ROOT), changed)
+    if asked.list or not files:
+        print(*files or [f"no test is affected by what differs from {asked.base}"], sep="\n")
+        return 0
+    layers = {_layer(path) for path in changed}
+    environment = {
+        **os.environ,
+        "COVEY_QUICK_ORDER": os.pathsep.join(files),
+        "COVEY_QUICK_UNTIL": str(started + asked.seconds),
+        "COVEY_QUICK_SESSIONS": "many" if layers & set(ON_SPARK) else "one",
+    }
+    marked = "not nightly" if shutil.which("java") else "not nightly and not integration"
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-m", marked, "-p", "tools.quick_plugin",
+        "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *asked.rest, *files,
+    ]  # fmt: skip
+    code = subprocess.run(command, cwd=ROOT, env=environment).returncode
+    return 0 if code == 5 else code  # 5: every affected test was left out by the markers
+
+
+def changed_files(root: Path, base: str) -> list[str]:
+    """Return the files that differ from a commit, and those that git does not know yet."""
+    known = _git(root, "diff", "--name-only", "--no-renames", base, "--")
+    return sorted({*known, *_git(root, "ls-files", "--others", "--exclude-standard")})
+
+
+def affected_files(graph: ImportGraph, changed: Iterable[str]) -> list[str]:
+    """Return the files whose tests or doctests a change affects, nearest first."""
+    ranks: dict[str, tuple[int, int]] = {}
+    for path in changed:
+        if path.endswith(".py"):
+            found = graph.distances(path)
+            nearer = {file: _rank(file, path, distance) for file, distance in found.items()}
+        else:
+            nearer = dict.fromkeys(PROJECT_TESTS, (1, 0))
+        for file, rank in nearer.items():
+            if _has_tests(file):
+                ranks[file] = min(rank, ranks.get(file, rank))
+    return sorted(ranks, key=lambda file: (ranks[file], file))
+
+
+def _rank(file: str, changed: str, distance: int) -> tuple[int, int]:
+    """Return how near a test file is to a changed file: its nearness by name, then by imports."""
+    name = PurePosixPath(file).stem.removeprefix("test_")
+    if file == changed or (_layer(file) == _layer(changed) and name == PurePosixPath(changed).stem):
+        return 0, distance
+    return 1 if _layer(file) == _layer(changed) else 2, distance
+
+
+def _layer(path: str) -> str:
+    """Return the layer that a file of the package or of the tests belongs to.
+
+    >>> _layer("src/covey/store/lock.py"), _layer("tests/store/test_lock.py"), _layer("Makefile")
+    ('store', 'store', '')
+    """
+    parts = PurePosixPath(path).parts
+    parts = parts[1:] if parts[0] == "src" else parts
+    return parts[1] if len(parts) > 2 else ""
+
+
+def _has_tests(file: str) -> bool:
+    """Return whether pytest finds tests or doctests in a file."""
+    path = PurePosixPath(file)
+    if path.parts[0] == "tests":
+        return path.name.startswith("test_")
+    return path.parts[0] in ("src", "benchmarks", "soak", "tools")
+
+
+def _git(root: Path, *words: str) -> list[str]:
+    done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""Adds up the summaries of several runs of pytest, and prints them as one: the end of `.ci/run`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+__all__ = ["add_up"]
+
+SUMMARY = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+) in ([\d.]+)s\b")
+
+
+def add_up(printed: str) -> str:
+    """Return the sum of all summaries in what runs of pytest have printed.
+
+    >>> add_up("2 passed, 1 skipped in 1.50s\\nmore\\n=== 40 passed in 90.25s (0:01:30) ===")
+    '42 passed, 1 skipped in 91.75s'
+    """
+    counts, seconds = Counter[str](), 0.0
+    for line in printed.splitlines():
+        if found := SUMMARY.match(line):
+            seconds += float(found[2])
+            for part in found[1].split(", "):
+                number, kind = part.split(" ")
+                counts[kind] += int(number)
+    return f"{', '.join(f'{number} {kind}' for kind, number in counts.items())} in {seconds:.2f}s"
+
+
+if __name__ == "__main__":
+    print(add_up(Path(sys.argv[1]).read_text(encoding="utf-8", errors="replace")))
