@@ -87,6 +87,19 @@ classic:
 connect:
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m connect tests/spark $(ARGS)
 
+# The lines and branches that all tests run: in drivers, in programs and in Spark's workers. An hour;
+# in htmlcov/ line by line.
+coverage: export COVERAGE_PROCESS_START := $(CURDIR)/pyproject.toml
+coverage: export COVERAGE_FILE := $(CURDIR)/.coverage/data
+coverage: export PYTHONPATH := $(CURDIR)/tools/coverage_site
+coverage: jars kafka .jars/classes.jsa
+	rm -rf .coverage && mkdir .coverage
+	-$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	-$(MAKE) --no-print-directory integration
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report --precision=2 --sort=cover
+
 # Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour. Then a stream
 # of a million events and 20,000 changes, with 100 kills, and 10,000 subscriptions that see the event
 # after them: another.
@@ -112,5 +125,5 @@ lock:
 	@! grep -nE '://|^-|(^| )/' requirements.lock || { echo 'requirements.lock names an address or a path' >&2; exit 1; }
 
 clean:
-	rm -rf build dist site .jars .kafka .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist site htmlcov .coverage .jars .kafka .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
