@@ -82,7 +82,7 @@ classic connect: export SPARK_LOCAL_IP ?= 127.0.0.1
 classic connect: jars kafka .jars/classes.jsa
 
 classic:
-	$(BIN)/python -m pytest -q -m integration -n $(JOBS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -q -m integration -n $(JOBS) --dist loadfile $(ARGS)
 
 connect:
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m connect tests/spark $(ARGS)

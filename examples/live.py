@@ -48,7 +48,7 @@ def main() -> None:
     """Starts all of it, and prints what comes out."""
     with tempfile.TemporaryDirectory() as given:
         folder = Path(given)
-        with Broker.on_free_ports(ROOT / ".kafka", folder / "kafka") as broker:
+        with Broker.on_free_ports(ROOT / ".kafka", folder / "kafka", is_short_lived=True) as broker:
             for topic in ("ads", "alerts", "notifications", "dead-letters"):
                 broker.create(topic, message_timestamp_type="LogAppendTime")
             config = folder / "live.toml"

@@ -4,9 +4,8 @@ HYPOTHESIS_PROFILE is default, ci or nightly: `default` and `ci` try the same ca
 that a red run is due to the change at hand; `nightly` searches. None has a deadline: the machines
 that run this are shared. With COVEY_TEST_REMOTE=local[2,4] the session is one of Spark Connect.
 
-Where several processes share the tests (`--dist loadgroup`), the tests on Spark of one file are run
-by one process, and so are all tests that need the Kafka server: each process has a session and a
-server of its own.
+Where several processes share the tests on Spark (`--dist loadfile`), each has a session of its own;
+those of tests/stream are run by one process, since they share a Kafka server and a stream.
 """
 
 from __future__ import annotations
@@ -14,13 +13,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ON_KAFKA = "tests/stream/"
 
 _SLOW = [HealthCheck.too_slow]
 
@@ -36,12 +37,15 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group the tests on Spark by what they share."""
-    for item in items:
-        if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
-            is_on_kafka = "broker" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("kafka" if is_on_kafka else str(item.path)))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Share out tests by file, but keep those of one Kafka server together."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByServer(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return ON_KAFKA if nodeid.startswith(ON_KAFKA) else super()._split_scope(nodeid)
+
+    return ByServer(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ import pytest
 from tests.blocks import PAGES, ROOT, Block, Command, blocks, commands
 
 USES_A_SESSION = ("match", "preview", "doctor", "compact", "zones")
+TELLS_EXIT_CODE = '; echo "exit code $?"'
 
 
 def uses_spark(page: Path) -> bool:
@@ -142,6 +143,7 @@ def run_command(page: Path, command: Command) -> None:
 
 def is_for_here(text: str) -> bool:
     """Whether a command can use the session of the tests, which saves the start of another."""
+    text = text.removesuffix(TELLS_EXIT_CODE)
     words = text.split()
     return words[1] in USES_A_SESSION and not set(text) & set("|&;<>$*") and "--jars" not in words
 
@@ -152,8 +154,11 @@ def run_here(text: str) -> tuple[int, str]:
 
     from covey.cli import app
 
-    done = CliRunner().invoke(app, shlex.split(text)[1:])
-    return done.exit_code, done.stdout + done.stderr
+    done = CliRunner().invoke(app, shlex.split(text.removesuffix(TELLS_EXIT_CODE))[1:])
+    printed = done.stdout + done.stderr
+    if text.endswith(TELLS_EXIT_CODE):
+        return 0, f"{printed}exit code {done.exit_code}\n"
+    return done.exit_code, printed
 
 
 def run_elsewhere(text: str) -> tuple[int, str]:

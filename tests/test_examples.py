@@ -7,25 +7,38 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.integration
-def test_flights(tmp_path: Path) -> None:
-    picture = tmp_path / "flights.png"
-    done = subprocess.run(
-        [sys.executable, "examples/flights.py", "--alerts", "3000", "--sample", "20",
-         "--picture", str(picture)],
-        cwd=ROOT, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "336,776 flights" in done.stdout
-    assert "3,000 alerts, 0 rejected" in done.stdout
-    assert "beside Spark's own where: 0 of" in done.stdout
-    notifications = re.search(r"([\d,]+) notifications", done.stdout)
+def test_flights(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from examples import flights
+
+    picture, zone = tmp_path / "flights.png", spark.conf.get("spark.sql.session.timeZone")
+    monkeypatch.setattr(type(spark), "stop", lambda session: None)  # it is that of all tests
+    try:
+        words = ["--alerts", "3000", "--sample", "5", "--picture", str(picture)]
+        assert flights.main(words) == 0
+    finally:
+        spark.catalog.clearCache()
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    printed = capsys.readouterr().out
+    assert "336,776 flights" in printed
+    assert "3,000 alerts, 0 rejected" in printed
+    assert "beside Spark's own where: 0 of" in printed
+    notifications = re.search(r"([\d,]+) notifications", printed)
     assert notifications is not None
     assert int(notifications[1].replace(",", "")) > 10_000
     assert picture.read_bytes().startswith(b"\x89PNG")

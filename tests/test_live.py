@@ -19,24 +19,11 @@ from benchmarks.on_kafka.soak import draw
 from tests import benchmarked
 
 
-@pytest.mark.integration
-def test_the_bare_pipeline_is_measured():
-    keys = ["bare_cold_start_s", "bare_recovery_s", "bare_p50_ms", "bare_p99_ms"]
-    keys.append("bare_events_per_s")
-    measured = measure(*keys)
-    assert set(measured) == set(keys)
-    assert all(value > 0 for value in measured.values())
-
-
 @pytest.mark.nightly
 def test_every_key_is_measured():
-    measured = measure()
+    measured = benchmarked.measure("live", {SHRINK: "100"})
     assert measured.keys() == KEYS.keys()
     assert measured["matches_per_event"] == pytest.approx(boxes.MATCHES, rel=0.05)
-
-
-def measure(*only: str) -> dict[str, float]:
-    return benchmarked.measure("live", {SHRINK: "100"}, *only)
 
 
 def test_divided_sizes_are_never_published(monkeypatch):

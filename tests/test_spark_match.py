@@ -9,24 +9,12 @@ from benchmarks.spark_match import KEYS, run
 from tests import benchmarked
 
 
-@pytest.mark.integration
-def test_a_transform_beside_a_bare_operator():
-    keys = ["pairs_vs_bare", "answers_1m_pairs"]
-    measured = measure(*keys)
-    assert list(measured) == keys
-    assert all(value > 0 for value in measured.values())
-
-
 @pytest.mark.nightly
 def test_every_key_is_measured_and_answers_are_spark_s():
-    measured = measure()
+    measured = benchmarked.measure("spark-match", {SHRINK: "200"})
     assert measured.keys() == KEYS.keys()
     ratios = [key for key in KEYS if "vs_" in key]
     assert all(measured[key] > 0 for key in [*ratios, "answers_10m_pairs", "answers_alerts_pairs"])
-
-
-def measure(*only: str) -> dict[str, float]:
-    return benchmarked.measure("spark-match", {SHRINK: "200"}, *only)
 
 
 def test_divided_sizes_are_never_published(monkeypatch):

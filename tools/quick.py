@@ -29,8 +29,8 @@ ROOT = Path(__file__).parent.parent
 PROJECT_TESTS = tuple(
     f"tests/test_{name}.py" for name in ("commands", "docs", "guarantees", "site")
 )
-ON_SPARK = ("spark", "stream", "cli", "delta")
-"""Layers whose own tests are mostly tests on Spark."""
+NO_TESTS = 5
+"""pytest's exit code where it had no test to run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,20 +47,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.list or not files:
         print(*files or [f"no test is affected by what differs from {asked.base}"], sep="\n")
         return 0
-    layers = {_layer(path) for path in changed}
+    print(f"{len(changed)} changed files affect {len(files)} files with tests", flush=True)
     environment = {
         **os.environ,
         "COVEY_QUICK_ORDER": os.pathsep.join(files),
         "COVEY_QUICK_UNTIL": str(started + asked.seconds),
-        "COVEY_QUICK_SESSIONS": "many" if layers & set(ON_SPARK) else "one",
     }
-    marked = "not nightly" if shutil.which("java") else "not nightly and not integration"
     command = [
-        sys.executable, "-m", "pytest", "-q", "-m", marked, "-p", "tools.quick_plugin",
-        "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *asked.rest, *files,
-    ]  # fmt: skip
-    code = subprocess.run(command, cwd=ROOT, env=environment).returncode
-    return 0 if code == 5 else code  # 5: every affected test was left out by the markers
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tools.quick_plugin",
+        *asked.rest,
+        *files,
+    ]
+    # Tests on Spark wait for one process, and the other tests need another: one core each.
+    runs = [[*command, "-m", "not integration and not nightly"]]
+    if shutil.which("java") and any(map(_is_on_spark, files)):
+        runs.append([*command, "-m", "integration"])
+    processes = [
+        subprocess.Popen(one, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+        for one in runs
+    ]
+    codes = []
+    for process in processes:
+        print(process.communicate()[0], flush=True)
+        codes.append(process.returncode)
+    return max(0 if code == NO_TESTS else code for code in codes)
 
 
 def changed_files(root: Path, base: str) -> list[str]:
@@ -101,6 +116,11 @@ def _layer(path: str) -> str:
     parts = PurePosixPath(path).parts
     parts = parts[1:] if parts[0] == "src" else parts
     return parts[1] if len(parts) > 2 else ""
+
+
+def _is_on_spark(file: str) -> bool:
+    """Return whether some tests of a file need Spark."""
+    return "mark.integration" in (ROOT / file).read_text(encoding="utf-8")
 
 
 def _has_tests(file: str) -> bool:

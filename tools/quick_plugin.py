@@ -12,14 +12,10 @@ START_OF_SPARK_S = 20.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order tests by their files, and keep tests on Spark in one process or one a file."""
+    """Order tests by their files."""
     order = os.environ["COVEY_QUICK_ORDER"].split(os.pathsep)
     ranks = {file: rank for rank, file in enumerate(order)}
-    has_one_session = os.environ["COVEY_QUICK_SESSIONS"] == "one"
     items.sort(key=lambda item: ranks.get(_file(item), len(ranks)))
-    for item in items:
-        if has_one_session and item.get_closest_marker("integration"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.hookimpl(tryfirst=True)

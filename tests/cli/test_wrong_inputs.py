@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.stream.test_config import LEAST
+
 MATCH = ["match", "ticks.parquet", "alerts.parquet", "-o", "m.parquet", "--id", "alert"]
 EARLY = [
     (["match", "nope.parquet", "alerts.csv", "-o", "m.csv"], "no events at nope.parquet"),
@@ -93,6 +95,26 @@ def test_nothing_is_left_of_a_match_that_fails(covey: Any) -> None:
     done = covey("match", "big.csv", "s.csv", "-o", "m.parquet")
     check(done, "overflow")
     assert not Path("m.parquet").exists()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["stream", "stream.toml"],
+        ["explain", "stream.toml", "--event-offset", "ads-0-0", "--subscription", "x"],
+        ["plan", "deploy", "plan", "--servers", "127.0.0.1:1", "--events", "ads",
+         "--schema", "x DOUBLE", "--checkpoint", "c"],
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_session_without_the_connector_is_refused(words: list[str], covey: Any) -> None:
+    from covey.plan import SavedPlan, greedy
+    from covey.plan.sets import SETS
+
+    Path("stream.toml").write_text(LEAST)
+    SavedPlan.of(greedy(SETS["topics"](20, 2, seed=1)), ["x", "y"]).save(Path("plan"))
+    check(covey(*words), "Spark has no Kafka here: name the jars of its connector")
 
 
 @pytest.mark.parametrize("words", [["match"], ["preview"], ["doctor", "x.csv"], ["nothing"]])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 pytestmark = pytest.mark.integration
@@ -26,24 +27,30 @@ def run(*words: str) -> str:
     return done.stdout
 
 
-def test_a_model_follows_the_change_feed_of_a_table(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def fed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a Delta table of alerts, and what models that follow it have found."""
+    folder = tmp_path_factory.mktemp("delta")
     script = Path(__file__).with_name("feed.py")
-    printed = run(sys.executable, str(script), str(tmp_path), ",".join(JARS))
-    first, changed, anew = json.loads(printed.splitlines()[-1])
+    return folder, run(sys.executable, str(script), str(folder), ",".join(JARS))
+
+
+def test_a_model_follows_the_change_feed_of_a_table(fed: tuple[Path, str]) -> None:
+    first, changed, anew = json.loads(fed[1].splitlines()[-1])
     assert first == [[1, 100], [2, 100], [3, 100]]
     assert changed == anew == [[3, 100], [7, 100], [9, 100]]
 
 
-def test_the_command_line_reads_and_writes_tables(tmp_path: Path) -> None:
-    (tmp_path / "ticks.csv").write_text("n,price\n1,5.0\n2,50.0\n3,500.0\n")
-    (tmp_path / "alerts.csv").write_text("id,predicate\n1,price > 10\n2,price > 100\n")
-    covey = str(Path(sys.executable).with_name("covey"))
-    jars = ("--jars", ",".join(JARS))
-    out, again = tmp_path / "out.delta", tmp_path / "again.csv"
-    run(covey, "match", f"{tmp_path}/ticks.csv", f"{tmp_path}/alerts.csv", "-o", str(out), *jars)
-    assert (out / "_delta_log").is_dir()
-    broad = tmp_path / "broad.csv"
-    broad.write_text("id,predicate\n7,id = 1\n")
-    run(covey, "match", str(out), str(broad), "-o", str(again), "--matches-column", "alert", *jars)
-    rows = [line for part in again.glob("*.csv") for line in part.read_text().splitlines()[1:]]
-    assert sorted(row.split(",")[0] for row in rows) == ["2", "3"]
+def test_the_command_line_reads_and_writes_tables(fed: tuple[Path, str], tmp_path: Path) -> None:
+    """Alerts are 7, 3 and 9 by now, in a table that had others before."""
+    (tmp_path / "digits.csv").write_text("n,digit\n1,7\n2,8\n3,9\n")
+    covey, out = str(Path(sys.executable).with_name("covey")), tmp_path / "out.delta"
+    run(
+        covey, "match", f"{tmp_path}/digits.csv", f"{fed[0]}/alerts", "-o", str(out),
+        "--subscriptions-format", "delta", "--jars", ",".join(JARS),
+    )  # fmt: skip
+    commits = [one.read_text().splitlines() for one in (out / "_delta_log").glob("*.json")]
+    actions = [json.loads(line) for lines in commits for line in lines]
+    files = [action["add"]["path"] for action in actions if "add" in action]
+    rows = [row for file in files for row in pq.read_table(out / file).to_pylist()]
+    assert sorted((row["n"], row["id"]) for row in rows) == [(1, 2), (3, 4)]

@@ -1,32 +1,127 @@
-"""Runs many command lines of covey in one process, which has one Spark session for all of them.
+"""A process with one Spark session that runs command lines of covey, one after another.
 
-A line of JSON comes in for each, the list of its words; a line goes out, with its exit code and
-what it printed. Run with the jars that Spark is to have, and settings as KEY=VALUE.
+The start of Spark takes longer than most commands. `Commands` is the side of the tests; run as a
+program, this file is the other side: a line of JSON comes in for each command, a line goes out when
+it has ended. A stream runs there until the process gets SIGTERM, and can be started there again.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
+import subprocess
 import sys
+import traceback
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from typer.testing import CliRunner
-
-from covey.cli import app
-from covey.cli.session import Session
-from covey.stream.session import SESSION
+__all__ = ["Commands", "Outcome"]
 
 
-def main(jars: str, *conf: str) -> None:
-    """Answers until there are no more."""
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Commands:
+    """The process, from the side of the tests: it is started by the first command.
+
+    Args:
+        folder: the folder in which commands are run that name no other.
+        jars: the jars that Spark is to have.
+        conf: further settings of Spark.
+    """
+
+    def __init__(self, folder: Path, jars: list[Path], conf: dict[str, str]) -> None:
+        settings = [f"{key}={value}" for key, value in conf.items()]
+        self._words = [sys.executable, __file__, ",".join(map(str, jars)), *settings]
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, *words: object, seconds: float) -> Outcome:
+        """Run a command and return what came of it; it must not end with a traceback."""
+        self.start({"words": list(map(str, words)), "folder": str(self._folder), "log": None})
+        answer = self.answer(seconds)
+        assert answer is not None, f"{words} did not end"
+        return Outcome(**answer)
+
+    def start(self, command: dict[str, Any]) -> None:
+        """Start a command, whose `log` is a file for what it prints, and wait for nothing."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self, seconds: float) -> dict[str, Any] | None:
+        """Return what the command under way has ended with, None if it has not yet."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
+        if not ready:
+            return None
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        assert answer.pop("raised") is None, answer
+        return answer
+
+    def terminate(self) -> None:
+        """Ask the stream under way to end."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        """End the process; Spark's ends with it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def serve(jars: str, *conf: str) -> None:
+    """Run commands until there are no more."""
+    from covey.cli.session import Session
+    from covey.stream.session import SESSION
+
     usual = [f"{key}={value}" for key, value in SESSION.items()]
-    with Session.of("local[2,4]", [*usual, *conf], jars).started():
+    with Session.of("local[2,4]", [*usual, *conf], jars, has_delta=True).started():
         for line in sys.stdin:
-            done = CliRunner().invoke(app, json.loads(line))
-            problem = done.exception
-            raised = None if problem is None or isinstance(problem, SystemExit) else repr(problem)
-            answer = {"code": done.exit_code, "out": done.stdout, "err": done.stderr}
-            print(json.dumps({**answer, "raised": raised}), flush=True)
+            command = json.loads(line)
+            os.chdir(command["folder"])
+            answer = _run(command["words"], command["log"])
+            print(json.dumps(answer), flush=True)
+
+
+def _run(words: list[str], log: str | None) -> dict[str, Any]:
+    from typer.testing import CliRunner
+
+    from covey.cli import app
+
+    if log is None:
+        done = CliRunner().invoke(app, words)
+        problem = done.exception
+        raised = None if problem is None or isinstance(problem, SystemExit) else repr(problem)
+        return {"code": done.exit_code, "out": done.stdout, "err": done.stderr, "raised": raised}
+    code, raised = 0, None
+    with open(log, "a", buffering=1) as file, redirect_stdout(file), redirect_stderr(file):
+        try:
+            app(words)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 0
+        except Exception as problem:
+            traceback.print_exc()
+            raised = repr(problem)
+    return {"code": code, "out": "", "err": "", "raised": raised}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve(*sys.argv[1:])

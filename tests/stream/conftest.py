@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import select
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from covey.testing.broker import Broker
+from tests.stream.commands import Commands, Outcome
 from tests.stream.live import ROOT, SECONDS, SHORT_LIVED, Live, free_port
 
 
@@ -25,17 +23,30 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     folder = tmp_path_factory.mktemp("kafka")
-    with Broker.on_free_ports(ROOT / ".kafka", folder / "server") as one:
+    with Broker.on_free_ports(ROOT / ".kafka", folder / "server", is_short_lived=True) as one:
         yield one
 
 
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """A process for commands, and for streams that need none of their own.
+
+    The folder that commands are run in has a module that is no Python.
+    """
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "unready.py").write_text("def write(rows, batch): to be done\n")
+    one = Commands(folder, sorted((ROOT / ".jars").glob("*.jar")), SHORT_LIVED)
+    yield one
+    one.close()
+
+
 @pytest.fixture
-def streams(broker: Broker) -> Iterator[Callable[..., Live]]:
+def streams(broker: Broker, commands: Commands) -> Iterator[Callable[..., Live]]:
     """Makes streams that end with the test."""
     made: list[Live] = []
 
     def make(folder: Path, **sections: dict[str, object]) -> Live:
-        made.append(Live(broker, folder, **sections))
+        made.append(Live(broker, folder, commands, **sections))
         return made[-1]
 
     yield make
@@ -43,43 +54,10 @@ def streams(broker: Broker) -> Iterator[Callable[..., Live]]:
         one.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a command printed, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Outcome]]:
-    """Runs a command line of covey, which must not end with a traceback.
-
-    The folder that it is run in has a module that is no Python.
-    """
-    folder = tmp_path_factory.mktemp("commands")
-    (folder / "unready.py").write_text("def write(rows, batch): to be done\n")
-    jars = ",".join(sorted(map(str, (ROOT / ".jars").glob("*.jar"))))
-    script = str(Path(__file__).with_name("commands.py"))
-    with subprocess.Popen(
-        [sys.executable, script, jars, *(f"{key}={value}" for key, value in SHORT_LIVED.items())],
-        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-
-        def run_one(*words: object) -> Outcome:
-            process.stdin.write(json.dumps([str(word) for word in words]) + "\n")
-            process.stdin.flush()
-            ready, _, _ = select.select([process.stdout], [], [], SECONDS)
-            assert ready, f"{words} did not end"
-            answer = json.loads(process.stdout.readline())
-            assert answer.pop("raised") is None, answer
-            return Outcome(**answer)
-
-        yield run_one
-        process.kill()  # Spark's process ends with it, and nobody asks it anything by now
+def run(commands: Commands) -> Callable[..., Outcome]:
+    """Runs a command line of covey, which must not end with a traceback."""
+    return partial(commands.run, seconds=SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +73,17 @@ class Running:
 
 
 @pytest.fixture(scope="session")
-def running(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One for all tests that leave it running; the column `of` keeps their events apart."""
+def running(
+    broker: Broker, commands: Commands, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """One for all tests that leave it running; the column `of` keeps their events apart.
+
+    It has a process of its own: commands are run beside it.
+    """
     schema = "of STRING, a DOUBLE, t STRING, n INT, tags ARRAY<STRING>"
     stream = Live(
-        broker, tmp_path_factory.mktemp("running"), events={"schema": schema, "per_batch": None},
+        broker, tmp_path_factory.mktemp("running"), commands,
+        events={"schema": schema, "per_batch": None},
         notifications={"include": ["a", "t"]}, metrics={"port": free_port()},
     )  # fmt: skip
     backlog = {}
@@ -121,7 +105,7 @@ def running(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         stream.cancel("early")
         publish(0.0, "late")
         changes = len(stream.read(stream.control))
-        stream.start()
+        stream.start(own_process=True)
         yield Running(stream, backlog, changes)
         assert stream.stop() == 0
     finally:

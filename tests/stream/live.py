@@ -27,6 +27,7 @@ from covey.stream import cancel_message, change_message
 from covey.stream.explaining import parse_place
 from covey.stream.records import Record, Records
 from covey.testing.broker import Broker
+from tests.stream.commands import Commands
 
 ROOT = Path(__file__).parents[2]
 COVEY = str(Path(sys.executable).with_name("covey"))
@@ -42,12 +43,15 @@ Value = dict[str, Any] | str | bytes | None
 class Live:
     """A stream that is not started: `start`, then `kill` or `stop`, and `start` again.
 
-    Sections of its configuration are given by name, and are added to what every stream has; what is
-    None is left out.
+    It runs in the process of `commands`, which has Spark already, unless it is started in a process
+    of its own: one that can be killed. Sections of its configuration are given by name, and are
+    added to what every stream has; what is None is left out.
     """
 
-    def __init__(self, broker: Broker, folder: Path, **sections: dict[str, Any]) -> None:
-        name = uuid.uuid4().hex[:8]
+    def __init__(
+        self, broker: Broker, folder: Path, commands: Commands, **sections: dict[str, Any]
+    ) -> None:
+        name, self._commands = uuid.uuid4().hex[:8], commands
         self.broker, self.folder = broker, folder
         self.events, self.control = f"events-{name}", f"control-{name}"
         self.notifications, self.dead_letters = f"notifications-{name}", f"dead-{name}"
@@ -59,6 +63,8 @@ class Live:
         self.configure(**sections)
         self._producer = producer(broker)
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_hosted = False
+        self._code: int | None = None
 
     def configure(self, **sections: dict[str, Any]) -> Path:
         """Writes the configuration; a process that runs has read the one of before."""
@@ -88,26 +94,36 @@ class Live:
 
     # The process
 
-    def start(self) -> None:
+    def start(self, own_process: bool = False) -> None:
         """Starts the driver, and waits for nothing."""
+        assert not self._is_hosted
         assert self._process is None
-        with (self.folder / "log").open("ab") as log:
+        log, self._code = self.folder / "log", None
+        if not own_process:
+            words = ["stream", str(self.path)]
+            self._commands.start({"words": words, "folder": str(self.folder), "log": str(log)})
+            self._is_hosted = True
+            return
+        with log.open("ab") as file:
             self._process = subprocess.Popen(
                 [COVEY, "stream", str(self.path)],
-                cwd=self.folder, stdout=log, stderr=log, start_new_session=True,
+                cwd=self.folder, stdout=file, stderr=file, start_new_session=True,
                 preexec_fn=_die_with_parent,
             )  # fmt: skip
 
     def kill(self) -> None:
-        """Ends the driver as a power cut would."""
+        """Ends a driver with a process of its own as a power cut would."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self.ended()
 
     def stop(self) -> int:
         """Asks the driver to end; its exit code."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
+        if self._is_hosted:
+            self._commands.terminate()
+        else:
+            assert self._process is not None
+            self._process.send_signal(signal.SIGTERM)
         return self.ended()
 
     def interrupt(self) -> int:
@@ -118,6 +134,10 @@ class Live:
 
     def ended(self) -> int:
         """Waits until the driver has ended, and all that it started; its exit code."""
+        if self._is_hosted:
+            waited(lambda: not self.is_running or None, "the end of the stream")
+            assert self._code is not None
+            return self._code
         assert self._process is not None
         process, self._process = self._process, None
         try:
@@ -130,6 +150,9 @@ class Live:
 
     def close(self) -> None:
         """Ends what is left."""
+        if self._is_hosted:
+            self._is_hosted = False
+            self._commands.close()  # with a stream that did not end as it should
         if self._process is not None:
             _kill_group(self._process.pid)
             self._process.wait()
@@ -137,7 +160,10 @@ class Live:
 
     @property
     def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        if self._is_hosted and (answer := self._commands.answer(0.0)) is not None:
+            self._is_hosted, self._code = False, answer["code"]
+        is_alive = self._process is not None and self._process.poll() is None
+        return self._is_hosted or is_alive
 
     # What goes in
 

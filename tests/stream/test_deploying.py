@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +15,11 @@ from covey.plan.sets import SETS
 from covey.stream.cluster import Cluster
 from covey.stream.config import Kafka
 from covey.testing.broker import Broker
-from tests.stream.live import ROOT
+from tests.stream.commands import Outcome
 
 pytestmark = pytest.mark.integration
+
+Run = Callable[..., Outcome]
 
 EVENTS, SAMPLE = 4_000, 20_000
 
@@ -34,24 +35,23 @@ def drawn(seed: int, count: int) -> np.ndarray:
     return np.random.default_rng(seed).beta(2, 3, (count, 2)) * 1000
 
 
-def deployed(
-    broker: Broker, folder: Path, schema: str = "x DOUBLE, y DOUBLE", jars: str | None = None
-) -> subprocess.CompletedProcess[str]:
-    if jars is None:
-        jars = ",".join(str(jar) for jar in sorted((ROOT / ".jars").glob("*.jar")))
-    return subprocess.run(
-        [
-            sys.executable, "-c", "from covey.cli import app; app()", "plan", "deploy",
-            str(folder / "plan"),
-            "--servers", broker.address, "--events", f"{folder.name}-events",
-            "--schema", schema, "--checkpoint", str(folder / "checkpoint"),
-            "--prefix", folder.name, "--once", "--master", "local[2]", "--jars", jars,
-        ],
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+@pytest.fixture
+def deploy(broker: Broker, run: Run, tmp_path: Path) -> Callable[..., Outcome]:
+    """Puts the plan that the folder has to work."""
+
+    def deploy(schema: str = "x DOUBLE, y DOUBLE", *more: str) -> Outcome:
+        return run(
+            "plan", "deploy", tmp_path / "plan", "--servers", broker.address,
+            "--events", f"{tmp_path.name}-events", "--schema", schema,
+            "--checkpoint", tmp_path / "checkpoint", "--prefix", tmp_path.name, "--once", *more,
+        )  # fmt: skip
+
+    return deploy
 
 
-def test_nobody_misses_an_event(broker: Broker, plan: Plan, tmp_path: Path) -> None:
+def test_nobody_misses_an_event(
+    broker: Broker, plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path
+) -> None:
     prefix, tree = tmp_path.name, plan.problem.tree
     assert plan.verify().is_valid
     assert tree.paths.shape[1] == 2
@@ -68,8 +68,8 @@ def test_nobody_misses_an_event(broker: Broker, plan: Plan, tmp_path: Path) -> N
     producer.produce(f"{prefix}-events", b'{"x": 1}', b"-1")  # nobody's: an attribute is missing
     producer.produce(f"{prefix}-events", b"no JSON", b"-2")
     producer.flush()
-    done = deployed(broker, tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = deploy()
+    assert done.code == 0, done.err
     came = {number: keys(cluster, f"{prefix}.{number}") for number in range(len(tree))}
     for number, some in came.items():
         assert len(some) == len(set(some)), "nothing twice where nothing failed"
@@ -82,7 +82,7 @@ def test_nobody_misses_an_event(broker: Broker, plan: Plan, tmp_path: Path) -> N
     for row, number in enumerate(plan.assignment.tolist()):
         mine = (events >= wanted.lower[row]).all(axis=1) & (events <= wanted.upper[row]).all(axis=1)
         assert set(np.flatnonzero(mine).tolist()) <= set(came[number])
-    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    lines = [line.split() for line in done.out.splitlines() if line.strip()]
     assert lines[0] == ["broker", "events", "bytes", "share", "planned"]
     assert [int(line[1].replace(",", "")) for line in lines[1:]] == [len(c) for c in came.values()]
 
@@ -106,28 +106,27 @@ def keys(cluster: Cluster, topic: str) -> list[int]:
     return found
 
 
-def test_a_topic_that_is_not_there_is_named(broker: Broker, plan: Plan, tmp_path: Path) -> None:
+def test_a_topic_that_is_not_there_is_named(
+    plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path
+) -> None:
     SavedPlan.of(plan, ["x", "y"]).save(tmp_path / "plan")
-    done = deployed(broker, tmp_path)
-    assert done.returncode == 2
-    assert f"{tmp_path.name}-events" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = deploy()
+    assert done.code == 2
+    assert f"{tmp_path.name}-events" in done.err
 
 
 @pytest.mark.parametrize(
-    ("schema", "jars", "message"),
+    ("words", "message"),
     [
-        ("x DOUBLE", None, "has no y: the plan's filters do"),
-        ("x WIBBLE, y DOUBLE", None, "the schema of events, 'x WIBBLE, y DOUBLE'"),
-        ("x DOUBLE, y DOUBLE", "nowhere.jar", "--jars nowhere.jar: there is no such file"),
-        ("x DOUBLE, y DOUBLE", "", "Spark has no Kafka here"),
+        (["x DOUBLE"], "has no y: the plan's filters do"),
+        (["x WIBBLE, y DOUBLE"], "the schema of events, 'x WIBBLE, y DOUBLE'"),
+        (["x DOUBLE, y DOUBLE", "--jars", "nowhere.jar"], "nowhere.jar: there is no such file"),
     ],
 )
 def test_what_it_lacks_is_told(
-    broker: Broker, plan: Plan, tmp_path: Path, schema: str, jars: str | None, message: str
+    plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path, words: list[str], message: str
 ) -> None:
     SavedPlan.of(plan, ["x", "y"]).save(tmp_path / "plan")
-    done = deployed(broker, tmp_path, schema, jars)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    done = deploy(*words)
+    assert done.code == 2
+    assert message in done.err

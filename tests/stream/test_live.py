@@ -11,7 +11,8 @@ import pytest
 
 from covey.store import Store
 from covey.stream.subscriptions import position_of
-from tests.stream.conftest import Outcome, Running
+from tests.stream.commands import Outcome
+from tests.stream.conftest import Running
 from tests.stream.live import Live, producer, read_json, sent
 
 pytestmark = pytest.mark.integration

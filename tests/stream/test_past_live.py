@@ -11,7 +11,8 @@ import pytest
 
 from covey.stream.explaining import parse_place
 from covey.stream.status import read_status
-from tests.stream.conftest import Outcome, Running
+from tests.stream.commands import Outcome
+from tests.stream.conftest import Running
 from tests.stream.live import Live
 
 pytestmark = pytest.mark.integration

@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 
 from covey.store import Store
 from covey.stream.explaining import parse_place
-from tests.stream.conftest import Outcome
+from tests.stream.commands import Outcome
 from tests.stream.live import Live, waited
 
 pytestmark = pytest.mark.integration
@@ -58,7 +58,7 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     stream.subscribe("kept", "a > 1")
     stream.subscribe("gone", "a > 1")
     places = stream.publish({"a": 2}, {"a": 0}, "{broken", {"a": 3})
-    stream.start()
+    stream.start(own_process=True)
     assert stream.ended() == -9
     assert not (stream.state / "checkpoint" / "commits" / "0").exists()
     # What is changed before it goes on is for later events, even if it says otherwise.
@@ -154,7 +154,7 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
     assert count_anew(stream) == 1
     (told,) = [one for one in stream.log if one["what"].startswith("cancellations may be gone")]
     assert told["gone"] == 2  # and the one that was cancelled before, which is over anyway
-    stream.kill()
+    assert stream.stop() == 0
 
     # From nothing but the topic, which has more expressions than are allowed.
     shutil.rmtree(stream.state)
@@ -229,7 +229,7 @@ def test_a_stream_goes_on_in_zones(streams: Streams, tmp_path: Path) -> None:
     assert list(stream.notified(*later).values()) == [
         ["s5", "wide"], ["s18", "s19", "s20", "s4", "wide"], ["null"],
     ]  # fmt: skip
-    stream.kill()
+    assert stream.stop() == 0
     stream.start()
     last = stream.publish({"a": 20})
     assert list(stream.notified(*last).values()) == [["s18", "s19", "s20", "s4", "wide"]]

@@ -63,7 +63,7 @@ def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
     (stream.state / "checkpoint" / "commits" / ".0.crc").unlink(missing_ok=True)
     stream.subscribe("later", "a > 0.5 OR a IS NULL")
     (place,) = stream.publish(avro(0.75, None))
-    stream.start()
+    stream.start(own_process=True)
     assert stream.decided(place).batch == 1
     assert [one["batch"] for one in stream.batches] == [0, 0, 1]
     assert [one["notifications"] for one in stream.batches] == [4, None, 2]  # it was not counted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 
 from covey.testing.broker import Broker
-from tests.stream.conftest import Outcome
-from tests.stream.live import COVEY, SECONDS, Live, free_port
+from tests.stream.commands import Commands, Outcome
+from tests.stream.live import Live, free_port
 
 pytestmark = pytest.mark.integration
 
@@ -107,10 +106,10 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
 
 
 @pytest.fixture(scope="module")
-def stream(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Live:
+def stream(broker: Broker, commands: Commands, tmp_path_factory: pytest.TempPathFactory) -> Live:
     """A stream that is never started, and a topic with the times of producers."""
     broker.create("created")
-    return Live(broker, tmp_path_factory.mktemp("wrong"))
+    return Live(broker, tmp_path_factory.mktemp("wrong"), commands)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -155,21 +154,6 @@ def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> N
         refused = run(*words, path)
         assert refused.code == 2
         assert expected in refused.err.replace("\n", " ")
-
-
-def test_a_session_without_the_connector_is_refused(stream: Live) -> None:
-    path = stream.configure()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join(line for line in lines if not line.startswith("jars")))
-    explain = ["explain", "--event-offset", f"{stream.events}-0-0", "--subscription", "x"]
-    expected = "covey: Spark has no Kafka here: name the jars of its connector"
-    for words in (["stream"], explain):
-        done = subprocess.run(
-            [COVEY, *words, str(path)], capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        assert done.returncode == 2
-        assert done.stderr.startswith(expected)
-        assert "Traceback" not in done.stderr
 
 
 def fill(value: Any, known: dict[str, int]) -> Any:

@@ -14,7 +14,7 @@ JARS = Path(__file__).parents[2] / ".kafka"
 
 @pytest.mark.integration
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    with Broker.on_free_ports(JARS, tmp_path / "kafka") as broker:
+    with Broker.on_free_ports(JARS, tmp_path / "kafka", is_short_lived=True) as broker:
         broker.create("events", 2)
         send(broker, range(1000))
         broker.kill()

@@ -79,7 +79,6 @@ def test_no_test_starts_after_the_deadline_and_tests_on_spark_sooner(
     )
     (tmp_path / "test_first.py").write_text("def test_first(): ...\n")
     monkeypatch.setenv("COVEY_QUICK_ORDER", "test_first.py:test_second.py")
-    monkeypatch.setenv("COVEY_QUICK_SESSIONS", "one")
     expected = {60: "3 passed", 10: "2 passed, 1 skipped", -1: "3 skipped"}
     for seconds, summary in expected.items():
         monkeypatch.setenv("COVEY_QUICK_UNTIL", str(time.time() + seconds))

@@ -22,4 +22,4 @@ def _set_handler_that_saves(number: int, handler: Any) -> Any:
     return _set_handler(number, _exit if is_end else handler)
 
 
-signal.signal = _set_handler_that_saves
+signal.signal = _set_handler_that_saves  # type: ignore[assignment]

@@ -21,6 +21,7 @@ from covey.spark.ids import IdType
 from covey.spark.lifetimes import without_lifetime
 from covey.spark.outcomes import PUT, REMOVED, Outcomes
 from covey.spark.ranges import Range, within
+from covey.spark.worker import settle
 from covey.store import Changes, Store
 
 __all__ = ["Encoding"]
@@ -59,6 +60,7 @@ class Encoding:
             outcomes.spent("index", time.perf_counter() - started)
         yield from outcomes.rejections()
         yield from outcomes.segments()
+        settle()
 
     def _read(self, table: pa.Table, parser: Parser, outcomes: Outcomes) -> _Read:
         """The regions of some subscriptions; says which are wrong."""

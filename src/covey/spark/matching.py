@@ -18,7 +18,7 @@ from covey.errors import TooManyPairs
 from covey.index import Pairs, Tally
 from covey.space import Events, Space
 from covey.spark.shapes import Shape
-from covey.spark.worker import of_zone, snapshot
+from covey.spark.worker import of_zone, settle, snapshot
 from covey.store import Snapshot
 
 __all__ = ["Matching", "bounded", "portions", "to_events"]
@@ -52,6 +52,7 @@ class Matching:
             for rows, asked, ids in bounded(version, events, np.arange(len(events))):
                 some = batch.slice(rows[0], len(rows))
                 yield from self.shape.batches(some, asked, ids)
+        settle()
 
     def _opened(self, batch: pa.RecordBatch) -> Snapshot:
         if self.zone is None:

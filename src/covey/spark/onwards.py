@@ -21,7 +21,7 @@ from covey.index import Pairs
 from covey.spark.ids import IdType
 from covey.spark.matching import bounded, portions, to_events
 from covey.spark.shapes import Pairs as PairShape
-from covey.spark.worker import of_zone
+from covey.spark.worker import of_zone, settle
 
 __all__ = ["AtHome", "Sending", "sent_schema"]
 
@@ -57,6 +57,7 @@ class Sending:
             for rows, asked, ids in bounded(version, events, np.arange(len(events)), sent=sent):
                 yield from shape.batches(batch.slice(rows[0], len(rows)), asked, ids)
             yield from self._onwards(batch, sent)
+        settle()
 
     def _onwards(self, batch: pa.RecordBatch, sent: list[Pairs]) -> Iterator[pa.RecordBatch]:
         """Each event that goes on, once for each zone that it goes to."""
@@ -90,6 +91,7 @@ class AtHome:
             sent = batch.filter(pc.invert(has_id))
             if sent.num_rows:
                 yield from self._matched(sent)
+        settle()
 
     def _through(self, done: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if done.num_rows:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from covey.spark.task import told
+from covey.spark.worker import settle
 from covey.store.arrays import Arrays, pack
 from covey.store.cache import Cache
 from covey.store.files import Files
@@ -61,6 +62,7 @@ class Portions:
                     yield pa.RecordBatch.from_pydict(
                         {"portion": [portion], "answer": pa.array([found], pa.binary())}
                     )
+            settle()
 
         with told():
             frame = self.spark.range(0, portions, 1, portions)

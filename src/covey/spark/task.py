@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from covey.errors import CoveyError, StoreError, raised_elsewhere
+from covey.spark.worker import settle
 
 __all__ = ["in_a_task", "told"]
 
@@ -30,6 +31,7 @@ def in_a_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[s
         for batch in batches:
             if batch.num_rows:
                 yield pa.RecordBatch.from_pydict({"answer": [json.dumps(work())]})
+        settle()
 
     with told():
         (row,) = spark.range(0, 1, 1, 1).mapInArrow(run, "answer string").collect()
