@@ -13,7 +13,10 @@ SHORT_LIVED := -XX:TieredStopAtLevel=1 -Xlog:disable
 .PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
-# Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv.
+# Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv. What uv
+# has in its cache is not asked for again; else Spark's package would be built anew every time.
+INSTALL = PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip install --python $(BIN)/python
+
 setup:
 	@if command -v uv >/dev/null; then \
 	    uv venv --quiet --allow-existing --python '>=3.11' $(VENV); \
@@ -22,8 +25,9 @@ setup:
 	    awk '/^[a-z]/ { on = /^uv==/ } on' requirements.lock > $(VENV)/uv.lock && \
 	    $(BIN)/pip install --quiet --require-hashes -r $(VENV)/uv.lock; \
 	fi
-	PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip install --python $(BIN)/python --require-hashes -r requirements.lock
-	PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(INSTALL) --offline --quiet --require-hashes -r requirements.lock 2>/dev/null || \
+	    $(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-deps --no-build-isolation -e .
 
 check:
 	$(BIN)/ruff check .
