@@ -17,6 +17,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
@@ -67,14 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs = [[*command, "-m", "not integration and not nightly"]]
     if shutil.which("java") and any(map(_is_on_spark, files)):
         runs.append([*command, "-m", "integration"])
-    processes = [
-        subprocess.Popen(one, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-        for one in runs
-    ]
-    codes = []
-    for process in processes:
-        print(process.communicate()[0], flush=True)
-        codes.append(process.returncode)
+    with tempfile.TemporaryFile("w+") as later:
+        processes = [
+            subprocess.Popen(one, cwd=ROOT, env=environment, stdout=stdout, stderr=stdout)
+            for one, stdout in zip(runs, (None, later), strict=False)
+        ]
+        codes = [process.wait() for process in processes]
+        later.seek(0)
+        print(later.read(), end="")
     return max(0 if code == NO_TESTS else code for code in codes)
 
 

@@ -25,6 +25,7 @@ def main(folder: str, jars: str) -> None:
             "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"
         )
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "2")
         .getOrCreate()
     )
     table = f"delta.`{folder}/alerts`"

@@ -45,7 +45,7 @@ def test_one_event_matches_a_hundred_thousand(spark: SparkSession, events: DataF
 
 
 def test_every_event_matches_thousands(spark: SparkSession, events: DataFrame) -> None:
-    """Fifty million matches of one partition, in batches that stay small."""
+    """Ten million matches of one partition, in batches that stay small."""
     from covey.spark import Matcher
 
     alerts = spark.range(2_500).selectExpr("id", "CAST(-id AS DOUBLE) AS low")
@@ -59,8 +59,9 @@ def test_every_event_matches_thousands(spark: SparkSession, events: DataFrame) -
             {"bytes": pa.array([max(sizes, default=0)]), "all": pa.array([sum(sizes)])}
         )
 
-    rows = model.transform(events).mapInArrow(largest, "bytes long, all long").collect()
-    assert sum(row["all"] for row in rows) >= 2_500 * 20_010 * 16
+    some = events.where("n < 4000 OR n >= 20000")
+    rows = model.transform(some).mapInArrow(largest, "bytes long, all long").collect()
+    assert sum(row["all"] for row in rows) >= 2_500 * 4_010 * 16
     assert max(row["bytes"] for row in rows) <= 16 << 20
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from covey.testing.broker import Broker
 from tests.stream.commands import Commands, Outcome
-from tests.stream.live import ROOT, SECONDS, SHORT_LIVED, Live, free_port
+from tests.stream.live import ROOT, SECONDS, SMALL, Live, free_port
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     """
     folder = tmp_path_factory.mktemp("commands")
     (folder / "unready.py").write_text("def write(rows, batch): to be done\n")
-    one = Commands(folder, sorted((ROOT / ".jars").glob("*.jar")), SHORT_LIVED)
+    one = Commands(folder, sorted((ROOT / ".jars").glob("*.jar")), SMALL)
     yield one
     one.close()
 

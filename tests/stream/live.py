@@ -32,8 +32,12 @@ from tests.stream.commands import Commands
 ROOT = Path(__file__).parents[2]
 COVEY = str(Path(sys.executable).with_name("covey"))
 APPENDED = {"message_timestamp_type": "LogAppendTime"}
-SHORT_LIVED = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""Java compiles less for a process that ends in a minute."""
+SMALL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+"""Java compiles less for a process that ends in a minute, and few rows need few tasks."""
 SECONDS = 180.0  # for what takes a few, on machines that are busy
 
 T = TypeVar("T")
@@ -79,7 +83,7 @@ class Live:
             "dead_letters": {"topic": self.dead_letters},
             "state": {"path": "state"},
             "spark": {
-                "master": "local[2,4]", "jars": str(ROOT / ".jars" / "*.jar"), "conf": SHORT_LIVED,
+                "master": "local[2,4]", "jars": str(ROOT / ".jars" / "*.jar"), "conf": SMALL,
             },
         }  # fmt: skip
         self.sections, lines = sections, []
