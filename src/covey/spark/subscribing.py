@@ -38,7 +38,7 @@ __all__ = ["subscribe", "type_of"]
 Load = Callable[[int, Space, Sequence[Prepared]], dict[str, Any] | None]
 """From a version, the space of predicates and what was prepared, to what `_load` would say."""
 
-_FEW = 8
+_DEFAULT_PARALLELISM = 8
 """Tasks where a plan does not tell how many run at once."""
 
 
@@ -157,7 +157,7 @@ def _parallelism(spark: SparkSession) -> int:
     """Return how many tasks run at once, as Spark plans them: without a context, and no job."""
     plan = spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
-    return int(splits[1]) if splits else _FEW
+    return int(splits[1]) if splits else _DEFAULT_PARALLELISM
 
 
 def _raise_first(outcomes: DataFrame) -> None:

@@ -92,11 +92,11 @@ def spark_matches(
     Cost: a Spark job per `at_once` predicates, about a second each.
     """
     found: set[tuple[Any, Id]] = set()
-    for start in range(0, len(predicates), at_once):
-        chunk = dict(list(predicates.items())[start : start + at_once])
-        answer = _evaluate(frame, list(chunk.values()), row)
+    ids, texts = list(predicates), list(predicates.values())
+    for start in range(0, len(ids), at_once):
+        answer = _evaluate(frame, texts[start : start + at_once], row)
         names = answer.column(0).to_pylist()
-        for column, id_ in enumerate(chunk, start=1):
+        for column, id_ in enumerate(ids[start : start + at_once], start=1):
             kept = np.flatnonzero(answer.column(column))
             found |= {(names[at], id_) for at in kept.tolist()}
     return found
