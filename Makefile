@@ -130,4 +130,4 @@ lock:
 
 clean:
 	rm -rf build dist site htmlcov .coverage .jars .kafka .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks examples soak tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -37,15 +37,16 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Share out tests by file, but keep those of one Kafka server together."""
     from xdist.scheduler import LoadFileScheduling
 
-    class ByServer(LoadFileScheduling):
+    class FilesOrServer(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return ON_KAFKA if nodeid.startswith(ON_KAFKA) else super()._split_scope(nodeid)
 
-    return ByServer(config, log) if config.getoption("dist") == "loadfile" else None
+    return FilesOrServer(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ be written, also by root.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -53,7 +54,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def start(
-    site: Path, module: str, name: str, calls: str, **variables: str
+    site: Path, module: str, name: str, calls: str, program: str = START, **variables: str
 ) -> tuple[list[object], int, int, Path]:
     """Return what calls of a kernel give, its cache hits and misses, and its cache folder."""
     inherited = {
@@ -61,7 +62,7 @@ def start(
     }
     environment = {**inherited, "PYTHONPATH": str(site), "HOME": os.devnull, **variables}
     environment["TMPDIR"] = str(site.parent / "tmp")
-    program = START.format(module=module, name=name, calls=calls)
+    program = program.format(module=module, name=name, calls=calls)
     ran = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
         cwd=site.parent,
@@ -109,18 +110,22 @@ def test_only_a_folder_of_ones_own_is_trusted(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / f"covey-{os.getuid()}"
     assert compiled._private_folder() == compiled._private_folder() == str(folder)
-    folder.chmod(0o770)
-    assert compiled._private_folder() is None, "others may have written in it"
+    folder.chmod(0o770)  # others may have written in it
+    with pytest.raises(PermissionError):
+        compiled._private_folder()
     folder.chmod(0o700)
     folder.rename(tmp_path / "elsewhere")
-    folder.symlink_to(tmp_path / "elsewhere")
-    assert compiled._private_folder() is None, "others may have laid the link"
+    folder.symlink_to(tmp_path / "elsewhere")  # others may have laid the link
+    with pytest.raises(PermissionError):
+        compiled._private_folder()
     folder.unlink()
     folder.touch()
-    assert compiled._private_folder() is None
+    with pytest.raises(FileExistsError):
+        compiled._private_folder()
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     (tmp_path / "covey-12345").mkdir(mode=0o700)
-    assert compiled._private_folder() is None, "it belongs to somebody else"
+    with pytest.raises(PermissionError):
+        compiled._private_folder()
 
 
 def test_two_checkouts_share_what_is_compiled(site: Path) -> None:
@@ -134,9 +139,66 @@ def test_two_checkouts_share_what_is_compiled(site: Path) -> None:
     assert start(other, *asked, NUMBA_CACHE_DIR=shared) == (answers, 1, 0, path)
 
 
+def test_kernels_of_sources_that_were_edited_meanwhile_are_not_kept(site: Path) -> None:
+    """A module that is imported after the others of its folder were hashed, and edited between."""
+    (site / "loops" / "late.py").write_text(INNER.replace("inner", "late"))
+    edit = """
+import pathlib, loops.outer
+path = pathlib.Path(loops.outer.__file__).with_name("late.py")
+path.write_text(path.read_text().replace("x + 1", "x + 20"))
+"""
+    program = START.replace("import json, sys", f"import json, sys{edit}")
+    answers, hits, misses, folder = start(site, "loops.late", "late", "kernel(4)", program=program)
+    assert (answers, hits, misses) == ([24], 0, 1)
+    assert not list(folder.glob("late.*"))
+    (site / "loops" / "late.py").write_text(INNER.replace("inner", "late"))
+    assert start(site, "loops.late", "late", "kernel(4)")[0] == [5]
+
+
+def test_an_entry_depends_on_sources_and_options_but_not_on_hidden_files(site: Path) -> None:
+    *_, folder = start(site, "loops.inner", "inner", "kernel(4)")
+    (site / "loops" / ".#inner.py").symlink_to("somebody@somewhere")  # the lock of an editor
+    assert start(site, "loops.inner", "inner", "kernel(4)") == ([5], 1, 0, folder)
+    *_, checked = start(site, "loops.inner", "inner", "", NUMBA_BOUNDSCHECK="1")
+    assert checked != folder
+
+
+def test_a_locator_that_numba_is_told_of_is_not_asked(site: Path) -> None:
+    """numba's own locators know the file of a kernel, not those of the kernels that it calls."""
+    chosen = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
+    assert start(site, "loops.outer", "outer", CALLS, **chosen)[0][0] == 5.0
+    (site / "loops" / "inner.py").write_text(INNER.replace("1", "200"))
+    assert start(site, "loops.outer", "outer", CALLS, **chosen)[0][0] == 204.0
+
+
+def test_a_folder_that_cannot_be_used_leads_to_the_next(site: Path) -> None:
+    blocked = str(site.parent / "tmp" / "a file")
+    Path(blocked).touch()
+    *_, folder = start(site, "loops.inner", "inner", "kernel(4)", NUMBA_CACHE_DIR=blocked)
+    assert folder.parent == site / "loops" / "__pycache__"
+    close_all = {"HOME": "", "XDG_CACHE_HOME": "somewhere/relative"}
+    shutil.rmtree(site / "loops" / "__pycache__")
+    close(site)
+    *_, folder = start(site, "loops.inner", "inner", "kernel(4)", **close_all)
+    assert folder.is_relative_to(site.parent / "tmp")
+    assert not (site.parent / "somewhere").exists()
+
+
+def test_a_kernel_works_where_its_folder_cannot_be_made(site: Path) -> None:
+    *_, folder = start(site, "loops.inner", "inner", "kernel(4)")
+    shutil.rmtree(folder)
+    folder.touch()
+    assert start(site, "loops.inner", "inner", "kernel(4)")[:3] == ([5], 0, 1)
+
+
+def entries(folder: Path) -> compiled._EntryFiles:
+    sources = compiled._Sources.read(Path(compiled.__file__).parent)
+    return compiled._EntryFiles(folder, "inner-1", sources)
+
+
 @pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda _: b"", lambda _: b"x" * 99])
 def test_a_damaged_entry_is_a_missing_one(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
-    files = compiled._EntryFiles(tmp_path, "inner-1.py311")
+    files = entries(tmp_path)
     files.save("int64", "machine code")
     (entry,) = tmp_path.iterdir()
     entry.write_bytes(damage(entry.read_bytes()))
@@ -145,7 +207,7 @@ def test_a_damaged_entry_is_a_missing_one(tmp_path: Path, damage: Callable[[byte
 
 def test_entries_for_different_types_never_share_a_file(tmp_path: Path) -> None:
     """Two processes that compile at once: each began before the other had saved its entry."""
-    one, other = (compiled._EntryFiles(tmp_path, "inner-1.py311") for _ in range(2))
+    one, other = entries(tmp_path), entries(tmp_path)
     one.save("int64", "machine code for integers")
     other.save("float64", "machine code for floats")
     assert one.load("float64") == "machine code for floats"
@@ -156,14 +218,31 @@ def test_entries_for_different_types_never_share_a_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_an_entry_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
-    files = compiled._EntryFiles(tmp_path / "gone", "inner-1.py311")
-    files.save("int64", "machine code")
-    assert files.load("int64") is None
-
-
 def test_where_nothing_can_be_kept_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_writable_root", lambda sources: None)
+    def refuse(sources: str) -> str:
+        raise PermissionError
+
+    monkeypatch.setattr(compiled, "_writable_root", refuse)
     twice = compiled.kernel(lambda x: 2 * x)
     assert twice(4) == 8
     assert twice.stats.cache_path is None
+
+
+def test_kernels_call_kernels_of_their_own_folder_only() -> None:
+    """What an entry of the cache depends on is the sources of one folder."""
+    root = Path(covey.__file__).parent
+    sources = [path for path in root.rglob("*.py") if "@kernel" in path.read_text()]
+    kernels = {
+        (".".join(path.relative_to(root.parent).with_suffix("").parts), node.name)
+        for path in sources
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        and any("kernel" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
+    assert len(kernels) > 50
+    for path in sources:
+        folder = ".".join(path.parent.relative_to(root.parent).parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module != "covey.compiled":
+                foreign = {name.name for name in node.names if (node.module, name.name) in kernels}
+                assert not foreign or node.module.rpartition(".")[0] == folder, (path, foreign)

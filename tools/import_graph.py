@@ -2,8 +2,9 @@
 
 A node is a Python file. A file depends on the modules that define the names it imports: through
 `from covey.store import Store` it depends on `store/store.py`, not on everything that
-`store/__init__.py` imports. Imports inside functions and below `if TYPE_CHECKING` count, and a test
-depends on the `conftest.py` of its folder and of those above.
+`store/__init__.py` imports. Imports inside functions and below `if TYPE_CHECKING` count, and so do
+texts that name a module or a file: programs are started by them. A test depends on the
+`conftest.py` of its folder and of those above.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import ast
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 __all__ = ["FOLDERS", "ImportGraph"]
 
@@ -27,15 +28,31 @@ class ImportGraph:
     importers: Mapping[str, frozenset[str]]
 
     @classmethod
-    def read(cls, root: Path, folders: Iterable[str] = FOLDERS) -> ImportGraph:
-        """Parse every Python file below the folders."""
+    def read(
+        cls, root: Path, folders: Iterable[str] = FOLDERS, removed: Iterable[str] = ()
+    ) -> ImportGraph:
+        """Parse every Python file below the folders.
+
+        Args:
+            root: the checkout.
+            folders: those that are looked at.
+            removed: files that are no longer there, whose importers are still to be found.
+
+        Raises:
+            SyntaxError: a file cannot be parsed.
+        """
         files = {
             _module_name(path.relative_to(root)): path
             for folder in folders
             for path in sorted((root / folder).rglob("*.py"))
         }
+        files |= {_module_name(Path(name)): root / name for name in removed}
+        by_name: dict[str, list[str]] = {}
+        for module, path in files.items():
+            by_name.setdefault(path.name, []).append(module)
         imports = {
-            name: [*_imports(name, path), *_conftests(name, files)] for name, path in files.items()
+            name: [*_imports(name, path, files, by_name), *_conftests(name, files)]
+            for name, path in files.items()
         }
         importers: dict[str, set[str]] = {_relative(path, root): set() for path in files.values()}
         for name, imported in imports.items():
@@ -73,9 +90,13 @@ def _relative(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def _imports(name: str, path: Path) -> Iterator[tuple[str, str | None]]:
+def _imports(
+    name: str, path: Path, files: Mapping[str, Path], by_name: Mapping[str, list[str]]
+) -> Iterator[tuple[str, str | None]]:
     """Yield each imported module, with the name that is imported from it if there is one."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    if not path.exists():
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -85,6 +106,12 @@ def _imports(name: str, path: Path) -> Iterator[tuple[str, str | None]]:
                 base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
                 module = f"{base}.{module}".rstrip(".")
             yield from ((module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if "." in node.value and node.value in files:
+                yield node.value, None
+            elif node.value.endswith(".py"):
+                started = by_name.get(PurePosixPath(node.value).name, [])
+                yield from ((module, None) for module in started if len(started) == 1)
 
 
 def _conftests(name: str, files: Mapping[str, Path]) -> Iterator[tuple[str, None]]:

@@ -26,7 +26,7 @@ from pathlib import Path
 __all__ = ["Mutant", "draw", "main", "mutants_of"]
 
 ROOT = Path(__file__).parent.parent
-SEED, COUNT, TIMEOUT_S = 26, 40, 600.0
+SEED, COUNT, TIMEOUT_S = 26, 40, 180.0
 
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -96,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     mutants = [*draw(ROOT, asked.seed, asked.count), *_by_hand(ROOT)]
     chosen = asked.only or asked.apply or range(len(mutants))
+    if unknown := [n for n in chosen if not 0 <= n < len(mutants)]:
+        parser.error(f"there are mutants 0 to {len(mutants) - 1}, not {unknown[0]}")
     if asked.apply:
         for number in chosen:
             (ROOT / mutants[number].file).write_text(mutants[number].text, encoding="utf-8")
@@ -103,7 +105,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number in chosen:
             _describe(number, mutants[number])
         return 0
+    changed = ["git", "status", "--porcelain", "src"]
+    if subprocess.run(changed, cwd=ROOT, capture_output=True, check=True).stdout:
+        parser.error("src/ differs from the last commit, which mutants are put into: commit first")
     with tempfile.TemporaryDirectory() as folder:
+        _check_without_mutant(_clone(Path(folder) / "none"))
         survivors = [n for n in chosen if _survives(n, mutants[n], _clone(Path(folder) / str(n)))]
     print(f"{len(survivors)} of {len(list(chosen))} mutants survive: {survivors}")
     return 0
@@ -196,10 +202,32 @@ def _by_hand(root: Path) -> Iterator[Mutant]:
         yield Mutant(file, line, source, source.replace(old, new))
 
 
+def _check_without_mutant(clone: Path) -> None:
+    """End the program if `make quick` fails on a change that is no fault: no mutant would live."""
+    with (clone / "src/covey/errors.py").open("a", encoding="utf-8") as file:
+        file.write("\n# The same module, with a comment.\n")
+    code, printed = _run_quick(clone)
+    if code != 0:
+        raise SystemExit(f"make quick fails without a mutant:\n{printed[-2000:]}")
+
+
 def _survives(number: int, mutant: Mutant, clone: Path) -> bool:
     """Run `make quick` on a mutant in a clone, and print what came of it."""
     (clone / mutant.file).write_text(mutant.text, encoding="utf-8")
     started = time.monotonic()
+    code, printed = _run_quick(clone)
+    is_unnoticed = code == 0 or "no test was run" in printed
+    outcome = "SURVIVES" if is_unnoticed else "killed by time" if code is None else "killed"
+    _describe(number, mutant)
+    summary = [line for line in printed.splitlines() if line.startswith("FAILED")]
+    last = printed.strip().rpartition("\n")[2]
+    print(f"   {outcome} in {time.monotonic() - started:.0f} s: {(summary or [last])[0][:150]}")
+    sys.stdout.flush()
+    return outcome == "SURVIVES"
+
+
+def _run_quick(clone: Path) -> tuple[int | None, str]:
+    """Return the exit code of `make quick` in a clone, None if it hangs, and what it printed."""
     process = subprocess.Popen(
         ["make", "--no-print-directory", "quick", f"VENV={Path(sys.prefix)}", "ARGS=-- -x"],
         cwd=clone, env={**os.environ, "PYTHONPATH": str(clone / "src")}, start_new_session=True,
@@ -207,16 +235,10 @@ def _survives(number: int, mutant: Mutant, clone: Path) -> bool:
     )  # fmt: skip
     try:
         printed = process.communicate(timeout=TIMEOUT_S)[0]
-        outcome = "SURVIVES" if process.returncode == 0 else "killed"
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        printed, outcome = process.communicate()[0], "killed by time"
-    _describe(number, mutant)
-    summary = [line for line in printed.splitlines() if line.startswith("FAILED")]
-    last = printed.strip().rpartition("\n")[2]
-    print(f"   {outcome} in {time.monotonic() - started:.0f} s: {(summary or [last])[0][:150]}")
-    sys.stdout.flush()
-    return outcome == "SURVIVES"
+        return None, process.communicate()[0]
+    return process.returncode, printed
 
 
 def _clone(folder: Path) -> Path:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import pytest
 
 START_OF_SPARK_S = 20.0
-"""A test on Spark may have to start a session first, and is not started so late."""
+"""The first test on Spark starts a session and perhaps a server, and is not started so late."""
+
+_left_out: list[str] = []
+_has_spark = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,10 +25,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what would start after the deadline."""
+    global _has_spark
     is_on_spark = item.get_closest_marker("integration") is not None
     until = float(os.environ["COVEY_QUICK_UNTIL"])
-    if time.time() > until - (START_OF_SPARK_S if is_on_spark else 0.0):
+    if time.time() > until - (START_OF_SPARK_S if is_on_spark and not _has_spark else 0.0):
+        _left_out.append(item.nodeid)
         pytest.skip("the time of `make quick` is over")
+    _has_spark |= is_on_spark
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where no test was run for want of time."""
+    if _left_out and len(_left_out) == session.testscollected:
+        session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell how many tests were left out."""
+    if _left_out:
+        terminalreporter.write_line(
+            f"left out for want of time: {len(_left_out)} tests, the first {_left_out[0]}"
+        )
 
 
 def _file(item: pytest.Item) -> str:

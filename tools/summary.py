@@ -9,7 +9,9 @@ from pathlib import Path
 
 __all__ = ["add_up"]
 
-SUMMARY = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+) in ([\d.]+)s\b")
+SUMMARY = re.compile(r"^=*\s*((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+) in ([\d.]+)s\b")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+SINGULAR = {"warning": "warnings", "error": "errors"}
 
 
 def add_up(printed: str) -> str:
@@ -17,14 +19,18 @@ def add_up(printed: str) -> str:
 
     >>> add_up("2 passed, 1 skipped in 1.50s\\nmore\\n=== 40 passed in 90.25s (0:01:30) ===")
     '42 passed, 1 skipped in 91.75s'
+    >>> add_up("collecting …")
+    'pytest has printed no summary'
     """
     counts, seconds = Counter[str](), 0.0
-    for line in printed.splitlines():
+    for line in COLOUR.sub("", printed).splitlines():
         if found := SUMMARY.match(line):
             seconds += float(found[2])
             for part in found[1].split(", "):
-                number, kind = part.split(" ")
-                counts[kind] += int(number)
+                number, kind = part.split(" ", 1)
+                counts[SINGULAR.get(kind, kind)] += int(number)
+    if not counts:
+        return "pytest has printed no summary"
     return f"{', '.join(f'{number} {kind}' for kind, number in counts.items())} in {seconds:.2f}s"
 
 

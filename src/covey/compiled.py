@@ -11,25 +11,30 @@ Machine code is kept in the first of these folders that this process may write t
 Without any of them every process compiles its kernels again.
 
 An entry is found by content: the sources of the kernel's folder, the types of its arguments, the
-processor, and the versions of numba and Python. The path of the installation is no part of it, so
-two checkouts of one commit share their entries, and an upgrade never runs machine code of the
-version before. Entries are files of their own, written aside and renamed into place, with a
-checksum: processes that compile at the same time do not disturb each other, and a damaged entry
-is compiled again. Old entries may be deleted at any time.
+processor, numba's options, and the versions of numba, LLVM and Python. The path of the installation
+is no part of it: checkouts of one commit share the entries of one `NUMBA_CACHE_DIR`, and an upgrade
+never runs machine code of the version before. Entries are files of their own, written aside and
+renamed into place, with a checksum: processes that compile at the same time do not disturb each
+other, and a damaged entry is compiled again. A kernel whose sources were edited after this process
+read them is not kept. Old entries may be deleted at any time.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import pickle
 import stat
+import sys
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
 from numba import config, njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
@@ -61,44 +66,66 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         return partial(kernel, **options)
     dispatcher = njit(nogil=True, **options)(function)
     if not config.DISABLE_JIT:
-        # No locator: the function was typed in, or nothing can be written.
-        with suppress(RuntimeError):
+        with suppress(OSError):
             dispatcher._cache = _KernelCache(function)
     return dispatcher
 
 
-class _ContentLocator:
-    """Tells numba where to keep a function's machine code: a folder named by the sources' hash."""
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The sources that the kernels of a folder are compiled from, as they were first read."""
 
-    def __init__(self, function: Any, file: str, folder: str) -> None:
-        self._py_file = file
-        self._line = function.__code__.co_firstlineno
-        self._folder = folder
+    folder: Path
+    stamps: tuple[tuple[str, int, int], ...]
+    hash: str
 
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> _ContentLocator | None:
-        """Return a locator, or None if nothing can be kept for this function."""
-        sources = os.path.dirname(file)
-        root = _writable_root(sources) if os.path.exists(file) else None
-        if root is None:
-            return None
-        return cls(function, file, os.path.join(root, _hash_sources(sources)))
+    @staticmethod
+    @cache
+    def read(folder: Path) -> _Sources:
+        """Read the sources of a folder, once in a process."""
+        stamps = _stamps(folder)
+        parts = [repr(_COMPILER).encode(), Path(__file__).read_bytes()]
+        parts += [(folder / name).read_bytes() for name, _, _ in stamps]
+        return _Sources(folder, stamps, _short_hash(b"\0".join(parts)))
 
-    def ensure_cache_path(self) -> None:
-        os.makedirs(self._folder, exist_ok=True)
+    @property
+    def is_current(self) -> bool:
+        """Whether no source has been edited since."""
+        try:
+            return _stamps(self.folder) == self.stamps
+        except OSError:
+            return False
 
-    def get_cache_path(self) -> str:
-        return self._folder
 
-    def get_source_stamp(self) -> str:
-        return os.path.basename(self._folder)
+_COMPILER = (
+    numba.__version__, llvmlite.__version__, config.OPT, config.BOUNDSCHECK,
+    config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE,
+)  # fmt: skip
+"""What decides the machine code of a source besides its types and the processor."""
 
-    def get_disambiguator(self) -> str:
-        return str(self._line)
+
+def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    files = sorted(p for p in folder.glob("*.py") if not p.name.startswith("."))
+    found = ((path.name, path.stat()) for path in files)
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_ContentLocator,)
+    """How numba turns compiled functions into data and back; where they are is not its part."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _NoLocator(file)
+
+
+class _NoLocator:
+    """What numba asks a locator of its own: the file for its warnings, and to make a folder."""
+
+    def __init__(self, file: str) -> None:
+        self._py_file = file
+
+    def ensure_cache_path(self) -> None:
+        """Do nothing: who saves an entry makes its folder."""
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
@@ -107,29 +134,40 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
     numba numbers the entries of a function in an index file. Of two processes that compile for
     different types at once, both may take the same number, and one then runs the machine code of
     the other.
+
+    Raises:
+        OSError: the sources cannot be read, or nothing can be written.
     """
 
-    _impl_class = _KernelCacheImpl
-
     def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        self._cache_file = _EntryFiles(Path(self.cache_path), self._impl.filename_base)
+        file = inspect.getfile(function)
+        sources = _Sources.read(Path(file).parent.resolve(strict=True))
+        if not Path(file).is_file():
+            raise FileNotFoundError(f"{function.__qualname__} was typed in")
+        code = function.__code__
+        name = f"{Path(file).stem}.{code.co_name.strip('<>')}-{code.co_firstlineno}"
+        self._name, self._py_func = repr(function), function
+        self._impl = _KernelCacheImpl(function, file)
+        self._cache_path = os.path.join(_writable_root(str(sources.folder)), sources.hash)
+        self._cache_file = _EntryFiles(Path(self._cache_path), name, sources)
+        self.enable()
 
 
 class _EntryFiles:
     """The entries of one function in a folder, by key: `load` and `save` are called by numba."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
+    def __init__(self, folder: Path, name: str, sources: _Sources) -> None:
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        self._folder, self._name, self._sources = folder, f"{name}.{python}", sources
 
     def load(self, key: Any) -> Any:
-        """Return what was saved under a key, or None if it is missing or damaged."""
+        """Return what was saved under a key, or None if it is missing, damaged or outdated."""
         try:
             kept = self._path(key).read_bytes()
         except OSError:
             return None
         digest, content = kept[:32], kept[32:]
-        if hashlib.sha256(content).digest() != digest:
+        if hashlib.sha256(content).digest() != digest or not self._sources.is_current:
             return None
         kept_key, data = pickle.loads(content)
         return data if kept_key == key else None
@@ -137,7 +175,10 @@ class _EntryFiles:
     def save(self, key: Any, data: Any) -> None:
         """Keep data under a key; a write that fails is left out."""
         content = dumps((key, data))
+        if not self._sources.is_current:
+            return
         with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
             handle, partial_path = tempfile.mkstemp(dir=self._folder, prefix=".partial-")
             try:
                 with os.fdopen(handle, "wb") as file:
@@ -156,14 +197,14 @@ class _EntryFiles:
 
 
 @cache
-def _writable_root(sources: str) -> str | None:
-    """Return the folder in which machine code of kernels in `sources` is kept, if there is any."""
-    if config.CACHE_DIR:
-        return config.CACHE_DIR if _can_write(config.CACHE_DIR) else None
-    beside = os.path.join(sources, "__pycache__")
+def _writable_root(sources: str) -> str:
+    """Return the folder in which machine code of kernels in `sources` is kept."""
     users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    for folder in (beside, os.path.join(users, "covey", "kernels")):
-        if _can_write(folder):
+    folders: list[str] = [config.CACHE_DIR, os.path.join(sources, "__pycache__")]
+    # Without a home the user's cache is a relative path, to wherever this process was started.
+    folders += [os.path.join(users, "covey", "kernels")] if os.path.isabs(users) else []
+    for folder in folders:
+        if folder and _can_write(folder):
             return folder
     return _private_folder()
 
@@ -177,24 +218,15 @@ def _can_write(folder: str) -> bool:
     return True
 
 
-def _private_folder() -> str | None:
-    """Return a folder of the temporary directory that nobody else may write to, if possible."""
-    try:
-        folder = Path(tempfile.gettempdir(), f"covey-{os.getuid()}")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return None
+def _private_folder() -> str:
+    """Return a folder of the temporary directory that nobody else may write to."""
+    folder = Path(tempfile.gettempdir(), f"covey-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    return str(folder) if is_ours and not found.st_mode & 0o022 else None
-
-
-@cache
-def _hash_sources(folder: str) -> str:
-    """Return a hash of the sources in a folder, of this file and of numba's version."""
-    sources = [Path(__file__), *sorted(Path(folder).glob("*.py"))]
-    content = b"\0".join([numba.__version__.encode(), *(path.read_bytes() for path in sources)])
-    return _short_hash(content)
+    if not is_ours or found.st_mode & 0o022:
+        raise PermissionError(f"others may write to {folder}")
+    return str(folder)
 
 
 def _short_hash(content: bytes) -> str:

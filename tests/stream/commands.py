@@ -7,6 +7,7 @@ it has ended. A stream runs there until the process gets SIGTERM, and can be sta
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
@@ -14,12 +15,13 @@ import signal
 import subprocess
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Commands", "Outcome"]
+__all__ = ["Commands", "Outcome", "die_with_parent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +50,39 @@ class Commands:
 
     def run(self, *words: object, seconds: float) -> Outcome:
         """Run a command and return what came of it; it must not end with a traceback."""
-        self.start({"words": list(map(str, words)), "folder": str(self._folder), "log": None})
-        answer = self.answer(seconds)
-        assert answer is not None, f"{words} did not end"
-        return Outcome(**answer)
+        self.start(words, self._folder)
+        outcome = self.outcome(seconds)
+        if outcome is None:
+            self.close()  # its answer would be taken for that of the next command
+        assert outcome is not None, f"{words} did not end"
+        return outcome
 
-    def start(self, command: dict[str, Any]) -> None:
-        """Start a command, whose `log` is a file for what it prints, and wait for nothing."""
+    def start(self, words: Sequence[object], folder: Path, log: Path | None = None) -> None:
+        """Start a command and wait for nothing; with a log, what it prints is written there."""
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
         if self._process is None:
             self._process = subprocess.Popen(
-                self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
+                self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                preexec_fn=die_with_parent,
+            )  # fmt: skip
+        command = {"words": list(map(str, words)), "folder": str(folder), "log": log and str(log)}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
 
-    def answer(self, seconds: float) -> dict[str, Any] | None:
+    def outcome(self, seconds: float) -> Outcome | None:
         """Return what the command under way has ended with, None if it has not yet."""
         assert self._process is not None
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], seconds)
         if not ready:
             return None
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        assert line, f"the process of commands ended with {self._process.wait()}"
+        answer: dict[str, Any] = json.loads(line)
         assert answer.pop("raised") is None, answer
-        return answer
+        return Outcome(**answer)
 
     def terminate(self) -> None:
         """Ask the stream under way to end."""
@@ -85,6 +95,12 @@ class Commands:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def die_with_parent() -> None:
+    """In a process that was just started: let it end with the tests, however they end."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def serve(jars: str, *conf: str) -> None:

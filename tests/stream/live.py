@@ -6,7 +6,6 @@ decided when the batch that had it is in the log, and what came of it is on Kafk
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -27,7 +26,7 @@ from covey.stream import cancel_message, change_message
 from covey.stream.explaining import parse_place
 from covey.stream.records import Record, Records
 from covey.testing.broker import Broker
-from tests.stream.commands import Commands
+from tests.stream.commands import Commands, die_with_parent
 
 ROOT = Path(__file__).parents[2]
 COVEY = str(Path(sys.executable).with_name("covey"))
@@ -104,15 +103,14 @@ class Live:
         assert self._process is None
         log, self._code = self.folder / "log", None
         if not own_process:
-            words = ["stream", str(self.path)]
-            self._commands.start({"words": words, "folder": str(self.folder), "log": str(log)})
+            self._commands.start(["stream", self.path], self.folder, log)
             self._is_hosted = True
             return
         with log.open("ab") as file:
             self._process = subprocess.Popen(
                 [COVEY, "stream", str(self.path)],
                 cwd=self.folder, stdout=file, stderr=file, start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )  # fmt: skip
 
     def kill(self) -> None:
@@ -164,8 +162,8 @@ class Live:
 
     @property
     def is_running(self) -> bool:
-        if self._is_hosted and (answer := self._commands.answer(0.0)) is not None:
-            self._is_hosted, self._code = False, answer["code"]
+        if self._is_hosted and (outcome := self._commands.outcome(0.0)) is not None:
+            self._is_hosted, self._code = False, outcome.code
         is_alive = self._process is not None and self._process.poll() is None
         return self._is_hosted or is_alive
 
@@ -328,12 +326,6 @@ def _to_end(broker: Broker, topic: str) -> Iterator[Message]:
         else:
             assert error.retriable(), error
     consumer.close()
-
-
-def _die_with_parent() -> None:
-    """Lets a process end with the tests, however they end."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _is_there(group: int) -> bool:

@@ -14,10 +14,17 @@ SOURCES = {
     "src/shop/money.py": "def round_up(): ...\n",
     "src/shop/stock.py": "def count():\n    import json\n    from . import money\n",
     "src/shop/lazy.py": "",
+    "src/shop/daemon.py": "",
+    "tests/program.py": "",
+    "tests/test_programs.py": "run('shop.daemon', folder / 'program.py', 'shop', 'absent.py')\n",
     "tests/conftest.py": "def pytest_configure():\n    import shop.lazy\n",
     "tests/test_price.py": "from shop import Price\n",
     "tests/deep/test_stock.py": "import shop.stock\nfrom shop.stock import count\n",
 }
+
+EVERY_TEST = dict.fromkeys(
+    ["tests/test_price.py", "tests/test_programs.py", "tests/deep/test_stock.py"], 2
+)
 
 
 @pytest.fixture
@@ -35,9 +42,11 @@ def graph(tmp_path: Path) -> ImportGraph:
         ("src/shop/stock.py", {"tests/deep/test_stock.py": 1}),
         ("src/shop/money.py", {"tests/test_price.py": 2, "tests/deep/test_stock.py": 2}),
         ("src/shop/__init__.py", {"tests/test_price.py": 1, "tests/deep/test_stock.py": 2}),
-        ("src/shop/lazy.py", {"tests/test_price.py": 2, "tests/deep/test_stock.py": 2}),
+        ("src/shop/lazy.py", EVERY_TEST),
+        ("src/shop/daemon.py", {"tests/test_programs.py": 1}),
+        ("tests/program.py", {"tests/test_programs.py": 1}),
         ("tests/test_price.py", {"tests/test_price.py": 0}),
-        ("gone.py", {}),
+        ("docs/page.md", {}),
     ],
 )
 def test_a_test_depends_on_who_defines_what_it_imports(
@@ -45,6 +54,14 @@ def test_a_test_depends_on_who_defines_what_it_imports(
 ) -> None:
     found = graph.distances(changed)
     assert {file: n for file, n in found.items() if "test_" in file} == tests
+
+
+def test_who_imported_a_file_that_was_removed_is_still_found(
+    graph: ImportGraph, tmp_path: Path
+) -> None:
+    (tmp_path / "src/shop/money.py").unlink()
+    gone = ImportGraph.read(tmp_path, removed=["src/shop/money.py"])
+    assert gone.distances("src/shop/money.py") == graph.distances("src/shop/money.py")
 
 
 def test_the_package_is_read_whole() -> None:

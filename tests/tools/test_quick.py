@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -44,30 +45,102 @@ def test_a_change_of_several_files_affects_what_each_of_them_does() -> None:
     assert {"tests/space/test_keys.py", "tests/spark/test_model.py"} <= set(found)
 
 
-@pytest.mark.parametrize("file", ["docs/spark.md", "Makefile", "pyproject.toml"])
-def test_what_is_no_python_affects_the_tests_of_the_project(file: str) -> None:
+@pytest.mark.parametrize("file", ["docs/spark.md", "Makefile", "pyproject.toml", "docs/site.py"])
+def test_what_no_test_imports_affects_the_tests_of_the_project(file: str) -> None:
     assert quick.affected_files(GRAPH, [file]) == sorted(quick.PROJECT_TESTS)
     assert all((quick.ROOT / name).exists() for name in quick.PROJECT_TESTS)
 
 
-def test_changes_are_those_since_a_commit_and_new_files(tmp_path: Path) -> None:
-    def git(*words: str) -> None:
-        settings = ("-c", "user.name=n", "-c", "user.email=e")
-        subprocess.run(["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True)
+def test_what_no_test_imports_affects_the_tests_beside_it() -> None:
+    found = quick.affected_files(GRAPH, ["tests/store/helper.py"])
+    assert {"tests/store/test_lock.py", "tests/store/test_store.py"} <= set(found)
 
-    git("init")
-    for name in ("kept.py", "changed.py", "removed.py"):
-        (tmp_path / name).write_text("one\n")
-    git("add", ".")
-    git("commit", "-m", "first")
+
+def test_tests_named_after_a_module_need_not_import_it() -> None:
+    graph = ImportGraph({"src/covey/lazily.py": frozenset(), "tests/test_lazily.py": frozenset()})
+    found = quick.affected_files(graph, ["src/covey/lazily.py"])
+    assert found == ["src/covey/lazily.py", "tests/test_lazily.py"]
+
+
+def commit(root: Path, *names: str) -> None:
+    """Make a commit of all files below a folder, of which the named ones are new and empty."""
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    settings = ("-c", "user.name=n", "-c", "user.email=e")
+    for words in (["init"], ["add", "."], ["commit", "-m", "all"]):
+        subprocess.run(["git", *settings, *words], cwd=root, check=True, capture_output=True)
+
+
+def test_changes_are_those_since_a_commit_and_new_files(tmp_path: Path) -> None:
+    changes = ["changed.py", "new ä.py", "removed.py"]
+    commit(tmp_path, "kept.py", "changed.py", "removed.py")
     (tmp_path / "changed.py").write_text("two\n")
     (tmp_path / "removed.py").unlink()
-    (tmp_path / "new.py").touch()
-    assert quick.changed_files(tmp_path, "HEAD") == ["changed.py", "new.py", "removed.py"]
-    git("add", ".")
-    git("commit", "-m", "second")
+    (tmp_path / "new ä.py").touch()
+    assert quick.changed_files(tmp_path, "HEAD") == changes
+    commit(tmp_path)
     assert quick.changed_files(tmp_path, "HEAD") == []
-    assert quick.changed_files(tmp_path, "HEAD~1") == ["changed.py", "new.py", "removed.py"]
+    assert quick.changed_files(tmp_path, "HEAD~1") == changes
+
+
+def test_a_base_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
+    commit(tmp_path, "kept.py")
+    with pytest.raises(SystemExit, match=r"git diff: .*nonsense"):
+        quick.changed_files(tmp_path, "nonsense")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with a module and a test of it."""
+    monkeypatch.setattr(quick, "ROOT", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{quick.__file__}/../..")
+    (tmp_path / ".gitignore").write_text("__pycache__\n.pytest_cache\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = integration\n    nightly\n")
+    commit(tmp_path, "src/shop/__init__.py", "src/shop/price.py", "tests/test_price.py")
+    (tmp_path / "tests/test_price.py").write_text("def test_price():\n    assert True\n")
+    commit(tmp_path)
+    return tmp_path
+
+
+def test_the_exit_code_is_that_of_the_tests(
+    checkout: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str, **sources: str) -> tuple[int, str]:
+        for name, text in sources.items():
+            (checkout / "tests" / f"test_{name}.py").write_text(text)
+        return quick.main(arguments), capfd.readouterr().out
+
+    assert run()[0] == 0
+    assert run(price="def test_price():\n    assert 1\n")[0] == 0
+    assert run("--seconds", "-1") == (quick.NO_TESTS, ANY)
+    assert "no test was run" in run("--", "-k", "nothing")[1]
+    assert run(price="def test_price():\n    assert 0\n")[0] == 1
+    code, printed = run(price="import os\ndef test_price():\n    os.kill(os.getpid(), 11)\n")
+    assert code == 11
+    assert "pytest was ended by SIGSEGV" in printed
+    with pytest.raises(SystemExit, match=r"test_price\.py, line 2"):
+        run(price="\ndef test_price(:\n")
+
+
+def test_who_imports_a_module_that_was_removed_is_run(checkout: Path) -> None:
+    (checkout / "tests/test_price.py").write_text("import shop.price\ndef test_price(): ...\n")
+    commit(checkout)
+    (checkout / "src/shop/price.py").unlink()
+    assert quick.main([]) == 2, "the test cannot be imported"
+
+
+@pytest.mark.parametrize("folders", [(), (".jars",)])
+def test_tests_on_spark_are_left_out_where_they_cannot_run(
+    checkout: Path, capfd: pytest.CaptureFixture[str], folders: tuple[str, ...]
+) -> None:
+    for name in folders:
+        (checkout / name).mkdir()
+    (checkout / "tests/test_price.py").write_text(
+        "import pytest\n@pytest.mark.integration\ndef test_price(): ...\n"
+    )
+    assert quick.main([]) == quick.NO_TESTS
+    assert "tests on Spark are left out: " in capfd.readouterr().out
 
 
 def test_no_test_starts_after_the_deadline_and_tests_on_spark_sooner(

@@ -40,6 +40,7 @@ Load = Callable[[int, Space, Sequence[Prepared]], dict[str, Any] | None]
 
 _DEFAULT_PARALLELISM = 8
 """Tasks where a plan does not tell how many run at once."""
+_MAX_PARALLELISM = 1000
 
 
 def subscribe(
@@ -157,7 +158,7 @@ def _parallelism(spark: SparkSession) -> int:
     """Return how many tasks run at once, as Spark plans them: without a context, and no job."""
     plan = spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
-    return int(splits[1]) if splits else _DEFAULT_PARALLELISM
+    return min(int(splits[1]), _MAX_PARALLELISM) if splits else _DEFAULT_PARALLELISM
 
 
 def _raise_first(outcomes: DataFrame) -> None:

@@ -81,10 +81,10 @@ def _store(place: str) -> Store:
 
 
 def settle() -> None:
-    """At the end of a task: what the first tasks have loaded is no garbage, and is not looked at.
+    """Keep what the first tasks of a worker have loaded out of garbage collection.
 
-    Spark collects garbage after every task, and compiled loops come with a hundred thousand
-    objects: to look at them takes longer than a small batch.
+    Called at the end of a task. Spark collects garbage after every task, and compiled loops come
+    with a hundred thousand objects: to look at them takes longer than a small batch.
     """
     if next(_tasks) in _SETTLING:
         gc.collect()

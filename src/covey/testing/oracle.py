@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from covey.errors import ValueRefused
 from covey.index import Scan
 from covey.language import Parser, Predicates
+from covey.quoting import quoted
 from covey.space import Events, Settings, Space, Type
 
 if TYPE_CHECKING:
@@ -88,9 +90,12 @@ def spark_matches(
 
     Raises:
         PySparkException: Spark refuses a predicate, or raises on a row.
+        ValueRefused: `at_once` is less than 1.
 
     Cost: a Spark job per `at_once` predicates, about a second each.
     """
+    if at_once < 1:
+        raise ValueRefused(f"at_once must be at least 1, got {at_once}")
     found: set[tuple[Any, Id]] = set()
     ids, texts = list(predicates), list(predicates.values())
     for start in range(0, len(ids), at_once):
@@ -147,8 +152,12 @@ def _evaluate(frame: DataFrame, texts: Sequence[str], *columns: str) -> pa.Table
     """Return the given columns, and one for each text: whether `where` keeps the row."""
     from pyspark.sql import functions as F
 
-    kept = [F.coalesce(F.expr(text), F.lit(False)).alias(f"p{i}") for i, text in enumerate(texts)]
-    return frame.select(*columns, *kept).toArrow()
+    # As `where` does, WHEN takes conditions only, and neither a text nor an untyped null.
+    kept = [
+        F.when(F.expr(text), F.lit(True)).otherwise(F.lit(False)).alias(f"p{i}")
+        for i, text in enumerate(texts)
+    ]
+    return frame.select(*map(quoted, columns), *kept).toArrow()
 
 
 def _differences(text: str, ours: Bools, theirs: Bools | str) -> list[Disagreement]:
