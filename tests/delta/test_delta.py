@@ -20,7 +20,7 @@ def run(*words: str) -> str:
     """What a command prints; it must succeed."""
     assert JARS, "there are no jars: `make jars` fetches them"
     done = subprocess.run(
-        words, capture_output=True, text=True, timeout=300, check=False,
+        words, capture_output=True, text=True, timeout=900, check=False,
         env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -200,7 +200,7 @@ def test_a_merge_that_fails_is_tried_again(
     assert "no luck" in caplog.text
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it does not happen"

@@ -37,7 +37,7 @@ SMALL = {
     "spark.databricks.delta.snapshotPartitions": "2",
 }
 """Java compiles less for a process that ends in a minute, and few rows need few tasks."""
-SECONDS = 180.0  # for what takes a few, on machines that are busy
+SECONDS = 300.0  # for what takes a few, on machines that are busy
 
 T = TypeVar("T")
 Value = dict[str, Any] | str | bytes | None

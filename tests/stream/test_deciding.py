@@ -126,11 +126,11 @@ def test_a_version_that_the_query_cannot_match_with_ends_it_on_record(
     subscriptions.waiting = ["a > 1", "b > 1"]
     decider = started()
     fix(checkpoint, 0)
-    assert decider.over.wait(10)
+    assert decider.over.wait(120)
     assert decider.error is None
     assert recorded(subscriptions, 0).version == 2
     assert decider.wanted.names == ("a", "b")
-    assert started().over.wait(10)
+    assert started().over.wait(120)
     assert waiting[0].read.changes == 2  # not forgotten by the run that decides nothing
 
 
@@ -140,7 +140,7 @@ def test_what_fails_ends_it(
     subscriptions.failure = StreamError("Kafka is away")
     decider = started()
     fix(checkpoint, 0)
-    assert decider.over.wait(10)
+    assert decider.over.wait(120)
     assert decider.error is subscriptions.failure
     assert decider.close() is None
 

@@ -93,7 +93,7 @@ def keys(cluster: Cluster, topic: str) -> list[int]:
 
     consumer = cluster.consumer()
     start = TopicPartition(topic, 0, 0)
-    _, end = consumer.get_watermark_offsets(start, timeout=10)
+    _, end = consumer.get_watermark_offsets(start, timeout=60)
     consumer.assign([start])
     found: list[int] = []
     while end:

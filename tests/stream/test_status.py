@@ -99,7 +99,7 @@ def test_prometheus_finds_the_same_figures() -> None:
     status.serve()
     status.batch(BATCH)
     status.batch(replace(BATCH, batch=8, dead_letters=None, recent_share=0.5))
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     for line in (
         "covey_events_total 2000.0", "covey_notifications_total 80.0",
