@@ -71,7 +71,10 @@ def kill_writers(folder: Path, kills: int, seed: int = 0, most_seconds: float = 
     model: Model = {}
     Store.create(folder, _SPACE).close()
     for kill in range(kills):
-        acknowledged = _killed_writer(folder, batches, seed, rng.uniform(0, most_seconds))
+        # On a busy machine a batch may take longer than that: one at least is waited for.
+        acknowledged = _killed_writer(
+            folder, batches, seed, rng.uniform(0, most_seconds), has_batch=kill == 0
+        )
         try:
             snapshot = Store.open(folder).snapshot()
             there = _last_batch(snapshot)
@@ -114,8 +117,11 @@ def flip_bytes(folder: Path, flips: int, seed: int = 0) -> FlipReport:
     return FlipReport(detected, harmless, tuple(wrong))
 
 
-def _killed_writer(folder: Path, done: int, seed: int, seconds: float) -> int:
-    """Lets a process write for some time and kills it; the last batch that was acknowledged."""
+def _killed_writer(folder: Path, done: int, seed: int, seconds: float, has_batch: bool) -> int:
+    """Let a process write for some time, kill it, and return the last batch it acknowledged.
+
+    With `has_batch`, the time counts from its first batch on.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -123,10 +129,11 @@ def _killed_writer(folder: Path, done: int, seed: int, seconds: float) -> int:
         _write_for_ever(folder, done, seed, writing)
     os.close(writing)
     with open(reading, "rb") as acknowledgements:
+        numbers = acknowledgements.read(8) if has_batch else b""
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        numbers = acknowledgements.read()
+        numbers += acknowledgements.read()
     if not os.WIFSIGNALED(status):
         raise RuntimeError(f"the writer ended by itself, with exit code {status >> 8}")
     return int.from_bytes(numbers[-8:], "little") if numbers else done
