@@ -6,6 +6,7 @@ The full comparison (5,000 predicates in five sessions) is `python -m benchmarks
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,28 @@ def test_random_predicates(spark: SparkSession, settings: Settings, seed: int) -
     report = compare(spark, space, table, texts)
     assert report.disagreements == []
     assert report.read >= 0.95 * len(texts)
+
+
+def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
+    spark: SparkSession,
+) -> None:
+    small = Decimal("0.00000000000000000000000000000000000001")
+    values = {
+        "d": (pa.decimal128(38, 38), [Decimal(0), small, -small, Decimal("0.5"), None]),
+        "e": (pa.decimal128(38, 0), [Decimal(0), Decimal(10**37), Decimal(-1), Decimal(1), None]),
+        "f": (pa.decimal128(20, 10), [Decimal(0), Decimal(1), Decimal("1E-10"), Decimal(-1), None]),
+    }
+    table = pa.table({name: pa.array(given, type_) for name, (type_, given) in values.items()})
+    texts = [
+        f"{name} {op} {literal}"
+        for name in values
+        for op in ("=", "<>", "<", ">=", "<=>")
+        for literal in ("0Y", "1Y", "-1Y", "0S", "0", "0L", "100", "1S", "127Y")
+    ]
+    texts += ["d IN (0Y, 1Y)", "d IN (0, 1)", "d + 0Y > 0", "e * 1Y = 1", "f - 1Y < 0"]
+    report = compare(spark, Space.from_arrow(table.schema), table, texts)
+    assert report.disagreements == []
+    assert report.read == len(texts)
 
 
 EMBEDDED = Space.of({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v": 2})

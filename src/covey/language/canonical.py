@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from covey.language.names import Names
-from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, unwrapped
+from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, call_name, unwrapped
 
 __all__ = ["text"]
 
@@ -62,7 +62,7 @@ def text(names: Names, node: exp.Expr) -> str:
         inside = ", ".join(
             names.raw(a)[1:-1] if names.is_list(a) else text(names, a) for a in node.expressions
         )
-        return f"{str(node.this).lower()}({inside})"
+        return f"{call_name(node)}({inside})"
     raise names.outside(node)
 
 

@@ -30,6 +30,7 @@ from covey.space.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     VOID,
     Type,
     decimal,
@@ -37,6 +38,7 @@ from covey.space.types import (
 
 __all__ = [
     "Cuts",
+    "beside_decimal",
     "cast_needed",
     "common_of_list",
     "common_of_pair",
@@ -105,8 +107,21 @@ def common_with(attribute: Type, literal: Typed, settings: Settings) -> Type | N
         shown = casts.utc_to_local(literal.value, zone)
         return TIMESTAMP_NTZ if casts.local_to_utc(shown, zone) == literal.value else TIMESTAMP
     if attribute.is_decimal and literal.type.is_integral:
-        return common_of_pair(attribute, decimal(len(str(abs(literal.value))), 0), settings)
+        return common_of_pair(attribute, beside_decimal(literal), settings)
     return common_of_pair(attribute, literal.type, settings)
+
+
+def beside_decimal(literal: Typed) -> Type:
+    """Return the decimal that Spark makes of an integer literal that stands beside a decimal.
+
+    It has the digits of the number, but those of its type for a tinyint.
+
+    >>> str(beside_decimal(Typed(BIGINT, -120))), str(beside_decimal(Typed(TINYINT, 0)))
+    ('decimal(3,0)', 'decimal(3,0)')
+    """
+    if literal.type == TINYINT:
+        return as_decimal(TINYINT)
+    return decimal(len(str(abs(literal.value))), 0)
 
 
 def wider_numeric(a: Type, b: Type, ansi: bool) -> Type:

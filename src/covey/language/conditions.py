@@ -16,7 +16,7 @@ from covey.language.atoms import Compare, Member, Nullness, Prefix, Truth, Union
 from covey.language.coerce import cast_needed, common_of_list, common_with, is_lossy
 from covey.language.literals import Typed
 from covey.language.nearness import is_distance, nearness
-from covey.language.nodes import unwrapped
+from covey.language.nodes import call_name, unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import list_shape, pattern, pattern_shape, plain_shape, types_shape
 from covey.language.slots import WHOLE, Ref
@@ -255,7 +255,7 @@ class Conditions:
         return _prefix(attribute, ref, outcome)
 
     def _call(self, node: exp.Expr, outcome: bool) -> Union:
-        name = str(node.this).lower()
+        name = call_name(node)
         arguments = node.expressions
         if name in ("array_contains", "arrays_overlap") and len(arguments) == 2:
             tagged = tagging(self.operands, name, arguments, outcome)

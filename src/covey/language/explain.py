@@ -83,7 +83,7 @@ def explain(space: Space, text: str, event: Mapping[str, Any]) -> Explanation:
     """
     parse(space, [text])
     _check_keys(event, space)
-    tree = parse_tree(text)
+    tree = parse_tree(text, space.limits)
     return _Explainer(space, Expressions(tree, space), event).explain(tree.root, text.strip())
 
 

@@ -7,22 +7,22 @@ may stand is a derived attribute, named by its canonical text: Spark computes it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from sqlglot import exp
 
 from covey.errors import PredicateError
 from covey.language import literals, mistakes
+from covey.language.admission import check_call
 from covey.language.canonical import text as canonical
-from covey.language.coerce import common_of_list, common_of_pair
-from covey.language.functions import CHANGING, FUNCTIONS, arithmetic, common
+from covey.language.coerce import beside_decimal, common_of_list, common_of_pair
+from covey.language.functions import FUNCTIONS, arithmetic, common
 from covey.language.grammar import Tree
 from covey.language.names import Names
-from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, bare, unwrapped
+from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, bare, call_name, unwrapped
 from covey.language.outside import SHAPES
 from covey.quoting import quoted
 from covey.space.space import Attribute, Space
-from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type, decimal
+from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
 
 __all__ = ["Expressions"]
 
@@ -112,8 +112,8 @@ class Expressions:
     def type_or_none(self, node: exp.Expr) -> Type | None:
         """The type, or `None` for a function that is not known (what it reads is still checked)."""
         node = unwrapped(node)
-        if isinstance(node, exp.Anonymous) and str(node.this).lower() not in FUNCTIONS:
-            self._check_steady(node)
+        if isinstance(node, exp.Anonymous) and call_name(node) not in FUNCTIONS:
+            check_call(self.names, node)
             for argument in node.expressions:
                 self.type_or_none(argument)
             return None
@@ -158,7 +158,7 @@ class Expressions:
         type_ = self.type_of(node)
         raw = self.names.number(node)
         if raw is not None and type_.is_integral and self.type_of(other).is_decimal:
-            return decimal(len(str(abs(literals.decode(raw).value))), 0)
+            return beside_decimal(literals.decode(raw))
         return type_
 
     def _check_condition(self, node: exp.Expr) -> None:
@@ -247,17 +247,12 @@ class Expressions:
         return self._alternatives(node, tests, branches)
 
     def _function(self, node: exp.Expr) -> Type:
-        name = str(node.this).lower()
-        self._check_steady(node)
+        name = call_name(node)
+        check_call(self.names, node)
         if name not in FUNCTIONS:
-            called = node.find(exp.Lambda)
-            if called:
-                raise self.names.outside(called)
-            near = get_close_matches(name, list(FUNCTIONS), 1, 0.8)
             raise self.names.tree.error(
                 f"the type of {name}(…) is not known here", node,
-                mistakes.unknown_function(name) or (f"did you mean {near[0]}?" if near else "")
-                or f"if Spark has it, say its type: CAST({name}(…) AS DOUBLE)",
+                mistakes.unknown_function(name) or f"say its type: CAST({name}(…) AS DOUBLE)",
             )  # fmt: skip
         types: list[Type] = []
         for argument in node.expressions:
@@ -267,18 +262,9 @@ class Expressions:
                 types.append(self.type_of(argument))
         return self._checked(node, types, FUNCTIONS[name](types, self.names.space.settings))
 
-    def _check_steady(self, node: exp.Expr) -> None:
-        name = str(node.this).lower()
-        if name in CHANGING:
-            raise self.names.tree.error(
-                f"{name}() is not a function of the event alone",
-                node,
-                "write a literal, or add a column to the events",
-            )
-
     def _checked(self, node: exp.Expr, given: Sequence[Type], type_: Type | None) -> Type:
         if type_ is None:
-            name = str(node.this).lower() if isinstance(node, exp.Anonymous) else "-"
+            name = call_name(node) if isinstance(node, exp.Anonymous) else "-"
             types = ", ".join(map(str, given))
             raise self.names.tree.error(
                 f"{name}({types}) is outside the language", node,

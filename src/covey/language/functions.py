@@ -27,7 +27,7 @@ from covey.space.types import (
     vector,
 )  # fmt: skip
 
-__all__ = ["CHANGING", "FUNCTIONS", "arithmetic", "common"]
+__all__ = ["FUNCTIONS", "arithmetic", "common"]
 
 Rule = Callable[[Sequence[Type], Settings], Type | None]
 """Types of the arguments → type of the result, or `None` where they do not fit."""
@@ -208,41 +208,3 @@ FUNCTIONS: dict[str, Rule] = {
     **_names(common, f"coalesce/1-{_ANY} ifnull/2 nvl/2 greatest/2-{_ANY} least/2-{_ANY}"),
     **_names(_chosen, "if/3"),
 }  # fmt: skip
-
-CHANGING = frozenset(
-    [
-        "rand",
-        "randn",
-        "random",
-        "uuid",
-        "shuffle",
-        "now",
-        "current_date",
-        "curdate",
-        "current_timestamp",
-        "localtimestamp",
-        "current_time",
-        "current_user",
-        "user",
-        "session_user",
-        "current_timezone",
-        "monotonically_increasing_id",
-        "input_file_name",
-        "spark_partition_id",
-        "count",
-        "sum",
-        "avg",
-        "mean",
-        "min",
-        "max",
-        "first",
-        "last",
-        "collect_list",
-        "collect_set",
-        "row_number",
-        "rank",
-        "lag",
-        "lead",
-    ]
-)
-"""Functions whose value is not one of the event alone."""

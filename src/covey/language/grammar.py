@@ -20,12 +20,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from covey.errors import PredicateError
 from covey.language import literals, mistakes
+from covey.space.limits import Limits
 
-__all__ = ["Tree", "parse_tree"]
-
-MAX_TEXT = 4_000_000
-MAX_TEMPLATE = 16_384
-MAX_DEPTH = 60
+__all__ = ["Tree", "check_length", "check_template", "parse_tree"]
 
 
 class _Parser(SparkParser):
@@ -102,24 +99,17 @@ class Tree:
 _SLOT = re.compile(r"77([0-9]{5})77")
 
 
-def parse_tree(text: str) -> Tree:
+def parse_tree(text: str, limits: Limits) -> Tree:
     """The tree of one predicate; whatever cannot be read is a `PredicateError` at its place."""
-    if len(text) > MAX_TEXT:
-        raise PredicateError(f"a predicate has at most {MAX_TEXT:,} characters", text[:200])
+    check_length(text, limits)
     sql, raws, starts, shifts = _slotted(literals.uncommented(text))
-    if len(sql) - 9 * len(raws) > MAX_TEMPLATE or len(raws) > 99_999:
-        raise PredicateError(
-            f"more than {MAX_TEMPLATE:,} characters besides the literals",
-            text,
-            0,
-            "split it into several",
-        )
+    check_template(text, len(sql) - 9 * len(raws), len(raws), limits)
     if not sql.strip():
         raise PredicateError(
             "the predicate is empty", text, 0, "write a condition such as price > 5"
         )
     tree = Tree(text, exp.Null(), raws, starts, shifts)
-    _check_depth(tree, sql)
+    _check_depth(tree, sql, limits)
     _check_characters(text)
     try:
         tokens = _GRAMMAR.tokenize(sql)
@@ -139,6 +129,28 @@ def parse_tree(text: str) -> Tree:
     _check_counts(tree, tokens)
     _check_precedence(replace(tree, root=roots[0]))
     return Tree(text, roots[0], raws, starts, shifts)
+
+
+def check_length(text: str, limits: Limits) -> None:
+    """Raise PredicateError if a text is longer than predicates may be."""
+    if len(text) > limits.max_characters:
+        problem = f"a predicate may have {limits.max_characters:,} characters, got {len(text):,}"
+        raise PredicateError(problem, text[:200])
+
+
+def check_template(text: str, length: int, slots: int, limits: Limits) -> None:
+    """Raise PredicateError if a template is longer than templates may be, or has too many slots."""
+    if length > limits.max_template or slots > _MAX_SLOTS:
+        raise PredicateError(
+            f"a predicate may have {limits.max_template:,} characters besides its literals, got "
+            f"{length:,}",
+            text[:200],
+            0,
+            "split it into several",
+        )
+
+
+_MAX_SLOTS = 99_999
 
 
 def _slotted(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
@@ -169,11 +181,11 @@ def _token(raw: str, slot: int) -> str:
     return f"'{name}'" if raw[0] in "'\"" else name
 
 
-def _check_depth(tree: Tree, sql: str) -> None:
+def _check_depth(tree: Tree, sql: str, limits: Limits) -> None:
     depth = 0
     for i, character in enumerate(sql):
         depth += (character in "([{") - (character in ")]}")
-        if depth > MAX_DEPTH:
+        if depth > limits.max_depth:
             raise PredicateError(
                 "nested too deeply", tree.text, tree.place(i), "use fewer parentheses"
             )

@@ -47,7 +47,7 @@ __all__ = [
 _TAIL = r"(?:[eE][+-]?[0-9]+)?(?:[bB][dD]|[LSYDFlsydf])?(?![\w`])"
 _NUMBER = rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_TAIL}"
 _SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")[^"\\]*+)*+"'
-_ONE = rf"""(?:'{_SINGLE}|"{_DOUBLE}|[+-]?\s*{_NUMBER})"""
+_ONE = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
 # The first character decides what can follow: an expression that starts with a plain set of
 # characters is searched for several times faster than one that starts with a choice.
 _CUT = re.compile(
@@ -56,7 +56,7 @@ _CUT = re.compile(
       | (?<=")(?<!\w"){_DOUBLE}
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
-      | (?<=\()\s*{_ONE}(?:\s*,\s*{_ONE})*\s*\)
+      | (?<=\()\s*+{_ONE}(?:\s*+,\s*+{_ONE})*+\s*+\)
       | (?<=(?<!\w)[rR]')[^']*' | (?<=(?<!\w)[rR]")[^"]*"
       | (?<=`)(?:[^`]|``)*`
     ))""",
@@ -115,6 +115,8 @@ def uncommented(text: str) -> str:
         if match.start() < end or match.group()[0] not in "-/":
             continue
         stop = match.end() if match.group()[0] == "-" else _bracket_end(text, match.start())
+        if stop == match.start():
+            break  # Spark does not read a text with a comment that is not closed
         pieces += [text[end : match.start()], _NOT_NEWLINE.sub(" ", text[match.start() : stop])]
         end = stop
     return "".join([*pieces, text[end:]])

@@ -16,6 +16,7 @@ from functools import reduce
 from sqlglot import exp
 
 from covey.errors import PredicateError
+from covey.language.admission import check_admitted
 from covey.language.atoms import Conjunction, Member, Union
 from covey.language.conditions import Conditions
 from covey.language.grammar import Tree, parse_tree
@@ -45,10 +46,11 @@ class Plan:
 
 def plan(text: str, space: Space, max_regions: int = MAX_REGIONS) -> Plan:
     """The plan of a predicate's template, from one predicate that has it."""
-    tree = parse_tree(text)
+    tree = parse_tree(text, space.limits)
     logic = _Logic(tree, space, max_regions)
     try:
         conjunctions = logic.when(tree.root, True)
+        check_admitted(logic.operands.expressions.names)
     except RecursionError:
         raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
     except LiteralError as error:

@@ -7,7 +7,7 @@ from sqlglot import exp
 from covey.geometry.distances import Metric
 from covey.language.atoms import InBall, Union
 from covey.language.literals import Typed
-from covey.language.nodes import unwrapped
+from covey.language.nodes import call_name, unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import centre_shape
 from covey.language.slots import WHOLE, Ref
@@ -20,7 +20,7 @@ _METRICS = {"vector_l2_distance": Metric.L2, "vector_cosine_similarity": Metric.
 
 def is_distance(node: exp.Expr) -> bool:
     """Whether an expression measures how far a vector is from another."""
-    return isinstance(node, exp.Anonymous) and str(node.this).lower() in _METRICS
+    return isinstance(node, exp.Anonymous) and call_name(node) in _METRICS
 
 
 def nearness(
@@ -30,7 +30,7 @@ def nearness(
     comparable = typed.type.is_numeric or typed.type == STRING or typed.value is None
     if len(call.expressions) != 2:
         raise operands.tree.error(
-            f"{str(call.this).lower()} takes two vectors", call, "write both, with a comma between"
+            f"{call_name(call)} takes two vectors", call, "write both, with a comma between"
         )
     if not comparable:
         raise operands.tree.error(
@@ -48,7 +48,7 @@ def nearness(
         )
     if typed.value is None:
         return []
-    metric = _METRICS[str(call.this).lower()]
+    metric = _METRICS[call_name(call)]
     operands.shapes[centre.slot] = centre_shape
     if op == "<=>":
         raise operands.tree.error("<=> with a distance is outside the language", call, "write =")
@@ -72,9 +72,7 @@ def _centre(operands: Operands, node: exp.Expr) -> Ref:
             )
         node = unwrapped(node.this)
     inside = (
-        node.expressions
-        if isinstance(node, exp.Anonymous) and str(node.this).lower() == "array"
-        else []
+        node.expressions if isinstance(node, exp.Anonymous) and call_name(node) == "array" else []
     )
     if (
         len(inside) != 1

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from covey.language import literals
 
-__all__ = ["ARITHMETIC", "COMPARISONS", "LIKES", "bare", "chain", "unwrapped"]
+__all__ = ["ARITHMETIC", "COMPARISONS", "LIKES", "bare", "call_name", "chain", "unwrapped"]
 
 ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -21,6 +21,12 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "<=>",
 }  # fmt: skip
 LIKES: dict[type[exp.Expr], str] = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.RegexpLike: "RLIKE"}
+
+
+def call_name(node: exp.Expr) -> str:
+    """Return the name of the function that is called, in lower case; a quoted name is none else."""
+    called = node.this
+    return (called.name if isinstance(called, exp.Identifier) else str(called)).lower()
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:

@@ -19,10 +19,11 @@ from covey.geometry import Regions
 from covey.language import literals
 from covey.language.assemble import Assembly
 from covey.language.conjuncts import conjuncts, filled
+from covey.language.grammar import check_length, check_template
 from covey.language.logic import MAX_REGIONS, Plan, plan
 from covey.language.shapes import Key
 from covey.language.slots import Located, Slots
-from covey.space import Space
+from covey.space import Limits, Space
 
 __all__ = ["Parser", "Predicates", "parse"]
 
@@ -115,7 +116,7 @@ class Parser:
         Derived attributes that the texts need are added to `space`, here and in the result.
         """
         texts = _checked(texts)
-        templates = _by_template(texts)
+        templates, rejected = _by_template(texts, self.space.limits)
         pieces: dict[str, _Group] = {}
         for template, group in templates.items():
             start = 0
@@ -127,7 +128,7 @@ class Parser:
         unfit: set[int] = set()
         for piece, group in pieces.items():
             self._fill(piece, group, assembly, unfit)
-        rejected = self._parse_whole(texts, templates, unfit, assembly)
+        rejected |= self._parse_whole(texts, templates, unfit, assembly)
         regions, of = assembly.regions(self.space, unfit, rejected)
         alive = np.zeros(len(texts), np.bool_)
         alive[of] = True
@@ -248,11 +249,23 @@ def _checked(texts: Iterable[str]) -> Sequence[str]:
     return sequence
 
 
-def _by_template(texts: Sequence[str]) -> dict[str, _Group]:
-    """Texts by template; literals in one flat list, as a list each would burden the collector."""
+def _by_template(
+    texts: Sequence[str], limits: Limits
+) -> tuple[dict[str, _Group], dict[int, PredicateError]]:
+    """Group texts by template; what is too long for a predicate is rejected without a closer look.
+
+    Literals are in one flat list, as a list each would burden the collector.
+    """
     found: dict[str, tuple[list[int], list[str]]] = {}
+    rejected: dict[int, PredicateError] = {}
     cut = literals.cut
     for row, text in enumerate(texts):
+        if len(text) > limits.max_template:  # of a short one, nothing is too long
+            try:
+                check_length(text, limits)
+            except PredicateError as error:
+                rejected[row] = error
+                continue
         template, raws = cut(text)
         known = found.get(template)
         if known is None:
@@ -260,9 +273,16 @@ def _by_template(texts: Sequence[str]) -> dict[str, _Group]:
         else:
             known[0].append(row)
             known[1].extend(raws)
-    return {
-        t: _Group(rows, _columns(flat, t.count(literals.MARK))) for t, (rows, flat) in found.items()
-    }
+    groups: dict[str, _Group] = {}
+    for template, (rows, flat) in found.items():
+        slots = template.count(literals.MARK)
+        try:
+            check_template(texts[rows[0]], len(template) - slots, slots, limits)
+        except PredicateError as error:
+            rejected |= dict.fromkeys(rows, error)
+            continue
+        groups[template] = _Group(rows, _columns(flat, slots))
+    return groups, rejected
 
 
 def _columns(flat: list[str], slots: int) -> list[list[str]]:

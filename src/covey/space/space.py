@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pyarrow as pa
 
 from covey.errors import SpaceError
+from covey.space.limits import Limits
 from covey.space.types import FLOAT, Type, from_arrow, vector
 
 __all__ = ["Attribute", "Settings", "Space"]
@@ -49,6 +50,9 @@ class Attribute:
     is_derived: bool = False
 
 
+_USUAL = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """The columns of an event, the derived attributes found so far, and the session settings.
@@ -65,6 +69,7 @@ class Space:
     derived: tuple[Attribute, ...] = ()
     settings: Settings = Settings()
     max_derived: int = 64
+    limits: Limits = _USUAL
     _by_name: Mapping[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +94,7 @@ class Space:
         vectors: Mapping[str, int] | None = None,
         settings: Settings | None = None,
         max_derived: int = 64,
+        limits: Limits | None = None,
     ) -> Space:
         """The space of an Arrow schema; `vectors` tells which `array<float>` are, and their length.
 
@@ -114,7 +120,10 @@ class Space:
             raise SpaceError(
                 f"vectors names {', '.join(map(repr, lengths))}, but the schema has no such column"
             )
-        return cls(tuple(columns), settings=settings or Settings(), max_derived=max_derived)
+        return cls(
+            tuple(columns), settings=settings or Settings(), max_derived=max_derived,
+            limits=limits or Limits(),
+        )  # fmt: skip
 
     @classmethod
     def of(
@@ -124,6 +133,7 @@ class Space:
         vectors: Mapping[str, int] | None = None,
         settings: Settings | None = None,
         max_derived: int = 64,
+        limits: Limits | None = None,
     ) -> Space:
         """The space of columns given by name: `Space.of({"price": pa.float64()})`."""
         try:
@@ -132,7 +142,9 @@ class Space:
             raise SpaceError(
                 f"columns are Arrow types by name, as {{'price': pa.float64()}}: {error}"
             ) from None
-        return cls.from_arrow(schema, vectors=vectors, settings=settings, max_derived=max_derived)
+        return cls.from_arrow(
+            schema, vectors=vectors, settings=settings, max_derived=max_derived, limits=limits
+        )
 
     def __iter__(self) -> Iterator[Attribute]:
         return (a for a in self.columns + self.derived if a.type.is_attribute)

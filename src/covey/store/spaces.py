@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from covey.errors import SpaceError, StoreError
-from covey.space import Attribute, Settings, Space, Type
+from covey.space import Attribute, Limits, Settings, Space, Type
 
 __all__ = ["space_from_json", "space_of_all", "space_to_json"]
 
@@ -23,6 +24,7 @@ def space_to_json(space: Space) -> dict[str, Any]:
         "derived": [_attribute_to_json(a) for a in space.derived],
         "settings": {"time_zone": space.settings.time_zone, "ansi": space.settings.ansi},
         "max_derived": space.max_derived,
+        "limits": asdict(space.limits),
     }
 
 
@@ -34,9 +36,14 @@ def space_from_json(saved: Mapping[str, Any]) -> Space:
             tuple(Attribute(a["name"], _type_from_json(a["type"]), True) for a in saved["derived"]),
             Settings(saved["settings"]["time_zone"], saved["settings"]["ansi"]),
             saved["max_derived"],
+            _limits_from_json(saved["limits"]),
         )
     except (KeyError, TypeError, AttributeError, SpaceError) as error:
         raise StoreError(f"a stored space cannot be read: {error!r}") from None
+
+
+def _limits_from_json(saved: Mapping[str, Any]) -> Limits:
+    return Limits(**{**saved, "functions": tuple(saved["functions"])})
 
 
 def space_of_all(first: Space, others: Iterable[Space]) -> Space:

@@ -1,0 +1,222 @@
+"""Admission: what a predicate may consist of, and what it may ask Spark to compute.
+
+Conditions look only at what they need to know. Here every node of the tree is looked at, wherever
+it stands: a node or a part of a node that `canonical` does not write would be dropped, a function
+that is no row function would change other people's results, and some expressions would take all
+memory or time of a worker.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from covey.language import literals, mistakes, regex
+from covey.language.literals import LiteralError
+from covey.language.names import Names
+from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, call_name, unwrapped
+from covey.language.row_functions import ROW_FUNCTIONS, why_refused
+from covey.space.limits import Limits
+
+__all__ = ["check_admitted", "check_call"]
+
+_UNARY, _BINARY = frozenset({"this"}), frozenset({"this", "expression"})
+_NODES: dict[type[exp.Expr], frozenset[str]] = {
+    **dict.fromkeys([exp.Paren, exp.Not, exp.Neg, exp.RawString, exp.Boolean], _UNARY),
+    **dict.fromkeys([*ARITHMETIC, exp.DPipe], _BINARY | {"safe", "typed"}),
+    **dict.fromkeys([*COMPARISONS, exp.And, exp.Or, exp.Is, exp.Escape, exp.NullSafeNEQ], _BINARY),
+    **dict.fromkeys(LIKES, _BINARY | {"negate"}),
+    exp.Null: frozenset(),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Column: frozenset({"this", "table", "db", "catalog"}),
+    exp.Dot: _BINARY,
+    exp.Concat: frozenset({"expressions"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Bracket: frozenset({"this", "expressions"}),
+    exp.If: frozenset({"this", "true", "false"}),
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.TryCast: frozenset({"this", "to", "safe"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.DataTypeParam: _UNARY,
+    exp.Anonymous: frozenset({"this", "expressions"}),
+}
+"""The nodes that predicates consist of, and the parts of each that are written back."""
+
+_NEEDS_ARGUMENT = frozenset({"unix_timestamp", "to_unix_timestamp"})
+"""Functions that take the current time where they are given none."""
+
+_PATTERNS = {
+    "regexp": (1,), "regexp_count": (1,), "regexp_extract": (1,), "regexp_extract_all": (1,),
+    "regexp_instr": (1,), "regexp_like": (1,), "regexp_replace": (1,), "regexp_substr": (1,),
+    "rlike": (1,), "split": (1,), "str_to_map": (1, 2),
+}  # fmt: skip
+"""Functions that take regular expressions, and at which places."""
+
+_SIZES = {
+    "repeat": (1,), "space": (0,), "lpad": (1,), "rpad": (1,), "array_repeat": (1,),
+    "format_number": (1,), "sequence": (0, 1, 2),
+}  # fmt: skip
+"""Functions whose result is as long as an argument says, and the places of such arguments."""
+
+_GROWING = {
+    "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
+    "encode": 4, "decode": 4, "sentences": 2, "str_to_map": 2, "from_json": 2,
+}  # fmt: skip
+"""Functions whose result may be so many times as long as their arguments."""
+
+_INSERTING = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
+"""Functions whose result may have a literal of theirs after every character or element."""
+
+
+def check_admitted(names: Names) -> None:
+    """Raise PredicateError unless every node and every call of a tree is admitted."""
+    limits = names.space.limits
+    for node in names.tree.root.walk():
+        known = _NODES.get(type(node))
+        if known is None:
+            raise names.outside(node)
+        if dropped := [part for part, value in node.args.items() if value and part not in known]:
+            raise names.tree.error(
+                f"{dropped[0].replace('_', ' ').upper()} is outside the language here", node
+            )
+        if isinstance(node, exp.Anonymous):
+            check_call(names, node)
+            _check_sizes(names, node, limits)
+        _check_patterns(names, node, limits)
+    _growth(names, names.tree.root, limits)
+
+
+def check_call(names: Names, node: exp.Expr) -> None:
+    """Raise PredicateError unless the function that is called is a row function."""
+    name = call_name(node)
+    if name in names.space.limits.functions or (
+        name in ROW_FUNCTIONS and (node.expressions or name not in _NEEDS_ARGUMENT)
+    ):
+        return
+    if called := node.find(exp.Lambda):
+        raise names.outside(called)
+    if name in _NEEDS_ARGUMENT:
+        raise names.tree.error(
+            f"{name}() is not a function of the event alone", node, f"write {name}(a_column)"
+        )
+    if (reason := why_refused(name)) is not None:
+        raise names.tree.error(
+            f"{name}() {reason}", node, "write a literal, or add a column to the events"
+        )
+    near = get_close_matches(name, sorted(ROW_FUNCTIONS), 1, 0.8)
+    raise names.tree.error(
+        f"no function {name!r} is known", node,
+        mistakes.unknown_function(name) or (f"did you mean {near[0]}?" if near else "")
+        or "functions of your own must be named in functions=[…]",
+    )  # fmt: skip
+
+
+def _check_sizes(names: Names, node: exp.Anonymous, limits: Limits) -> None:
+    """Raise PredicateError where a result could be as long as a number says that is no literal."""
+    name = call_name(node)
+    arguments = _arguments(names, node)
+    for place in _SIZES.get(name, ()):
+        size = arguments[place].value if place < len(arguments) else 0
+        if not isinstance(size, int | Decimal):
+            raise names.tree.error(
+                f"how long the result of {name} is must be a literal number", node,
+                "write the number",
+            )  # fmt: skip
+        if abs(Decimal(size)) > limits.max_growth:
+            raise names.tree.error(
+                f"the result of {name} may have {limits.max_growth:,} elements at most", node,
+                "write a smaller number",
+            )  # fmt: skip
+
+
+def _check_patterns(names: Names, node: exp.Expr, limits: Limits) -> None:
+    """Raise PredicateError where matching with a regular expression may never end."""
+    if isinstance(node, exp.RegexpLike):
+        patterns = [_argument(names, unwrapped(node.expression))]
+    elif isinstance(node, exp.Anonymous):
+        places = _PATTERNS.get(call_name(node), ())
+        patterns = [one for i, one in enumerate(_arguments(names, node)) if i in places]
+    else:
+        return
+    for pattern in patterns if not limits.any_regex else ():
+        if not isinstance(pattern.value, str):
+            raise names.tree.error(
+                "a pattern that is no literal may take exponential time", pattern.node,
+                "write the pattern itself, or allow any_regex",
+            )  # fmt: skip
+        is_long = len(pattern.value) > limits.max_template
+        problem = "it is very long" if is_long else regex.problem_of(pattern.value)
+        if problem is not None:
+            raise names.tree.error(
+                f"this pattern may take exponential time: {problem}", pattern.node,
+                "simplify it, or allow any_regex",
+            )  # fmt: skip
+
+
+def _growth(names: Names, node: exp.Expr, limits: Limits) -> int:
+    """Return how many times as long as its arguments the result of an expression may be."""
+    growth = max((_growth(names, child, limits) for child in node.iter_expressions()), default=1)
+    if isinstance(node, exp.Anonymous):
+        name = call_name(node)
+        growth *= _GROWING.get(name, 1)
+        values = [one.value for one in _arguments(names, node)]
+        for place in _SIZES.get(name, ()):
+            size = values[place] if place < len(values) else None
+            growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
+        if name in _INSERTING:
+            growth *= max([1, *(len(value) for value in values if isinstance(value, str))])
+    if growth > limits.max_growth:
+        raise names.tree.error(
+            f"the result may be more than {limits.max_growth:,} times as long as its arguments",
+            node, "compute less",
+        )  # fmt: skip
+    return growth
+
+
+class _Argument(NamedTuple):
+    """An argument: its node, and its value if it is a literal."""
+
+    node: exp.Expr
+    value: object
+
+
+def _arguments(names: Names, node: exp.Anonymous) -> list[_Argument]:
+    """Return the arguments of a call; literals in a row are one node of the tree."""
+    found: list[_Argument] = []
+    for argument in map(unwrapped, node.expressions):
+        if names.is_list(argument):
+            raws = literals.elements(names.raw(argument))
+            found += [_Argument(argument, _value(raw)) for raw in raws]
+        else:
+            found.append(_argument(names, argument))
+    return found
+
+
+def _argument(names: Names, node: exp.Expr) -> _Argument:
+    """Return an argument that is no list of literals, but perhaps a literal."""
+    if isinstance(node, exp.Concat):
+        parts = [_value(names.raw(one)) for one in node.expressions]
+        return _Argument(node, "".join(map(str, parts)))
+    if isinstance(node, exp.Neg) and (number := names.number(node)) is not None:
+        return _Argument(node, _value(number))
+    if isinstance(node, exp.Literal | exp.RawString):
+        raw = names.raw(node)
+        inside = literals.elements(raw)[0] if raw[0] == "(" else raw
+        return _Argument(node, _value(inside))
+    return _Argument(node, None)
+
+
+def _value(raw: str) -> object:
+    """Return the value of a literal as written, None if it has none."""
+    if raw[0] in "rR":
+        return raw[2:-1]
+    try:
+        return literals.decode(raw).value
+    except LiteralError:
+        return None

@@ -1,0 +1,55 @@
+"""Limits of predicates: how large a text may be, and what it may ask Spark to compute.
+
+Spark cannot interrupt an expression, and a predicate is computed for everybody's events. So
+whatever could take all memory or all time of a worker is refused when the predicate is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from covey.errors import SpaceError
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What predicates may be, whoever wrote them.
+
+    Args:
+        max_characters: characters of a text, literals included.
+        max_template: characters of a text without its literals.
+        max_depth: parentheses and brackets inside each other.
+        max_growth: how many times as long as its arguments the result of an expression may be,
+            and the largest number that says how long a text or an array becomes, as in
+            `repeat(x, 100)`.
+        any_regex: admit regular expressions that can take exponential time or a stack of any depth:
+            repetitions inside repetitions, repeated alternatives, references to groups, and
+            patterns that are no literals.
+        functions: user-defined functions that predicates may call, in lower case. They must be
+            deterministic.
+
+    >>> Limits(max_depth=0)
+    Traceback (most recent call last):
+    covey.errors.SpaceError: max_depth must be at least 1, got 0
+    """
+
+    max_characters: int = 4_000_000
+    max_template: int = 4_096
+    max_depth: int = 60
+    max_growth: int = 10_000
+    any_regex: bool = False
+    functions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.startswith("max_") and (not isinstance(value, int) or value < 1):
+                raise SpaceError(f"{field.name} must be at least 1, got {value!r}")
+        if isinstance(self.functions, str) or not all(
+            isinstance(name, str) and name == name.lower() for name in self.functions
+        ):
+            raise SpaceError(
+                f"functions must be names in lower case, as ('risk_of',), got {self.functions!r}"
+            )

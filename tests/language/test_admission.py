@@ -1,0 +1,162 @@
+"""What predicates may consist of: nothing that is dropped, random, of other rows or endless."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from covey import Space
+from covey.errors import SpaceError
+from covey.language import Parser
+from covey.language.row_functions import REFUSED, ROW_FUNCTIONS
+from covey.space import Limits
+
+SPACE = Space.of(
+    {
+        "sym": pa.string(), "price": pa.float64(), "qty": pa.int32(), "d": pa.decimal128(38, 38),
+        "tags": pa.list_(pa.string()), "ts": pa.timestamp("us", "UTC"),
+    }
+)  # fmt: skip
+
+
+def refusal(text: str, **limits: object) -> str | None:
+    """Return why a predicate is refused, None if it is not."""
+    space = replace(SPACE, limits=Limits(**limits))  # type: ignore[arg-type]
+    rejected = Parser(space).parse([text]).rejected
+    return str(rejected[0]) if rejected else None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sym || rand() = 'a'", "sym LIKE uuid()", "tags[rand()] = 'a'", "tags[now()] = 'a'",
+        "CAST(uniform(1, 2) AS INT) = 1", "CAST(randstr(3) AS STRING) = sym",
+        "CAST(unix_timestamp() AS BIGINT) > qty", "concat(sym, CAST(now() AS STRING)) = 'a'",
+        "CASE WHEN rand() > 0.5 THEN price ELSE 1 END > 5", "price IN (1, rand())",
+        "price BETWEEN 1 AND rand()", "CAST(current_date AS STRING) = sym", "hash(uuid()) = 1",
+        "CAST(window(ts, '1 hour') AS STRING) = 'x'", "CAST(explode(tags) AS STRING) = 'x'",
+        "CAST(session_window(ts, '1 hour') AS STRING) = 'x'", "CAST(max(price) AS DOUBLE) > 1",
+        "CAST(stack(2, 1, 2) AS INT) = qty", "CAST(json_tuple(sym, 'a') AS STRING) = 'x'",
+        "CAST(monotonically_increasing_id() AS BIGINT) > qty", "`rand`() > price",
+        "CAST(reflect('java.lang.System', 'setProperty', 'a', sym) AS STRING) IS NULL",
+        "CAST(java_method('java.lang.System', 'exit', 1) AS STRING) = sym",
+        "CAST(try_reflect('java.lang.System', 'getenv') AS STRING) = sym",
+        "`reflect`('java.lang.Runtime', 'getRuntime') = sym", "spark_partition_id() = qty",
+    ],
+)  # fmt: skip
+def test_only_row_functions_may_be_called_wherever_they_stand(text: str) -> None:
+    assert refusal(text) is not None
+
+
+def test_every_function_of_spark_that_is_no_row_function_has_a_reason() -> None:
+    for reason, names in REFUSED.items():
+        for name in names.split():
+            assert name not in ROW_FUNCTIONS
+            message = refusal(f"CAST(`{name}`(price) AS DOUBLE) > 5")
+            assert message is not None
+            assert f"{name}() {reason}" in message
+
+
+def test_functions_of_ones_own_must_be_named() -> None:
+    text = "CAST(risk_of(price) AS DOUBLE) > 5"
+    assert "no function 'risk_of' is known" in str(refusal(text))
+    assert refusal(text, functions=("risk_of",)) is None
+    assert "'rand'" not in str(refusal("CAST(rand(price) AS DOUBLE) > 5", functions=("risk_of",)))
+
+
+def test_a_quoted_name_of_a_function_is_that_function() -> None:
+    parsed = Parser(SPACE).parse(["`LOWER`(sym) = 'a'", "lower(sym) = 'a'"])
+    assert not parsed.rejected
+    assert [attribute.name for attribute in parsed.space.derived] == ["lower(sym)"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CAST(sym AS STRING COLLATE UTF8_LCASE) = 'a'", "sym COLLATE UTF8_LCASE = 'a'",
+        "CAST(price AS INT FORMAT 'x') = 1", "sym = 'a' COLLATE UTF8_LCASE", "price ^ 2 > 1",
+        "CAST(max(DISTINCT price) AS INT) = 1", "count(price) FILTER (WHERE qty > 1) = 1",
+        "lower(sym => 'a') = 'a'", "ts AT TIME ZONE 'UTC' > ts", "~qty = 1",
+    ],
+)  # fmt: skip
+def test_nothing_that_was_written_is_dropped(text: str) -> None:
+    assert refusal(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "length(repeat(sym, 2000000000)) > 5", "space(2147483647) = sym",
+        "length(lpad(sym, 2000000000, 'x')) > 5", "size(array_repeat(sym, 1000000)) > 5",
+        "length(repeat(sym, qty)) > 5", "size(CAST(sequence(1, qty) AS ARRAY<STRING>)) > 5",
+        "length(repeat(repeat(sym, 9999), 9999)) > 5", "length(repeat('x', 10001)) > qty",
+        f"length({'hex(' * 40}sym{')' * 40}) > 5",
+        f"length(replace(replace(sym, 'a', '{'a' * 900}'), 'a', '{'a' * 900}')) > 5",
+        f"length(regexp_replace(regexp_replace(sym, 'a', '{'a' * 900}'), 'a', '{'a' * 900}')) > 5",
+    ],
+)  # fmt: skip
+def test_no_result_is_longer_than_the_limit(text: str) -> None:
+    assert refusal(text) is not None
+
+
+def test_sizes_within_the_limit_are_admitted() -> None:
+    assert refusal("length(repeat(sym, 10000)) > 5") is None
+    assert refusal("length(lpad(sym, 10, 'x')) > 5") is None
+    assert refusal("length(repeat(sym, 10001)) > 5", max_growth=20_000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("sym RLIKE '(a+)+$'", "a repetition inside a repetition"),
+        ("regexp_like(sym, '(a|b)*c')", "alternatives that are repeated"),
+        ("regexp_extract(sym, '(.)\\\\1', 1) = 'a'", "a reference to a group"),
+        ("sym RLIKE r'(.)\\1'", "a reference to a group"),
+        ("sym NOT RLIKE '(?x)(a+) +'", "the flag x"),
+        ("sym RLIKE concat('(a+', ')+')", "a pattern that is no literal"),
+        ("sym RLIKE sym", "a pattern that is no literal"),
+        ("sym RLIKE '(a+' ')+'", "a repetition inside a repetition"),
+        ("split(sym, '(a+)+')[0] = 'a'", "a repetition inside a repetition"),
+        (f"sym RLIKE '{'a' * 5000}'", "it is very long"),
+    ],
+)
+def test_patterns_without_end_are_refused_unless_they_are_allowed(text: str, problem: str) -> None:
+    assert problem in str(refusal(text))
+    assert refusal(text, any_regex=True) is None
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^(\\d{1,3}\\.){3}\\d{1,3}$", "(?i)iphone 1[2-5]", "^[0-9]+$"]
+)
+def test_patterns_as_people_write_them_are_admitted(pattern: str) -> None:
+    assert refusal(f"sym RLIKE '{pattern}'") is None
+
+
+def test_lengths_and_depth_are_bounded_before_anything_is_parsed() -> None:
+    assert "4,096 characters besides its literals" in str(
+        refusal("price > 5 AND " * 400 + "qty = 1")
+    )
+    assert refusal("price > 5 AND " * 400 + "qty = 1", max_template=10_000) is None
+    assert "may have 100 characters" in str(refusal(f"sym = '{'a' * 200}'", max_characters=100))
+    assert "nested too deeply" in str(refusal("((price > 5))", max_depth=1))
+    assert refusal("((price > 5))", max_depth=2) is None
+    with pytest.raises(SpaceError, match="max_template must be at least 1, got 0"):
+        Limits(max_template=0)
+    with pytest.raises(SpaceError, match="functions must be names in lower case"):
+        Limits(functions="risk_of")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/*" * 32_000, "/*" * 16_000 + "*/" * 15_999, "qty IN (" + " " * 64_000 + "x)",
+        "qty IN (1," + " " * 64_000 + "x)", "qty IN (+" + " " * 64_000 + "x)", "(" * 64_000,
+        "price > 5 AND " * 4_600, "--\n" * 21_000, "'" * 64_001, "`" * 64_001,
+    ],
+    ids=lambda text: text[:8],
+)  # fmt: skip
+def test_long_texts_are_refused_without_looking_twice(text: str) -> None:
+    """Each would take minutes if it were looked at once for every character of it."""
+    assert refusal(text) is not None
