@@ -120,8 +120,10 @@ def check_call(names: Names, node: exp.Expr) -> None:
 def _check_sizes(names: Names, node: exp.Anonymous, limits: Limits) -> None:
     """Raise PredicateError where a result could be as long as a number says that is no literal."""
     name = call_name(node)
+    if name not in _SIZES:
+        return
     arguments = _arguments(names, node)
-    for place in _SIZES.get(name, ()):
+    for place in _SIZES[name]:
         size = arguments[place].value if place < len(arguments) else 0
         if not isinstance(size, int | Decimal):
             raise names.tree.error(
@@ -140,7 +142,9 @@ def _check_patterns(names: Names, node: exp.Expr, limits: Limits) -> None:
     if isinstance(node, exp.RegexpLike):
         patterns = [_argument(names, unwrapped(node.expression))]
     elif isinstance(node, exp.Anonymous):
-        places = _PATTERNS.get(call_name(node), ())
+        places = _PATTERNS.get(call_name(node))
+        if places is None:
+            return
         patterns = [one for i, one in enumerate(_arguments(names, node)) if i in places]
     else:
         return
@@ -165,7 +169,8 @@ def _growth(names: Names, node: exp.Expr, limits: Limits) -> int:
     if isinstance(node, exp.Anonymous):
         name = call_name(node)
         growth *= _GROWING.get(name, 1)
-        values = [one.value for one in _arguments(names, node)]
+        is_measured = name in _SIZES or name in _INSERTING
+        values = [one.value for one in _arguments(names, node)] if is_measured else []
         for place in _SIZES.get(name, ()):
             size = values[place] if place < len(values) else None
             growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
@@ -187,7 +192,11 @@ class _Argument(NamedTuple):
 
 
 def _arguments(names: Names, node: exp.Anonymous) -> list[_Argument]:
-    """Return the arguments of a call; literals in a row are one node of the tree."""
+    """Return the arguments of a call; literals in a row are one node of the tree.
+
+    Whoever looks at the value of a literal makes it part of the plan: predicates that differ in it
+    are planned one by one.
+    """
     found: list[_Argument] = []
     for argument in map(unwrapped, node.expressions):
         if names.is_list(argument):
