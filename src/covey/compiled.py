@@ -107,7 +107,7 @@ _COMPILER = (
 def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
     files = sorted(p for p in folder.glob("*.py") if not p.name.startswith("."))
     found = ((path.name, path.stat()) for path in files)
-    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+    return tuple((name, file.st_mtime_ns, file.st_size) for name, file in found)
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]

@@ -146,7 +146,7 @@ def test_tests_on_spark_are_left_out_where_they_cannot_run(
 def test_no_test_starts_after_the_deadline_and_tests_on_spark_sooner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = integration\n    xdist_group\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = integration\n")
     (tmp_path / "test_second.py").write_text(
         "import pytest\ndef test_plain(): ...\n@pytest.mark.integration\ndef test_spark(): ...\n"
     )

@@ -19,7 +19,6 @@ from covey.language.literals import LiteralError
 from covey.language.names import Names
 from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, call_name, unwrapped
 from covey.language.row_functions import ROW_FUNCTIONS, why_refused
-from covey.space.limits import Limits
 
 __all__ = ["check_admitted", "check_call"]
 
@@ -76,7 +75,6 @@ _INSERTING = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
 
 def check_admitted(names: Names) -> None:
     """Raise PredicateError unless every node and every call of a tree is admitted."""
-    limits = names.space.limits
     for node in names.tree.root.walk():
         known = _NODES.get(type(node))
         if known is None:
@@ -87,9 +85,9 @@ def check_admitted(names: Names) -> None:
             )
         if isinstance(node, exp.Anonymous):
             check_call(names, node)
-            _check_sizes(names, node, limits)
-        _check_patterns(names, node, limits)
-    _growth(names, names.tree.root, limits)
+            _check_sizes(names, node)
+        _check_patterns(names, node)
+    _growth(names, names.tree.root)
 
 
 def check_call(names: Names, node: exp.Expr) -> None:
@@ -117,12 +115,12 @@ def check_call(names: Names, node: exp.Expr) -> None:
     )  # fmt: skip
 
 
-def _check_sizes(names: Names, node: exp.Anonymous, limits: Limits) -> None:
+def _check_sizes(names: Names, node: exp.Anonymous) -> None:
     """Raise PredicateError where a result could be as long as a number says that is no literal."""
     name = call_name(node)
     if name not in _SIZES:
         return
-    arguments = _arguments(names, node)
+    arguments, most = _arguments(names, node), names.space.limits.max_growth
     for place in _SIZES[name]:
         size = arguments[place].value if place < len(arguments) else 0
         if not isinstance(size, int | Decimal):
@@ -130,14 +128,14 @@ def _check_sizes(names: Names, node: exp.Anonymous, limits: Limits) -> None:
                 f"how long the result of {name} is must be a literal number", node,
                 "write the number",
             )  # fmt: skip
-        if abs(Decimal(size)) > limits.max_growth:
+        if abs(Decimal(size)) > most:
             raise names.tree.error(
-                f"the result of {name} may have {limits.max_growth:,} elements at most", node,
+                f"the result of {name} may have {most:,} elements at most", node,
                 "write a smaller number",
             )  # fmt: skip
 
 
-def _check_patterns(names: Names, node: exp.Expr, limits: Limits) -> None:
+def _check_patterns(names: Names, node: exp.Expr) -> None:
     """Raise PredicateError where matching with a regular expression may never end."""
     if isinstance(node, exp.RegexpLike):
         patterns = [_argument(names, unwrapped(node.expression))]
@@ -148,6 +146,7 @@ def _check_patterns(names: Names, node: exp.Expr, limits: Limits) -> None:
         patterns = [one for i, one in enumerate(_arguments(names, node)) if i in places]
     else:
         return
+    limits = names.space.limits
     for pattern in patterns if not limits.any_regex else ():
         if not isinstance(pattern.value, str):
             raise names.tree.error(
@@ -163,9 +162,10 @@ def _check_patterns(names: Names, node: exp.Expr, limits: Limits) -> None:
             )  # fmt: skip
 
 
-def _growth(names: Names, node: exp.Expr, limits: Limits) -> int:
+def _growth(names: Names, node: exp.Expr) -> int:
     """Return how many times as long as its arguments the result of an expression may be."""
-    growth = max((_growth(names, child, limits) for child in node.iter_expressions()), default=1)
+    most = names.space.limits.max_growth
+    growth = max((_growth(names, child) for child in node.iter_expressions()), default=1)
     if isinstance(node, exp.Anonymous):
         name = call_name(node)
         growth *= _GROWING.get(name, 1)
@@ -176,9 +176,9 @@ def _growth(names: Names, node: exp.Expr, limits: Limits) -> int:
             growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
         if name in _INSERTING:
             growth *= max([1, *(len(value) for value in values if isinstance(value, str))])
-    if growth > limits.max_growth:
+    if growth > most:
         raise names.tree.error(
-            f"the result may be more than {limits.max_growth:,} times as long as its arguments",
+            f"the result may be more than {most:,} times as long as its arguments",
             node, "compute less",
         )  # fmt: skip
     return growth

@@ -1,7 +1,8 @@
 """The result types of Spark's functions and operators, for derived attributes.
 
-Only functions whose value is a function of the event stand here. A function that is missing works
-when its result is cast: `CAST(f(x) AS DOUBLE)` has a type whatever `f` is.
+Only functions whose value is a function of the event stand here. A row function that is missing
+(`covey.language.row_functions` has all) works when its result is cast: `CAST(f(x) AS DOUBLE)` has a
+type whatever `f` is.
 """
 
 from __future__ import annotations

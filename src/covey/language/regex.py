@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     r"""\\Q(?:.*?\\E|.*)                                        # quoted
       | \\(?P<reference>[1-9k])
       | \\.
-      | \(\?(?P<flags>[a-zA-Z]*-?[a-zA-Z]*)(?P<close>\))         # flags for what follows
+      | \(\?(?P<flags>[a-zA-Z]*-?[a-zA-Z]*)\)                   # flags for what follows
       | (?P<open>\((?:\?(?:[=!>]|<[=!]|<\w+>|[a-zA-Z-]*:))?)
       | (?P<end>\))
       | (?P<branch>\|)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from covey.language import literals
 from covey.language.atoms import Tokens, Union
-from covey.language.nodes import unwrapped
+from covey.language.nodes import call_name, unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import list_shape
 from covey.language.slots import WHOLE, Ref
@@ -47,7 +47,7 @@ def tagging(
         ]
     if (
         not isinstance(other, exp.Anonymous)
-        or str(other.this).lower() != "array"
+        or call_name(other) != "array"
         or other.find(exp.Column)
     ):
         return None
