@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from covey import Settings
-from covey.errors import PredicateError, SpaceError, StoreError, ValueRefused
+from covey.errors import PredicateError, SpaceError, ValueRefused
 from covey.testing.generate import random_events, random_predicate, random_space
 from covey.testing.oracle import ddl, set_session, spark_matches
 
@@ -234,8 +234,8 @@ def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: Dat
 
     texts = [(n, f"n + {n} = 10") for n in range(1, 80)]
     alerts = spark.createDataFrame(texts, "id int, predicate string")
-    with pytest.raises(StoreError, match=r"64 allowed.*maxDerived"):
-        match(events, alerts)
+    with pytest.raises(PredicateError, match=r"more than 64 expressions.*maxDerived"):
+        match(events, alerts, onError="fail")
     found = pairs(match(events, alerts, maxDerived=100))
     assert set(found) == expected(events, texts)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from covey.errors import StreamError
+from covey.space import Attribute
+from covey.space.types import DOUBLE
 from covey.store.local import LocalDirectory
 from covey.stream.checkpoint import Checkpoint
 from covey.stream.counts import Made
@@ -20,7 +22,7 @@ from covey.stream.subscriptions import LiveSubscriptions, Read
 from tests.stream.live import waited
 from tests.stream.simple import change, create, follow
 
-A = Wanted(("a",))
+A = Wanted((Attribute("a", DOUBLE),))
 
 
 class Followed(LiveSubscriptions):

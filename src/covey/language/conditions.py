@@ -12,11 +12,20 @@ from typing import Any
 from sqlglot import exp
 
 from covey.language import casts, literals
-from covey.language.atoms import Compare, Member, Nullness, Prefix, Truth, Union
+from covey.language.atoms import (
+    Atom,
+    Compare,
+    Conjunction,
+    Member,
+    Nullness,
+    Prefix,
+    Truth,
+    Union,
+)  # fmt: skip
 from covey.language.coerce import cast_needed, common_of_list, common_with, is_lossy
 from covey.language.literals import Typed
 from covey.language.nearness import is_distance, nearness
-from covey.language.nodes import call_name, unwrapped
+from covey.language.nodes import COMPARISONS, call_name, unwrapped
 from covey.language.operands import Operands
 from covey.language.shapes import list_shape, pattern, pattern_shape, plain_shape, types_shape
 from covey.language.slots import WHOLE, Ref
@@ -49,25 +58,50 @@ class Conditions:
         self.operands = operands
 
     def quiet(self, node: exp.Expr) -> Union | None:
-        """For which events measuring distances in a condition does not raise; `None` for all."""
+        """For which events computing a condition does not raise; `None` for all."""
+        is_plain = type(node) in COMPARISONS and not isinstance(node, exp.NullSafeEQ)
+        if is_plain and any(isinstance(side, exp.Null) for side in node.iter_expressions()):
+            return None  # Spark's optimizer makes null of it and computes nothing
+        atoms: list[Atom] = [*self._measurable(node), *self._computable(node)]
+        return [tuple(atoms)] if atoms else None
+
+    def _measurable(self, node: exp.Expr) -> list[Nullness]:
+        """That vectors have the length of those that they are measured with."""
         attributes: dict[str, Attribute] = {}
-        if any(isinstance(side, exp.Null) for side in node.iter_expressions()):
-            return None  # Spark's optimizer makes null of it and measures nothing
         for call in node.find_all(exp.Anonymous):
             if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
                 continue  # a branch that is not taken measures nothing either
-            for argument in call.expressions:
-                vector = self.operands.expressions.type_of(argument).is_vector
-                if vector and argument.find(exp.Column):
+            for argument in filter(lambda one: one.find(exp.Column), call.expressions):
+                if self.operands.expressions.type_of(argument).is_vector:
                     attribute = self.operands.attribute(argument)
                     attributes[attribute.name] = attribute
-        if not attributes:
-            return None
         quiet = State.NULL | State.VALUE | State.HOLED
-        return [tuple(Nullness(attribute, quiet) for attribute in attributes.values())]
+        return [Nullness(attribute, quiet) for attribute in attributes.values()]
+
+    def _computable(self, node: exp.Expr) -> list[Truth]:
+        """That what is derived in a condition can be computed."""
+        found: dict[str, Truth] = {}
+        for outcome in (True, False):
+            union = self._when(node, outcome)
+            sides = union.sides if isinstance(union, Product) else [union]
+            for atom in (atom for side in sides for conjunction in side for atom in conjunction):
+                if atom.attribute.can_raise:
+                    found[atom.attribute.name] = Truth(self.operands.flag(atom.attribute), 1)
+        return list(found.values())
 
     def when(self, node: exp.Expr, outcome: bool) -> Union | Product:
         """For which events a condition has an outcome."""
+        union = self._when(node, outcome)
+        if isinstance(union, Product):
+            return union
+        return [conjunction + self._flags(conjunction) for conjunction in union]
+
+    def _flags(self, conjunction: Conjunction) -> Conjunction:
+        """That a null which is wanted is the value of an expression, and not what raised."""
+        attributes = [a.attribute for a in conjunction if a.attribute.can_raise and _wants_null(a)]
+        return tuple(Truth(self.operands.flag(attribute), 1) for attribute in attributes)
+
+    def _when(self, node: exp.Expr, outcome: bool) -> Union | Product:
         if type(node) in _OPS:
             return self._comparison(node, outcome)
         if isinstance(node, exp.In):
@@ -99,6 +133,8 @@ class Conditions:
             near = nearness(self.operands, left, op, ref, typed, outcome)
             if near is not None:
                 return near
+        if self.operands.expressions.is_opaque(left):
+            return self._boolean(node, outcome)
         attribute = self.operands.comparable(left, ref, typed)
         if typed.type == BOOLEAN or typed.value is None:
             return self._constant(left, attribute, op, typed, outcome)
@@ -150,6 +186,8 @@ class Conditions:
         has_null = False
         if not node.expressions or node.args.get("query"):
             raise self.operands.expressions.names.outside(node)
+        if self.operands.expressions.is_opaque(node.this):
+            return self._boolean(node, outcome)
         for one in node.expressions:
             slot = self.operands.tree.slot(one) if isinstance(one, exp.Literal) else -1
             if slot >= 0 and self.operands.tree.raws[slot][0] == "(":
@@ -261,7 +299,11 @@ class Conditions:
             tagged = tagging(self.operands, name, arguments, outcome)
             if tagged is not None:
                 return tagged
-        if name in ("isnull", "isnotnull") and len(arguments) == 1:
+        if (
+            name in ("isnull", "isnotnull")
+            and len(arguments) == 1
+            and not self.operands.expressions.is_opaque(arguments[0])
+        ):
             is_null = (name == "isnull") == outcome
             return [
                 (
@@ -307,6 +349,13 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a == b, "<=>": lambda a, b: a == b, "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
 }  # fmt: skip
+
+
+def _wants_null(atom: Atom) -> bool:
+    """Whether an atom may hold for an attribute that is null."""
+    if isinstance(atom, Nullness):
+        return bool(atom.states & State.NULL)
+    return isinstance(atom, Member) and atom.null_safe
 
 
 def _prefix(attribute: Attribute, ref: Ref, outcome: bool) -> Union:

@@ -13,6 +13,7 @@ from sqlglot import exp
 from covey.errors import PredicateError
 from covey.language import literals, mistakes
 from covey.language.admission import check_call
+from covey.language.analysis import ExpressionTypes, NotAnalysedError, Refusal
 from covey.language.canonical import text as canonical
 from covey.language.coerce import beside_decimal, common_of_list, common_of_pair
 from covey.language.functions import FUNCTIONS, arithmetic, common
@@ -20,6 +21,7 @@ from covey.language.grammar import Tree
 from covey.language.names import Names
 from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, bare, call_name, unwrapped
 from covey.language.outside import SHAPES
+from covey.language.totality import Totality
 from covey.quoting import quoted
 from covey.space.space import Attribute, Space
 from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
@@ -30,8 +32,9 @@ __all__ = ["Expressions"]
 class Expressions:
     """The expressions of one tree."""
 
-    def __init__(self, tree: Tree, space: Space) -> None:
-        self.names = Names(tree, space)
+    def __init__(self, tree: Tree, space: Space, types: ExpressionTypes | None = None) -> None:
+        self.names, self._types = Names(tree, space), types
+        self._totality = Totality(self.names, self._static_type)
 
     def attribute(self, node: exp.Expr) -> Attribute:
         """The attribute that an expression is: a column, or a derived one."""
@@ -61,13 +64,53 @@ class Expressions:
         text = canonical(self.names, node)
         if not any(True for _ in node.find_all(exp.Column)):
             raise self.constant(node)
-        name = bare(text)
+        return self._named(bare(text), type_, self._totality.can_raise(node))
+
+    def cast(self, node: exp.Expr, type_: Type) -> Attribute:
+        """An expression that is cast to another type than its own, as a derived attribute."""
+        name = f"CAST({self.derived(node, type_).name} AS {str(type_).upper()})"
+        self._find(node, name)
+        settings = self.names.space.settings
+        can_raise = settings.ansi and type_ != STRING
+        return self._named(name, type_, can_raise or self._totality.can_raise(node))
+
+    def _named(self, name: str, type_: Type, can_raise: bool) -> Attribute:
         if any(column.name == name for column in self.names.space.columns):
             name = f"({name})"
-        return Attribute(name, type_, is_derived=True)
+        return Attribute(name, type_, is_derived=True, can_raise=can_raise)
 
     def type_of(self, node: exp.Expr) -> Type:
-        """The type that Spark gives an expression."""
+        """The type that Spark gives an expression.
+
+        Raises:
+            NotAnalysedError: Spark is to be asked first.
+            PredicateError: Spark refuses the expression.
+        """
+        node = unwrapped(node)
+        is_plain = isinstance(node, exp.Column | exp.Dot | exp.Literal | exp.Boolean | exp.Null)
+        if self._types is None or is_plain or not node.find(exp.Column):
+            return self._static_type(node)
+        return self._find(node, bare(canonical(self.names, node)))
+
+    def is_opaque(self, node: exp.Expr) -> bool:
+        """Whether only Spark can compare an expression: its type is that of no attribute."""
+        return self._types is not None and not self.type_of(node).is_attribute
+
+    def _find(self, node: exp.Expr, name: str) -> Type:
+        """What is known of an expression; a type of its own is as good as any without Spark."""
+        if self._types is None:
+            return VOID
+        found = self._types.find(name)
+        if found is None:
+            raise NotAnalysedError([name])
+        if isinstance(found, Refusal):
+            if all(call_name(call) in FUNCTIONS for call in node.find_all(exp.Anonymous)):
+                self._static_type(node)  # which often says it in the words of people
+            raise self.names.tree.error(found.reason, node)
+        return found
+
+    def _static_type(self, node: exp.Expr) -> Type:
+        """The type of an expression, as far as it is known without Spark."""
         node = unwrapped(node)
         if isinstance(node, exp.Column | exp.Dot):
             return self.names.path(node)[0]
@@ -80,7 +123,7 @@ class Expressions:
         if (raw := self.names.number(node)) is not None:
             return literals.decode(raw).type
         if isinstance(node, exp.Neg):
-            given = [self.type_of(node.this)]
+            given = [self._static_type(node.this)]
             return self._checked(
                 node, given, FUNCTIONS["negative"](given, self.names.space.settings)
             )
@@ -117,7 +160,7 @@ class Expressions:
             for argument in node.expressions:
                 self.type_or_none(argument)
             return None
-        return self.type_of(node)
+        return self._static_type(node)
 
     def constant(self, node: exp.Expr) -> PredicateError:
         """The error of a condition without a column; a column in quotes is no column."""
@@ -155,9 +198,9 @@ class Expressions:
 
     def _beside(self, node: exp.Expr, other: exp.Expr) -> Type:
         """A side's type; beside a decimal an integer literal counts only the digits it has."""
-        type_ = self.type_of(node)
+        type_ = self._static_type(node)
         raw = self.names.number(node)
-        if raw is not None and type_.is_integral and self.type_of(other).is_decimal:
+        if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
             return beside_decimal(literals.decode(raw))
         return type_
 
@@ -170,7 +213,7 @@ class Expressions:
         else:
             operands = []
         for operand in operands:
-            if self.type_of(operand) not in (BOOLEAN, VOID):
+            if self._static_type(operand) not in (BOOLEAN, VOID):
                 raise self.names.tree.error(
                     "AND, OR and NOT take conditions", operand, "use IN for several values"
                 )
@@ -184,24 +227,26 @@ class Expressions:
         elif isinstance(node, exp.In):
             if not node.expressions:
                 raise self.names.outside(node)
-            types = [self.type_of(node.this)]
+            types = [self._static_type(node.this)]
             for one in node.expressions:
                 types += (
-                    self.names.types_in(one) if self.names.is_list(one) else [self.type_of(one)]
+                    self.names.types_in(one)
+                    if self.names.is_list(one)
+                    else [self._static_type(one)]
                 )
             if common_of_list(types, self.names.space.settings) is None:
                 shown = ", ".join(dict.fromkeys(map(str, types)))
                 raise self.names.tree.error(f"{shown} have no type in common", node, "CAST them")
         elif type(node) in LIKES:
-            if not self.type_of(node.this).is_scalar:
+            if not self._static_type(node.this).is_scalar:
                 raise self.names.tree.error(
                     "only a text is LIKE a pattern", node, "CAST it to STRING"
                 )
         elif isinstance(node, exp.Is | exp.Escape):
-            self.type_of(node.this)
+            self._static_type(node.this)
 
     def _check_pair(self, left: exp.Expr, right: exp.Expr) -> None:
-        a, b = self.type_of(left), self.type_of(right)
+        a, b = self._static_type(left), self._static_type(right)
         if ((a.name == "array" or b.name == "array") and a != b) or (
             a != b and common_of_pair(a, b, self.names.space.settings) is None
         ):
@@ -212,7 +257,7 @@ class Expressions:
             )  # fmt: skip
 
     def _element(self, node: exp.Expr) -> Type:
-        of = self.type_of(node.this)
+        of = self._static_type(node.this)
         if of.name == "array" and of.element is not None and len(node.expressions) == 1:
             return of.element
         raise self.names.tree.error(
@@ -227,9 +272,9 @@ class Expressions:
         branches: Sequence[exp.Expr],
     ) -> Type:
         for test in tests:
-            if self.type_of(test) not in (BOOLEAN, VOID):
+            if self._static_type(test) not in (BOOLEAN, VOID):
                 raise self.names.tree.error("a condition belongs here", test)
-        types = [self.type_of(branch) for branch in branches]
+        types = [self._static_type(branch) for branch in branches]
         result = common(types, self.names.space.settings)
         if result is None:
             raise self.names.tree.error(
@@ -259,7 +304,7 @@ class Expressions:
             if self.names.is_list(argument):
                 types += self.names.types_in(argument)
             else:
-                types.append(self.type_of(argument))
+                types.append(self._static_type(argument))
         return self._checked(node, types, FUNCTIONS[name](types, self.names.space.settings))
 
     def _checked(self, node: exp.Expr, given: Sequence[Type], type_: Type | None) -> Type:

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from covey.errors import PredicateError
 from covey.language.admission import check_admitted
+from covey.language.analysis import ExpressionTypes, NotAnalysedError
 from covey.language.atoms import Conjunction, Member, Union
 from covey.language.conditions import Conditions
 from covey.language.grammar import Tree, parse_tree
@@ -42,15 +43,26 @@ class Plan:
     conjunctions: tuple[Conjunction, ...]
     derived: tuple[Attribute, ...]
     keys: tuple[tuple[int, Key], ...]
+    missing: tuple[str, ...] = ()
+    """Expressions whose types must be known first; there are no conjunctions then."""
 
 
-def plan(text: str, space: Space, max_regions: int = MAX_REGIONS) -> Plan:
+def plan(
+    text: str,
+    space: Space,
+    max_regions: int = MAX_REGIONS,
+    types: ExpressionTypes | None = None,
+) -> Plan:
     """The plan of a predicate's template, from one predicate that has it."""
     tree = parse_tree(text, space.limits)
-    logic = _Logic(tree, space, max_regions)
+    logic = _Logic(tree, space, max_regions, types)
+    names = logic.operands.expressions.names
     try:
         conjunctions = logic.when(tree.root, True)
-        check_admitted(logic.operands.expressions.names)
+        check_admitted(names)
+    except NotAnalysedError as error:
+        check_admitted(names)
+        return Plan((), (), logic.operands.keys(), error.expressions)
     except RecursionError:
         raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
     except LiteralError as error:
@@ -65,9 +77,11 @@ def plan(text: str, space: Space, max_regions: int = MAX_REGIONS) -> Plan:
 class _Logic:
     """The connectives of one tree."""
 
-    def __init__(self, tree: Tree, space: Space, max_regions: int) -> None:
+    def __init__(
+        self, tree: Tree, space: Space, max_regions: int, types: ExpressionTypes | None
+    ) -> None:
         self.tree, self.max_regions = tree, max_regions
-        self.operands = Operands(tree, space)
+        self.operands = Operands(tree, space, types)
         self.conditions = Conditions(self.operands)
 
     def when(self, node: exp.Expr, outcome: bool) -> Union:
@@ -78,7 +92,7 @@ class _Logic:
         if isinstance(node, exp.And | exp.Or):
             parts = chain(node)
             if isinstance(node, exp.And) == outcome:
-                return self._all([self.when(part, outcome) for part in parts], node)
+                return self._all(self._each(parts, outcome), node)
             return self._any(parts, outcome, node)
         if isinstance(node, exp.Boolean):
             return [()] if node.this == outcome else []
@@ -92,9 +106,11 @@ class _Logic:
 
     def calm(self, node: exp.Expr) -> Union | None:
         """For which events a condition does not raise; `None` for all of them."""
-        node = unwrapped(node)
+        node = _desugared(unwrapped(node))
         if isinstance(node, exp.Not):
             return self.calm(node.this)
+        if isinstance(node, exp.Boolean | exp.Null):
+            return None
         if not isinstance(node, exp.And | exp.Or):
             return self.conditions.quiet(node)
         settled = isinstance(node, exp.Or)
@@ -113,6 +129,19 @@ class _Logic:
             first = type(node)(this=first, expression=part)
         return calm
 
+    def _each(self, parts: Sequence[exp.Expr], outcome: bool) -> list[Union]:
+        """For which events each of some conditions has an outcome."""
+        unions: list[Union] = []
+        missing: list[str] = []
+        for part in parts:
+            try:
+                unions.append(self.when(part, outcome))
+            except NotAnalysedError as error:
+                missing += error.expressions
+        if missing:
+            raise NotAnalysedError(list(dict.fromkeys(missing)))
+        return unions
+
     def _all(self, sides: Sequence[Union], node: exp.Expr) -> Union:
         product: Union = [()]
         for side in sides:
@@ -121,7 +150,7 @@ class _Logic:
         return product
 
     def _any(self, parts: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> Union:
-        unions = [self.when(part, outcome) for part in parts]
+        unions = self._each(parts, outcome)
         if any(() in union for union in unions):
             return [()]  # a constant decides: Spark's optimizer evaluates nothing else
         found: Union = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from covey.language import casts, literals
+from covey.language.analysis import ExpressionTypes
 from covey.language.coerce import cast_needed, common_with
 from covey.language.expressions import Expressions
 from covey.language.grammar import Tree
@@ -21,9 +22,9 @@ __all__ = ["Operands"]
 class Operands:
     """The operands of one tree; collects the derived attributes and the keys of its plan."""
 
-    def __init__(self, tree: Tree, space: Space) -> None:
+    def __init__(self, tree: Tree, space: Space, types: ExpressionTypes | None = None) -> None:
         self.tree, self.space = tree, space
-        self.expressions = Expressions(tree, space)
+        self.expressions = Expressions(tree, space, types)
         self.derived: dict[str, Attribute] = {}
         self.shapes: dict[int, Key] = {}
 
@@ -84,12 +85,14 @@ class Operands:
 
     def cast(self, node: exp.Expr, common: Type) -> Attribute:
         """An expression cast to the type in which Spark compares it."""
-        inner = self.expressions.derived(node, common)
-        attribute = Attribute(
-            f"CAST({inner.name} AS {str(common).upper()})", common, is_derived=True
-        )
+        attribute = self.expressions.cast(node, common)
         self.derived[attribute.name] = attribute
         return attribute
+
+    def flag(self, attribute: Attribute) -> Attribute:
+        """The attribute that tells whether another one can be computed; it is noted."""
+        self.derived[attribute.flag.name] = attribute.flag
+        return attribute.flag
 
     def types_in(self, node: exp.Expr) -> list[Type]:
         """The types of the values of a list."""

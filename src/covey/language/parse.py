@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from covey.errors import PredicateError, SpaceError, ValueRefused
 from covey.geometry import Regions
 from covey.language import literals
+from covey.language.analysis import AskedTypes, ExpressionTypes
 from covey.language.assemble import Assembly
 from covey.language.conjuncts import conjuncts, filled
 from covey.language.grammar import check_length, check_template
@@ -28,6 +30,7 @@ from covey.space import Limits, Space
 __all__ = ["Parser", "Predicates", "parse"]
 
 Rows = NDArray[np.int64]
+_MAX_ROUNDS = 5  # of questions to Spark; what an answer leads to is seldom asked about again
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ class Predicates:
     """Parsed predicates: their regions, and what became of each text.
 
     `regions` row r belongs to text `of[r]` (ascending); a text that can never be true has no region
-    and stands in `never`, one that cannot be read in `rejected` with its error.
+    and stands in `never`, one that cannot be read in `rejected` with its error. One that has no
+    region yet, since the types of some expressions are not known, stands in `unanalysed` with them.
     """
 
     space: Space
@@ -44,6 +48,7 @@ class Predicates:
     of: Rows
     never: Rows
     rejected: dict[int, PredicateError]
+    unanalysed: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.count
@@ -99,14 +104,26 @@ class _Group:
 class Parser:
     """Parses batches of predicates over one space and remembers their pieces.
 
-    Not for use by several threads at once. It remembers at most `max_templates` pieces.
+    Not for use by several threads at once.
+
+    Args:
+        space: the attributes; derived ones are added as predicates need them.
+        max_regions: regions that one predicate may have.
+        max_templates: pieces that are remembered.
+        types: whoever knows what Spark says of expressions; without it, some functions are known.
     """
 
     def __init__(
-        self, space: Space, *, max_regions: int = MAX_REGIONS, max_templates: int = 10_000
+        self,
+        space: Space,
+        *,
+        max_regions: int = MAX_REGIONS,
+        max_templates: int = 10_000,
+        types: ExpressionTypes | None = None,
     ) -> None:
         self.space = space
         self._max_regions, self._max_templates = max_regions, max_templates
+        self._types = types
         self._keys: dict[tuple[str, str], tuple[tuple[int, Key], ...]] = {}
         self._plans: dict[tuple[object, ...], Plan] = {}
 
@@ -116,6 +133,24 @@ class Parser:
         Derived attributes that the texts need are added to `space`, here and in the result.
         """
         texts = _checked(texts)
+        parsed = self._parse(texts)
+        for _ in range(_MAX_ROUNDS):
+            if not parsed.unanalysed or not isinstance(self._types, AskedTypes):
+                break
+            missing = chain.from_iterable(parsed.unanalysed.values())
+            self._types.ask(list(dict.fromkeys(missing)))
+            self._keys.clear()
+            self._plans.clear()
+            parsed = self._parse(texts)
+        else:
+            asked = parsed.unanalysed if isinstance(self._types, AskedTypes) else {}
+            for row in asked:
+                problem = "Spark cannot tell the type of an expression here"
+                parsed.rejected[row] = PredicateError(problem, texts[row])
+            asked.clear()
+        return parsed
+
+    def _parse(self, texts: Sequence[str]) -> Predicates:
         templates, rejected = _by_template(texts, self.space.limits)
         pieces: dict[str, _Group] = {}
         for template, group in templates.items():
@@ -126,18 +161,32 @@ class Parser:
                 start = stop
         assembly = Assembly(len(texts))
         unfit: set[int] = set()
+        missing: dict[int, tuple[str, ...]] = {}
         for piece, group in pieces.items():
-            self._fill(piece, group, assembly, unfit)
-        rejected |= self._parse_whole(texts, templates, unfit, assembly)
-        regions, of = assembly.regions(self.space, unfit, rejected)
+            self._fill(piece, group, assembly, unfit, missing)
+        rejected |= self._parse_whole(texts, templates, unfit, assembly, missing)
+        missing = {row: names for row, names in missing.items() if row not in rejected}
+        regions, of = assembly.regions(self.space, unfit, {*rejected, *missing})
         alive = np.zeros(len(texts), np.bool_)
         alive[of] = True
-        alive[list(rejected)] = True
-        return Predicates(self.space, len(texts), regions, of, np.flatnonzero(~alive), rejected)
+        alive[[*rejected, *missing]] = True
+        never = np.flatnonzero(~alive)
+        return Predicates(self.space, len(texts), regions, of, never, rejected, missing)
 
-    def _fill(self, piece: str, group: _Group, assembly: Assembly, unfit: set[int]) -> None:
+    def _fill(
+        self,
+        piece: str,
+        group: _Group,
+        assembly: Assembly,
+        unfit: set[int],
+        missing: dict[int, tuple[str, ...]],
+    ) -> None:
         """Fills in a conjunct for all texts that have it; what needs a closer look is unfit."""
         for made, some in self._planned(piece, group):
+            if isinstance(made, Plan) and made.missing:
+                for row in some.rows:
+                    missing[row] = missing.get(row, ()) + made.missing
+                continue
             if isinstance(made, PredicateError) or len(made.conjunctions) != 1:
                 unfit.update(some.rows)
                 continue
@@ -151,6 +200,7 @@ class Parser:
         templates: dict[str, _Group],
         unfit: set[int],
         assembly: Assembly,
+        missing: dict[int, tuple[str, ...]],
     ) -> dict[int, PredicateError]:
         """Parses texts that are no chain of simple conjuncts, or wrong; says what is wrong."""
         rejected: dict[int, PredicateError] = {}
@@ -159,6 +209,9 @@ class Parser:
             for made, some in self._planned(template, group.take(asked), texts) if asked else ():
                 if isinstance(made, PredicateError):
                     rejected[some.rows[0]] = made
+                    continue
+                if made.missing:
+                    missing |= dict.fromkeys(some.rows, made.missing)
                     continue
                 slots = Slots(some.columns, len(some.rows), self.space.settings)
                 rows = np.array(some.rows, np.int64)
@@ -224,7 +277,7 @@ class Parser:
 
     def _try(self, text: str) -> Plan | PredicateError:
         try:
-            made = plan(text, self.space, self._max_regions)
+            made = plan(text, self.space, self._max_regions, self._types)
             self.space = self.space.with_derived(*made.derived)
         except PredicateError as error:
             return error

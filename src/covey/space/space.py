@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pyarrow as pa
 
 from covey.errors import SpaceError
+from covey.space.guard import computable, guarded
 from covey.space.limits import Limits
-from covey.space.types import FLOAT, Type, from_arrow, vector
+from covey.space.types import BOOLEAN, FLOAT, Type, from_arrow, vector
 
 __all__ = ["Attribute", "Settings", "Space"]
 
@@ -43,11 +44,27 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A named, typed dimension; a derived one is named by the Spark SQL text that computes it."""
+    """A named, typed dimension; a derived one is named by the Spark SQL text that computes it.
+
+    A derived attribute that `can_raise` is computed so that it is null where Spark raises; its
+    `flag` is another attribute, which tells whether it does.
+    """
 
     name: str
     type: Type
     is_derived: bool = False
+    can_raise: bool = False
+    is_flag: bool = False
+
+    @property
+    def sql(self) -> str:
+        """The expression that Spark computes for a derived attribute."""
+        return guarded(self.name) if self.can_raise else self.name
+
+    @property
+    def flag(self) -> Attribute:
+        """The attribute that tells whether Spark can compute this one without an exception."""
+        return Attribute(computable(self.name), BOOLEAN, is_derived=True, is_flag=True)
 
 
 _USUAL = Limits()
@@ -78,9 +95,10 @@ class Space:
             if attribute.name in by_name:
                 raise SpaceError(f"two attributes are called {attribute.name!r}")
             by_name[attribute.name] = attribute
-        if len(self.derived) > self.max_derived:
+        count = sum(not attribute.is_flag for attribute in self.derived)
+        if count > self.max_derived:
             raise SpaceError(
-                f"{len(self.derived)} derived attributes, {self.max_derived} allowed: each is "
+                f"{count} derived attributes, {self.max_derived} allowed: each is "
                 "computed for every event; reuse expressions, or raise max_derived, which is "
                 "maxDerived for a Matcher"
             )

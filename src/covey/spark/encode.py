@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.language import Parser
+from covey.language.analysis import KnownTypes, Refusal
 from covey.space import Space
+from covey.spark.analysis import SparkTypes
 from covey.spark.ids import IdType
 from covey.spark.lifetimes import without_lifetime
 from covey.spark.outcomes import PUT, REMOVED, Outcomes
@@ -24,11 +26,13 @@ from covey.spark.ranges import Range, within
 from covey.spark.worker import settle
 from covey.store import Changes, Store
 
-__all__ = ["Encoding"]
+__all__ = ["Encoding", "EncodingAgain"]
 
+_NOTHING = KnownTypes({})
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _AT_ONCE = 100_000  # predicates, which share templates
+_TOO_MANY = "subscriptions compare too many different expressions to ask Spark about each"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,16 @@ class Encoding:
     ids: IdType
     ranges: tuple[Range, ...]
     has_predicates: bool
+    types: KnownTypes = _NOTHING
+
+    def with_types(self, types: SparkTypes, is_last: bool = False) -> Encoding:
+        """Return the same with what Spark has said; if it is the last time, nothing waits."""
+        otherwise = Refusal(_TOO_MANY) if is_last else None
+        return replace(self, types=KnownTypes(dict(types.known), otherwise))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        outcomes, parser = Outcomes(self.ids.arrow), Parser(without_lifetime(self.space))
+        outcomes = Outcomes(self.ids.arrow)
+        parser = Parser(without_lifetime(self.space), types=self.types)
         read = []
         for table in _portions(batches):
             started = time.perf_counter()
@@ -59,6 +70,7 @@ class Encoding:
             self._write(read, outcomes)
             outcomes.spent("index", time.perf_counter() - started)
         yield from outcomes.rejections()
+        yield from outcomes.questions()
         yield from outcomes.segments()
         settle()
 
@@ -68,7 +80,7 @@ class Encoding:
         named = np.asarray(ids.is_valid())
         removed = named & np.asarray(table.column("removed").combine_chunks())
         taken = named & ~removed
-        texts = pa.nulls(len(ids), pa.string())
+        texts, waiting = pa.nulls(len(ids), pa.string()), np.zeros(len(ids), np.bool_)
         regions, of = Regions(self.space, len(ids), {}), np.arange(len(ids))
         if self.has_predicates:
             texts = table.column("predicate").combine_chunks()
@@ -80,11 +92,16 @@ class Encoding:
                 if taken[row]:
                     outcomes.reject(ids[row].as_py(), texts[row].as_py(), error)
                     taken[row] = False
+            waiting[list(parsed.unanalysed)] = True
+            waiting &= taken
+            outcomes.ask(parsed.unanalysed[row] for row in np.flatnonzero(waiting).tolist())
+            taken &= ~waiting
             space = replace(self.space, derived=parsed.space.derived)
             regions, of = replace(parsed.regions, space=space), parsed.of
         _reject(outcomes, ids, texts, ~named, "the id is null")
         regions, of = within(regions, of, table, self.ranges)
-        return _Read(ids, texts, taken, removed, regions, of)
+        rows = table.filter(pa.array(waiting))
+        return _Read(ids, texts, taken, removed, waiting, regions, of, rows)
 
     def _write(self, read: Sequence[_Read], outcomes: Outcomes) -> None:
         """One segment of all that was read, and one of the ids that are to be removed."""
@@ -92,12 +109,16 @@ class Encoding:
         taken = np.concatenate([part.taken for part in read])
         removed = np.concatenate([part.removed for part in read])
         repeated = self.ids.repeated(ids)
-        if (repeated & (taken | removed)).any():
+        wanted = taken | removed | np.concatenate([part.waiting for part in read])
+        if (repeated & wanted).any():
             texts = pa.concat_arrays([part.texts for part in read])
             why = "the id is there more than once: give each subscription one row and one id"
-            _reject(outcomes, ids, texts, repeated & (taken | removed), why)
+            _reject(outcomes, ids, texts, repeated & wanted, why)
             taken, removed = taken & ~repeated, removed & ~repeated
         starts = np.cumsum([0, *(len(part.ids) for part in read)])
+        for part, start in zip(read, starts, strict=False):
+            once = ~repeated[start : start + len(part.ids)]
+            outcomes.put_off(part.rows.filter(pa.array(once[part.waiting])))
         of = np.concatenate([part.of + start for part, start in zip(read, starts, strict=False)])
         regions = Regions.concat([part.regions for part in read])
         kept = np.flatnonzero(taken[of])
@@ -112,6 +133,21 @@ class Encoding:
 
 
 @dataclass(frozen=True, slots=True)
+class EncodingAgain:
+    """The function of a `mapInArrow` over subscriptions that have waited."""
+
+    encoding: Encoding
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.encoding(
+            rows
+            for batch in batches
+            for content in batch.column(0).to_pylist()
+            for rows in pa.ipc.open_stream(content)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Read:
     """Some subscriptions: which are taken, which remove their id, and whose each region is."""
 
@@ -119,8 +155,11 @@ class _Read:
     texts: pa.Array
     taken: Bools
     removed: Bools
+    waiting: Bools
     regions: Regions
     of: Ints
+    rows: pa.Table
+    """Those that wait for what Spark says of their expressions, as they came."""
 
 
 def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from covey.space import Attribute, Space
 from covey.space.types import TIMESTAMP
 from covey.spark.ranges import Range
-from covey.spark.schemas import column_named
+from covey.spark.schemas import column_named, derived_or_column
 
 __all__ = [
     "LIFETIME", "attribute_column", "event_time", "lifetime_range", "with_lifetime",
@@ -46,7 +46,7 @@ def attribute_column(space: Space, name: str, time_column: str | None) -> Column
     """What Spark computes of an event for an attribute."""
     if name == LIFETIME:
         return event_time(time_column)
-    return F.expr(name) if space[name].is_derived else column_named(name)
+    return derived_or_column(space[name])
 
 
 def event_time(column: str | None) -> Column:

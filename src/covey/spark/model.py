@@ -108,7 +108,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             )
         (changed, removed), mine = as_changes(changes, self), self.fitted
         space = mine.space.without_derived
-        fitted = subscribe(changed, self, mine.place, space, mine.version, removed)
+        fitted = subscribe(
+            changed, self, mine.place, space, mine.version, removed, known=mine.space.derived
+        )
         return self._copyValues(MatcherModel(replace(fitted, routing=mine.routing)))
 
     def work(self, events: DataFrame) -> NDArray[np.float64]:

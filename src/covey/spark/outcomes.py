@@ -1,26 +1,37 @@
-"""What became of the subscriptions of one task: the segments it wrote, and what it rejected.
+"""What became of the subscriptions of one task: segments that it wrote, and what it rejected.
 
-Both are rows of one DataFrame, since a task has one output: a row with a `file` is a segment, a row
-with an `error` a subscription.
+All are rows of one DataFrame, since a task has one output. A row with a `file` is a segment, a row
+with an `error` a subscription that was rejected. A row with `rows` has subscriptions that wait for
+what Spark says of their expressions, and one of kind `ASKED` such an expression, with the number of
+subscriptions that compare it.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructType
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+)  # fmt: skip
 
 from covey.errors import PredicateError
 from covey.store import Prepared
 
-__all__ = ["PUT", "REJECTED", "REMOVED", "Outcomes", "outcome_schema"]
+__all__ = ["ASKED", "PUT", "REJECTED", "REMOVED", "WAITING", "Outcomes", "outcome_schema"]
 
-PUT, REMOVED = "put", "removed"
+PUT, REMOVED, ASKED, WAITING = "put", "removed", "asked", "waiting"
 REJECTED = ("predicate", "error", "line", "column")
 """The columns that a rejected subscription has besides its id."""
 _AT_ONCE = 10_000  # rejected subscriptions in one batch
@@ -40,6 +51,7 @@ def outcome_schema(id_type: DataType) -> StructType:
         .add("size_bytes", LongType())
         .add("subscriptions", LongType())
         .add("seconds", StringType())
+        .add("rows", BinaryType())
     )
 
 
@@ -51,6 +63,8 @@ class Outcomes:
     seconds: dict[str, float] = field(default_factory=dict)
     _written: list[tuple[str, Prepared]] = field(default_factory=list)
     _rejected: list[dict[str, Any]] = field(default_factory=list)
+    _asked: Counter[str] = field(default_factory=Counter)
+    _waiting: list[bytes] = field(default_factory=list)
 
     def spent(self, part: str, seconds: float) -> None:
         """Counts time for a part of the work."""
@@ -68,6 +82,30 @@ class Outcomes:
             problem = f"{error.problem}; {error.hint}" if error.hint else error.problem
             row |= {"error": problem, "line": error.line, "column": error.column}
         self._rejected.append(row)
+
+    def ask(self, expressions: Iterable[Sequence[str]]) -> None:
+        """Count the expressions that subscriptions wait for."""
+        for some in expressions:
+            self._asked.update(some)
+
+    def put_off(self, rows: pa.Table) -> None:
+        """Keep subscriptions that wait, as they came."""
+        if rows.num_rows:
+            content = io.BytesIO()
+            with pa.ipc.new_stream(content, rows.schema) as stream:
+                stream.write_table(rows)
+            self._waiting.append(content.getvalue())
+
+    def questions(self) -> Iterator[pa.RecordBatch]:
+        """What is to be asked, and who waits for it."""
+        rows: list[dict[str, Any]] = [
+            {"kind": WAITING, "rows": content} for content in self._waiting
+        ]
+        rows += [
+            {"kind": ASKED, "predicate": expression, "subscriptions": count}
+            for expression, count in self._asked.items()
+        ]
+        yield from self._batches(rows)
 
     def rejections(self) -> Iterator[pa.RecordBatch]:
         """What was rejected since the last call, so that it need not be kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,15 +10,16 @@ import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from covey.errors import SpaceError
 from covey.quoting import quoted
-from covey.space import Settings, Space, Type
+from covey.space import Attribute, Settings, Space, Type
 from covey.space.types import from_arrow
 
 __all__ = [
-    "attribute_type", "check_columns", "check_settings", "column_named", "settings_of", "space_of",
+    "attribute_type", "check_columns", "check_settings", "column_named", "derived_or_column",
+    "settings_of", "space_of",
 ]  # fmt: skip
 
 
@@ -36,7 +38,13 @@ def settings_of(spark: SparkSession) -> Settings:
 def space_of(schema: StructType, settings: Settings, vectors: Mapping[str, int]) -> Space:
     """The space of the events of a schema; `vectors` has the lengths of its vectors."""
     arrow = pa.schema([(field.name, _arrow(field.dataType)) for field in schema.fields])
-    return Space.from_arrow(arrow, vectors=vectors, settings=settings)
+    space = Space.from_arrow(arrow, vectors=vectors, settings=settings)
+    types = {field.name: column_type(field) for field in schema.fields}
+    columns = (
+        column if column.type.is_vector else replace(column, type=types[column.name])
+        for column in space.columns
+    )
+    return replace(space, columns=tuple(columns))
 
 
 def check_settings(space: Space, spark: SparkSession) -> None:
@@ -52,18 +60,31 @@ def check_settings(space: Space, spark: SparkSession) -> None:
 
 
 def attribute_type(type_: DataType) -> Type:
-    """A type of Spark's, as attributes have it."""
+    """A type of Spark's, as attributes have it; one that Spark alone can compare is no attribute.
+
+    Such are texts of a collation other than Spark's own, in which 'a' may equal 'A', and texts of a
+    fixed length, which Spark compares with literals that it fills up with blanks.
+    """
+    spelled = type_.simpleString()
+    if _COMPARED_BY_SPARK.search(spelled):
+        return Type(spelled)
     return from_arrow(_arrow(type_))
 
 
-def _arrow(type_: DataType) -> pa.DataType:
-    """A type as Arrow has it; what Arrow cannot carry is no attribute, like binary.
+def column_type(field: StructField) -> Type:
+    """The type of a column, as attributes have it."""
+    spelled = field.metadata.get(_CHAR_OR_VARCHAR, "")
+    return Type(spelled) if _COMPARED_BY_SPARK.search(spelled) else attribute_type(field.dataType)
 
-    Nor are texts of a collation other than Spark's own, in which 'a' may equal 'A'.
-    """
+
+_CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps that a column of texts is declared as CHAR or VARCHAR."""
+_COMPARED_BY_SPARK = re.compile(r"\bcollate\b|\bchar\(", re.IGNORECASE)
+
+
+def _arrow(type_: DataType) -> pa.DataType:
+    """A type as Arrow has it; what Arrow cannot carry is no attribute, like binary."""
     try:
-        if "collate" in type_.simpleString():
-            return pa.binary()
         return to_arrow_type(type_, timezone="UTC")
     except Exception:
         return pa.binary()
@@ -74,9 +95,14 @@ def column_named(name: str) -> Column:
     return F.col(quoted(name))
 
 
+def derived_or_column(attribute: Attribute) -> Column:
+    """What Spark computes of an event for an attribute."""
+    return F.expr(attribute.sql) if attribute.is_derived else column_named(attribute.name)
+
+
 def check_columns(space: Space, constrained: Sequence[str], schema: StructType) -> None:
     """Refuses events in which an attribute that is constrained is missing or of another type."""
-    given = {field.name.lower(): attribute_type(field.dataType) for field in schema.fields}
+    given = {field.name.lower(): column_type(field) for field in schema.fields}
     for name in constrained:
         attribute = space[name]
         if attribute.is_derived:

@@ -16,15 +16,16 @@ from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from covey.errors import PredicateError, ValueRefused
-from covey.space import Space, Type
-from covey.spark.encode import Encoding
+from covey.space import Attribute, Space, Type
+from covey.spark.analysis import SparkTypes
+from covey.spark.encode import Encoding, EncodingAgain
 from covey.spark.fitted import Fitted
 from covey.spark.ids import IdType
 from covey.spark.lifetimes import LIFETIME, lifetime_range
-from covey.spark.outcomes import PUT, REMOVED, outcome_schema
+from covey.spark.outcomes import ASKED, PUT, REMOVED, WAITING, outcome_schema
 from covey.spark.params import MatcherParams
 from covey.spark.places import spark_path
 from covey.spark.ranges import Range, holds
@@ -41,6 +42,9 @@ Load = Callable[[int, Space, Sequence[Prepared]], dict[str, Any] | None]
 _DEFAULT_PARALLELISM = 8
 """Tasks where a plan does not tell how many run at once."""
 _MAX_PARALLELISM = 1000
+_MAX_TURNS = 5
+_MAX_ASKED = 10_000
+"""How often Spark is asked about expressions during a fit, and about how many each time."""
 
 
 def subscribe(
@@ -51,20 +55,22 @@ def subscribe(
     base: int,
     removed: Column | None = None,
     load: Load | None = None,
+    known: Sequence[Attribute] = (),
 ) -> Fitted:
     """Puts the subscriptions of a DataFrame to those of version `base`, as the next version.
 
     Those for which `removed` is true are taken away instead. `load` makes the version where that
-    is not to be one segment, if it finds so. Cost: a shuffle of the subscriptions, parsing and
-    indexing in parallel, and a merge in one task.
+    is not to be one segment, if it finds so. `known` are the derived attributes of the version.
+
+    Cost: a shuffle of the subscriptions, parsing and indexing in parallel, and a merge in one task.
+    Subscriptions with expressions that are not known wait until Spark has analysed these, and are
+    parsed again then.
     """
     spark, started = frame.sparkSession, time.perf_counter()
     id_name = params.given(params.idCol)
     id_type = type_of(frame, id_name, "idCol")
     ranges = _ranges(params)
     has_predicates = not params.isDefined(params.rangeCols)
-    ids = IdType.of(id_name, id_type)
-    encoding = Encoding(place, base, space, ids, ranges, has_predicates)
     is_removed = (F.lit(False) if removed is None else removed).alias("removed")
     chosen = frame.select(is_removed, *_columns(frame, params, space, ranges))
     # What becomes one segment is prepared in few large parts, and zones out of as many as Spark
@@ -75,9 +81,23 @@ def subscribe(
         parts = chosen.repartition("id")
     rejected = f"rejected/{uuid4().hex}"
     path = spark_path(f"{place}/{rejected}")
-    with told():
-        parts.mapInArrow(encoding, outcome_schema(id_type)).write.parquet(path)
-    outcomes = spark.read.schema(outcome_schema(id_type)).parquet(path)
+    encoding = Encoding(place, base, space, IdType.of(id_name, id_type), ranges, has_predicates)
+    schema = outcome_schema(id_type)
+    types = SparkTypes(spark, params.given_schema() or StructType(), known, space.max_derived)
+    encoded = parts.mapInArrow(encoding.with_types(types), schema)
+    for turn in range(_MAX_TURNS):
+        with told():
+            encoded.write.parquet(f"{path}/turn={turn}")
+        outcomes = spark.read.schema(schema).parquet(f"{path}/turn={turn}")
+        asked = outcomes.where(F.col("kind") == ASKED)
+        if not (expressions := _most_wanted(asked)):
+            break
+        types.ask(expressions)
+        is_last = turn == _MAX_TURNS - 2
+        again = EncodingAgain(encoding.with_types(types, is_last))
+        waiting = outcomes.where(F.col("kind") == WAITING).select("rows")
+        encoded = waiting.repartition(2 * _parallelism(spark)).mapInArrow(again, schema)
+    outcomes = spark.read.schema(schema).parquet(path)
     if params.given(params.onError) == "fail":
         _raise_first(outcomes)
     rows = outcomes.where("file IS NOT NULL").drop("id").collect()
@@ -99,6 +119,13 @@ def subscribe(
          "total": round(time.perf_counter() - started, 2)},
         loaded.get("routing"),
     )  # fmt: skip
+
+
+def _most_wanted(asked: DataFrame) -> list[str]:
+    """Return the expressions that most subscriptions compare, of which there may be any number."""
+    by_use = asked.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
+    chosen = by_use.orderBy(F.desc("uses"), "predicate").limit(_MAX_ASKED)
+    return [row["predicate"] for row in chosen.collect()]
 
 
 def type_of(frame: DataFrame, column: str, param: str) -> DataType:

@@ -33,7 +33,16 @@ def space_from_json(saved: Mapping[str, Any]) -> Space:
     try:
         return Space(
             tuple(Attribute(a["name"], _type_from_json(a["type"])) for a in saved["columns"]),
-            tuple(Attribute(a["name"], _type_from_json(a["type"]), True) for a in saved["derived"]),
+            tuple(
+                Attribute(
+                    a["name"],
+                    _type_from_json(a["type"]),
+                    True,
+                    a.get("can_raise", False),
+                    a.get("is_flag", False),
+                )
+                for a in saved["derived"]
+            ),
             Settings(saved["settings"]["time_zone"], saved["settings"]["ansi"]),
             saved["max_derived"],
             _limits_from_json(saved["limits"]),
@@ -54,7 +63,11 @@ def space_of_all(first: Space, others: Iterable[Space]) -> Space:
 
 
 def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
-    return {"name": attribute.name, "type": _type_to_json(attribute.type)}
+    saved: dict[str, Any] = {"name": attribute.name, "type": _type_to_json(attribute.type)}
+    for name in ("can_raise", "is_flag"):
+        if getattr(attribute, name):
+            saved[name] = True
+    return saved
 
 
 def _type_to_json(type_: Type) -> dict[str, Any]:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import gc
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, islice, zip_longest
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from covey.language.analysis import KnownTypes, Refusal
 from covey.space import Space
+from covey.spark.analysis import SparkTypes
 from covey.spark.task import told
 from covey.store import IdKind, Prepared, Snapshot, Store, Version
-from covey.store.spaces import space_from_json, space_to_json
 from covey.stream.cluster import Cluster
 from covey.stream.history import Historian
 from covey.stream.messages import Change, Report, read_change
@@ -33,6 +34,8 @@ Publish = Callable[[list[Prepared]], object]
 _OUTCOME = "kind STRING, content STRING"
 _IN_LOG = [("partition", "ascending"), ("offset", "ascending")]
 _NEVER = -(1 << 62)
+_MAX_TURNS = 5
+_TOO_MANY = "subscriptions compare too many different expressions to ask Spark about each"
 _SEGMENTS = 16  # at most, since all are asked for every event until they are merged
 
 
@@ -44,32 +47,31 @@ def load_anew(
     store: Store,
     place: str,
     allowance_ms: int,
+    types: SparkTypes,
     publish: Publish,
     report: Report,
 ) -> None:
     """Makes the version of the store at a place that has just what the topic says up to `ends`.
 
-    It is made by `publish`, of a segment of each task. Where tasks found more derived
-    attributes than are allowed all together, it is read again with some of each, and what needs
-    others cannot be read.
+    It is made by `publish`, of a segment of each task. Where predicates compare expressions that
+    Spark was not asked about yet, it is asked and the topic is read again.
 
-    Cost: the topic is read and shuffled once by id; about 20 µs a message and worker.
+    Cost: the topic is read and shuffled by id; about 20 µs a message and worker.
     """
     tasks = min(_SEGMENTS, 2 * spark.sparkContext.defaultParallelism)
     by_id = messages(spark, cluster, topic, ends).repartition(tasks, "key")
-
-    def read(space: Space) -> dict[str, list[Any]]:
-        reading = _Reading(place, store.versions[-1], space, allowance_ms)
-        found: dict[str, list[Any]] = {"segment": [], "space": [], "change": []}
+    for turn in range(_MAX_TURNS):
+        otherwise = Refusal(_TOO_MANY) if turn == _MAX_TURNS - 1 else None
+        known = KnownTypes(dict(types.known), otherwise)
+        reading = _Reading(place, store.versions[-1], store.space, allowance_ms, known)
+        found: dict[str, list[Any]] = {"segment": [], "asked": [], "change": []}
         with told():
             for row in by_id.mapInArrow(reading, _OUTCOME).collect():
                 found[row["kind"]].append(json.loads(row["content"]))
-        return found
-
-    found = read(store.space)
-    allowed = _allowed(store.space, [space_from_json(one) for one in found["space"]])
-    if allowed is not None:
-        found = read(allowed)
+        if not found["asked"]:
+            break
+        uses = sum(map(Counter, found["asked"]), Counter[str]())
+        types.ask([name for name, _ in sorted(uses.items(), key=lambda use: (-use[1], use[0]))])
     report([Change(**one) for one in found["change"]])
     publish([Prepared(**one) for one in found["segment"]])
 
@@ -110,6 +112,7 @@ class _Reading:
     base: int
     space: Space
     allowance_ms: int
+    types: KnownTypes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gc.disable()  # it would look at a million objects again and again, none of them garbage
@@ -121,27 +124,16 @@ class _Reading:
             gc.enable()
 
     def _outcome(self, changes: Sequence[Change]) -> pa.RecordBatch:
-        historian = Historian(self.allowance_ms)
+        historian = Historian(self.allowance_ms, self.types)
         applied = historian.applied(nobody(self.space), changes, _NEVER)
-        prepared = Store.open(self.place).prepare(applied.changes, self.base)
-        rows = [("change", change._asdict()) for change in applied.unreadable]
-        if prepared is not None and applied.changes.regions is not None:
-            rows.append(("segment", asdict(prepared)))
-            rows.append(("space", space_to_json(applied.changes.regions.space)))
+        rows: list[tuple[str, Any]] = [("change", one._asdict()) for one in applied.unreadable]
+        if applied.unanalysed:
+            rows.append(("asked", Counter(applied.unanalysed)))
+        else:
+            prepared = Store.open(self.place).prepare(applied.changes, self.base)
+            rows += [] if prepared is None else [("segment", asdict(prepared))]
         kinds, contents = [kind for kind, _ in rows], [json.dumps(one) for _, one in rows]
         return pa.RecordBatch.from_pydict({"kind": kinds, "content": contents})
-
-
-def _allowed(space: Space, found: Sequence[Space]) -> Space | None:
-    """A space with as many derived attributes as it may have, of each given one some.
-
-    None if it may have all.
-    """
-    in_turns = chain.from_iterable(zip_longest(*(one.derived for one in found)))
-    by_name = {one.name: one for one in in_turns if one is not None}
-    if len(by_name) <= space.max_derived:
-        return None
-    return space.with_derived(*islice(by_name.values(), space.max_derived))
 
 
 def _changes(batch: pa.RecordBatch) -> Iterator[Change]:

@@ -131,7 +131,7 @@ def _event(
     letter = decoding.letter.alias("covey.letter")
     at = F.unix_millis("timestamp").alias("covey.at")
     flat = read.select(at, letter, *columns)
-    derived = [F.expr(one.name).alias(f"d{i}") for i, one in enumerate(snapshot.space.derived)]
+    derived = [F.expr(one.sql).alias(f"d{i}") for i, one in enumerate(snapshot.space.derived)]
     kept = [F.col(quoted(one)) for one in flat.columns]
     rows = flat.select(*kept, *derived).collect()
     if not rows:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from covey.geometry import Regions
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
 from covey.language import Parser
+from covey.language.analysis import ExpressionTypes
 from covey.space import Space
 from covey.space.keys import domain
 from covey.space.types import TIMESTAMP
@@ -43,6 +45,8 @@ class Applied:
     changes: Changes
     unreadable: tuple[Change, ...]
     ignored: int
+    unanalysed: tuple[str, ...] = ()
+    """Expressions whose types must be known first; some predicates have no region then."""
 
 
 @dataclass(slots=True)
@@ -50,10 +54,11 @@ class Historian:
     """Turns messages into changes of a store.
 
     `allowance_ms` is by how much a predicate counts earlier than its change was appended, since the
-    clocks of brokers differ.
+    clocks of brokers differ. `types` knows what Spark says of expressions.
     """
 
     allowance_ms: int
+    types: ExpressionTypes | None = None
     _parser: Parser | None = None
 
     def applied(self, snapshot: Snapshot, given: Sequence[Change], horizon_us: int) -> Applied:
@@ -88,7 +93,7 @@ class Historian:
                 last.append(effective[-1].at_ms)
         old = _ended(snapshot, np.array(known, np.int64), np.array(owned, np.int64), first)
         old_regions, old_of = _without_ended(*old, horizon_us)
-        new_regions, new_of, unreadable = self._begun(snapshot.space, counted)
+        new_regions, new_of, unreadable, unanalysed = self._begun(snapshot.space, counted)
         regions = Regions.concat([old_regions, new_regions])
         of = np.concatenate([old_of, new_of])
         moments = np.array(last, np.int64) * 1000 + _MARK_US
@@ -100,15 +105,17 @@ class Historian:
             revisions=np.array(highest, np.int64),
         )  # fmt: skip
         ignored = len(given) - len(nobodys) - len(counted.changes)
-        return Applied(changes, (*nobodys, *unreadable), ignored)
+        return Applied(changes, (*nobodys, *unreadable), ignored, unanalysed)
 
-    def _begun(self, space: Space, counted: _Counted) -> tuple[Regions, Rows, list[Change]]:
+    def _begun(
+        self, space: Space, counted: _Counted
+    ) -> tuple[Regions, Rows, list[Change], tuple[str, ...]]:
         """The regions of new predicates, each with its lifetime, and whose they are."""
         unreadable = [change for change in counted.changes if change.problem is not None]
         put = counted.with_predicates()
         predicate_space = without_lifetime(space)
         if self._parser is None or self._parser.space != predicate_space:
-            self._parser = Parser(predicate_space)
+            self._parser = Parser(predicate_space, types=self.types)
         parsed = self._parser.parse([change.predicate or "" for change in put.changes])
         for row, error in sorted(parsed.rejected.items()):
             unreadable.append(put.changes[row]._replace(problem=str(error)))
@@ -122,7 +129,8 @@ class Historian:
         whole = replace(space, derived=parsed.space.derived)
         regions, kept = Regions.of(whole, count, given)
         owners = np.array(put.owners, np.int64)
-        return regions, owners[of[kept]], unreadable
+        unanalysed = tuple(chain.from_iterable(parsed.unanalysed.values()))
+        return regions, owners[of[kept]], unreadable, unanalysed
 
     def _from_ms(self, change: Change) -> int:
         began = change.at_ms - self.allowance_ms

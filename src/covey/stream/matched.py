@@ -9,9 +9,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from covey.errors import ValueRefused
+from covey.space import Attribute
 from covey.spark.lifetimes import LIFETIME
 from covey.spark.routing import Routing
-from covey.spark.schemas import column_named
+from covey.spark.schemas import column_named, derived_or_column
 from covey.store import Snapshot
 from covey.stream.config import Config
 from covey.stream.counts import Counts
@@ -41,16 +42,18 @@ def observed(events: DataFrame) -> DataFrame:
 class Wanted:
     """The attributes that workers are given, of which some are expressions."""
 
-    names: tuple[str, ...] = ()
-    derived: frozenset[str] = frozenset()
+    attributes: tuple[Attribute, ...] = ()
 
     def and_of(self, snapshot: Snapshot) -> Wanted:
         """These, and what else a version looks at."""
-        more = [
-            name for name in snapshot.constrained if name not in self.names and name != LIFETIME
-        ]
-        known = self.derived.union(one.name for one in snapshot.space.derived)
-        return Wanted((*self.names, *more), known) if more else self
+        known = {*self.names, LIFETIME}
+        more = [snapshot.space[name] for name in snapshot.constrained if name not in known]
+        return Wanted((*self.attributes, *more)) if more else self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def columns(self) -> list[Column]:
@@ -60,7 +63,7 @@ class Wanted:
 
     def attribute(self, name: str) -> Column:
         """What Spark computes of an event for an attribute."""
-        return F.expr(name) if name in self.derived else column_named(name)
+        return derived_or_column(next(one for one in self.attributes if one.name == name))
 
 
 class Matched:

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from covey.errors import SpaceError
 from covey.space import Space
+from covey.spark.analysis import SparkTypes
 from covey.spark.lifetimes import with_lifetime
 from covey.spark.schemas import settings_of, space_of
 from covey.store import IdKind, Store, Tiers, Version
@@ -55,6 +56,7 @@ def open_subscriptions(
     letters = Letters(cluster, config.dead_letters.topic)
     store = Store.open(place, tiers=_TIERS)
     _check_space(store.space, space, place)
+    types = SparkTypes(spark, decoding.schema, store.space.derived, store.space.max_derived)
     first, ends = first_and_end(cluster, topic)
     position, read_ms = _resumed(config, store)
     zones = config.subscriptions.zones
@@ -67,7 +69,7 @@ def open_subscriptions(
         _log.info("subscriptions are read anew", extra={"why": why})
         read_ms = now_ms()
         load_anew(
-            spark, cluster, topic, ends, store, place, config.subscriptions.allowance_ms,
+            spark, cluster, topic, ends, store, place, config.subscriptions.allowance_ms, types,
             partial(publish, label=label_of(ends, zones if is_other else None)),
             letters.of_changes,
         )  # fmt: skip
@@ -80,7 +82,7 @@ def open_subscriptions(
         store,
         ControlTopic(cluster, topic, position),
         Records(directory_at(config.state.path)),
-        Historian(config.subscriptions.allowance_ms),
+        Historian(config.subscriptions.allowance_ms, types),
         letters.of_changes,
         read_ms / 1000,
     )

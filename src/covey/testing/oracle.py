@@ -15,6 +15,7 @@ from covey.index import Scan
 from covey.language import Parser, Predicates
 from covey.quoting import quoted
 from covey.space import Events, Settings, Space, Type
+from covey.space.guard import guarded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,8 +89,10 @@ def spark_matches(
     Returns:
         Pairs of a row's name and the id of a predicate that is true for it.
 
+    A row on which a predicate raises is not kept.
+
     Raises:
-        PySparkException: Spark refuses a predicate, or raises on a row.
+        PySparkException: Spark refuses a predicate.
         ValueRefused: `at_once` is less than 1.
 
     Cost: a Spark job per `at_once` predicates, about a second each.
@@ -118,7 +121,7 @@ def _with_derived(frame: DataFrame, space: Space, table: pa.Table) -> Events:
         from pyspark.sql import functions as F
 
         columns = [
-            F.expr(attribute.name).alias(f"d{i}") for i, attribute in enumerate(space.derived)
+            F.expr(attribute.sql).alias(f"d{i}") for i, attribute in enumerate(space.derived)
         ]
         computed = frame.select(*columns).toArrow()
         for i, attribute in enumerate(space.derived):
@@ -152,9 +155,10 @@ def _evaluate(frame: DataFrame, texts: Sequence[str], *columns: str) -> pa.Table
     """Return the given columns, and one for each text: whether `where` keeps the row."""
     from pyspark.sql import functions as F
 
-    # As `where` does, WHEN takes conditions only, and neither a text nor an untyped null.
+    # As `where` does, WHEN takes conditions only, and neither a text nor an untyped null. A row on
+    # which a predicate raises is not kept, and is no reason to keep no other.
     kept = [
-        F.when(F.expr(text), F.lit(True)).otherwise(F.lit(False)).alias(f"p{i}")
+        F.when(F.expr(guarded(f"({text}\n)")), F.lit(True)).otherwise(F.lit(False)).alias(f"p{i}")
         for i, text in enumerate(texts)
     ]
     return frame.select(*map(quoted, columns), *kept).toArrow()

@@ -1,0 +1,166 @@
+"""Nobody's subscription touches another's: what Spark refuses, what raises, what is too much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from covey import Settings
+from covey.testing.oracle import set_session, spark_matches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.integration, pytest.mark.connect]
+
+SCHEMA = (
+    "n INT, sym STRING, price DOUBLE, qty INT, tags ARRAY<STRING>, attrs MAP<STRING, STRING>, "
+    "ts TIMESTAMP, d DECIMAL(10, 2)"
+)
+NORMAL = ["price > 5", "sym = '12' OR qty < 0", "price IS NULL", "lower(sym) = 'x'", "n >= 0"]
+RAISING = [
+    "qty <> 0 AND price / qty > 5",
+    "price / qty > 5",
+    "price / qty > 5 AND qty <> 0",
+    "price / qty > 5 OR sym = 'x'",
+    "sym = 'x' OR price / qty > 5",
+    "NOT (price / qty > 5)",
+    "NOT (qty = 0 OR price / qty <= 5)",
+    "price / qty IS NULL",
+    "price / qty IS NOT NULL OR n = 2",
+    "price / qty <=> NULL",
+    "NOT (price / qty <=> 5)",
+    "price / qty IN (5, 6)",
+    "price / qty NOT IN (5, 6)",
+    "price / qty BETWEEN 1 AND 10",
+    "(price / qty > 5) = (sym = 'x')",
+    "coalesce(price / qty, 0) = 0",
+    "CASE WHEN qty = 0 THEN 0 ELSE price / qty END < 6",
+    "sym RLIKE '^[0-9]+$' AND CAST(sym AS INT) > 5",
+    "CAST(sym AS INT) > 5",
+    "CAST(sym AS INT) IS NULL",
+    "sym > 5",
+    "sym = 12 OR n = 3",
+    "sym IN (12, 13)",
+    "size(tags) > 0 AND tags[0] = 'a'",
+    "tags[0] = 'a'",
+    "tags[0] IS NULL OR n = 1",
+    "element_at(tags, 1) LIKE 'a%'",
+    "date_add(DATE '2020-01-01', CAST(sym AS INT)) > DATE '2020-01-05'",
+    "qty * 2147483647 > 5",
+    "qty + 2147483647 > 5 OR price > 1",
+    "to_date(sym, 'yyyy') = DATE '2012-01-01' OR n = 1",
+    "element_at(attrs, 'k') = 'v'",
+]
+REFUSED = {
+    "medain(price) > 1": "no function 'medain' is known",
+    "price div 10 = 12": "",
+    "tags['a'] = 'x'": "",
+    "sym LIKE 'a' ESCAPE 'ab'": "",
+    "CAST(max(price) AS DOUBLE) > 1": "max() depends on more than the event",
+    "CAST(explode(tags) AS STRING) = 'a'": "explode() makes other rows of the events",
+    "CAST(window(ts, '1 hour') AS STRING) = 'x'": "window() makes other rows of the events",
+    "CAST(reflect('java.lang.System', 'setProperty', 'a', sym) AS STRING) IS NULL": "reflect()",
+    "lower(sym, sym) = 'a'": "",
+    "md5(price, qty) = 'a'": "",
+    "CAST(tags AS INT) = 1": "",
+    "date_format(ts, 'no such pattern') = 'x'": "",
+    "sym RLIKE '('": "",
+    "sym LIKE 'a\\\\'": "",
+    "from_utc_timestamp(ts, 'Nowhere/Land') > ts": "",
+}
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    set_session(spark, Settings())
+    rows: list[tuple[Any, ...]] = [
+        (0, "12", 10.0, 2, ["a"], {"k": "v"}, None, None),
+        (1, "x", 10.0, 0, [], {}, None, None),
+        (2, None, None, 0, None, None, None, None),
+        (3, "3", 60.0, 3, ["b", None], {"k": "w"}, None, None),
+        (4, "2012", -5.0, -1, ["abc"], {"j": "v"}, None, None),
+        (5, "X", 5.0, 1, [None], None, None, None),
+        (6, "99999999999", 1e300, 2147483647, ["a", "b"], {"k": None}, None, None),
+    ]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+def matched(events: DataFrame, texts: list[str]) -> tuple[set[tuple[int, str]], dict[str, str]]:
+    """Return the pairs of events and predicates that match, and why which predicate is refused."""
+    from covey.spark import Matcher
+
+    ids = dict(enumerate(texts))
+    frame = events.sparkSession.createDataFrame(list(ids.items()), "id INT, predicate STRING")
+    model = Matcher(eventSchema=events.schema, eventCols=["n"]).fit(frame)
+    pairs = {(row["n"], ids[row["id"]]) for row in model.transform(events).collect()}
+    refused = {ids[row["id"]]: row["error"] for row in model.rejected.collect()}
+    return pairs, refused
+
+
+def test_an_event_on_which_a_predicate_raises_does_not_match_it_and_disturbs_no_other(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    texts = [*NORMAL, *RAISING]
+    pairs, refused = matched(events, texts)
+    assert refused == {}
+    assert pairs == spark_matches(events, {text: text for text in texts}, "n")
+
+
+@pytest.mark.parametrize("text", RAISING[:8])
+def test_the_oracle_is_where_on_one_row(spark: SparkSession, events: DataFrame, text: str) -> None:
+    from pyspark.errors import PySparkException
+
+    kept = set()
+    for n in range(7):
+        alone = events.where(f"n = {n}").coalesce(1).localCheckpoint()
+        try:
+            kept |= {(row["n"], text) for row in alone.where(text).collect()}
+        except PySparkException:
+            continue
+    assert kept == spark_matches(events, {text: text}, "n")
+
+
+def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame) -> None:
+    alone, _ = matched(events, NORMAL)
+    pairs, refused = matched(events, [*NORMAL, *REFUSED])
+    assert pairs == alone
+    assert set(refused) == set(REFUSED)
+    for text, reason in REFUSED.items():
+        assert reason in refused[text], text
+
+
+def test_functions_that_only_spark_knows_have_their_types(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    texts = [
+        "md5(sym) = 'c20ad4d76fe97759aa27a0c99bff6710'", "attrs['k'] = 'v'", "attrs IS NULL",
+        "date_format(ts, 'HH:mm') >= '09:30' OR n = 1", "sha2(sym, 256) LIKE 'a%'",
+        "map_contains_key(attrs, 'k')", "try_divide(price, qty) > 5", "array_max(tags) = 'b'",
+        "nullif(qty, 0) IS NULL", "attrs = attrs OR n = 1", "regexp_count(sym, '1') = 1",
+    ]  # fmt: skip
+    pairs, refused = matched(events, texts)
+    assert set(refused) <= {"attrs = attrs OR n = 1"}
+    kept = [text for text in texts if text not in refused]
+    assert pairs == spark_matches(events, {text: text for text in kept}, "n")
+
+
+def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    texts = {i: f"length(sym) + {i} > 3" for i in range(40)} | {100: "price > 5"}
+    frame = spark.createDataFrame(list(texts.items()), "id INT, predicate STRING")
+    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], maxDerived=4)
+    model = matcher.fit(frame.repartition(8))
+    refused = {row["id"] for row in model.rejected.collect()}
+    assert len(refused) == 36
+    kept = {id_: text for id_, text in texts.items() if id_ not in refused}
+    pairs = {(row["n"], row["id"]) for row in model.transform(events).collect()}
+    assert pairs == spark_matches(events, kept, "n")
+    more = spark.createDataFrame([(200, "length(sym) * 2 > 3"), (201, "price > 6")], frame.schema)
+    updated = model.update(more)
+    assert [row["id"] for row in updated.rejected.collect()] == [200]
+    assert updated.subscriptions == model.subscriptions + 1
