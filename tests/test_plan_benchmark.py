@@ -11,7 +11,7 @@ from tests import benchmarked
 
 def test_what_needs_neither_spark_nor_programs(monkeypatch):
     monkeypatch.setenv(SHRINK, "200")
-    keys = ["best_over_grstar_max", "plans_invalid", "plan_1m_invalid", "dynamic_over_fresh"]
+    keys = ["target_over_grstar_max", "plans_invalid", "plan_1m_invalid", "dynamic_over_fresh"]
     measured = run(frozenset(keys), full=False)
     assert measured.keys() == set(keys)
     assert measured["plans_invalid"] == measured["plan_1m_invalid"] == 0

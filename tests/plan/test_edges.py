@@ -152,7 +152,7 @@ def test_ways_of_equal_length_are_both_the_shortest() -> None:
     at = np.stack([middle * k for k in (0.1, 0.2, 0.3, 0.5, 0.7, 1.1, 1.3, -0.4)])
     wanted = Subscribers.of(at, np.zeros((8, 2)), np.ones((8, 2)))
     tree = BrokerTree.of([0, 0], brokers)
-    problem = Problem(tree, wanted, alpha=1, max_delay=0, load=1, most_load=2)
+    problem = Problem(tree, wanted, alpha=1, max_delay=0, load=2, most_load=2)
     found = search(problem, steps=20)
     assert found.verify() == VALID
     assert found.bandwidth == 1.0

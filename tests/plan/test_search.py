@@ -23,6 +23,7 @@ def test_it_finds_valid_plans_that_take_less(name: str, degree: int | None) -> N
     told: list[tuple[float, float]] = []
     found = search(problem, start, steps=300, progress=lambda *now: told.append(now))
     assert start.verify() == found.verify() == VALID
+    assert found.factor == start.factor
     assert found.bandwidth < 0.95 * start.bandwidth
     assert [done for done, _ in told] == pytest.approx(np.arange(1, 101) / 100)
     assert told[-1][1] == pytest.approx(found.bandwidth)
@@ -90,3 +91,30 @@ def test_it_goes_by_events_where_there_are_some() -> None:
     found = search(problem, start, steps=200)
     assert found.verify() == VALID
     assert found.bandwidth < start.bandwidth <= 10
+
+
+def of_two_leaves(free: int) -> Problem:
+    """Ten who want the same, of whom so many may have either leaf and the others the first only."""
+    tree = BrokerTree.of([0.0], np.zeros((2, 1)))
+    wanted = Subscribers.of(np.zeros((10, 1)), np.zeros((10, 1)), np.ones((10, 1)))
+    allowed = np.ones((10, 2), np.bool_)
+    allowed[free:, 1] = False
+    return Problem(tree, wanted, alpha=1, load=1.0, most_load=2.0, allowed=allowed)
+
+
+@pytest.mark.parametrize(("free", "factor"), [(10, 1.0), (5, 1.0), (3, 1.5), (2, 2.0), (0, 2.0)])
+def test_brokers_have_the_load_that_is_wanted_or_the_least_at_which_there_is_room(
+    free: int, factor: float
+) -> None:
+    found = search(of_two_leaves(free), steps=20)
+    assert found.verify() == VALID
+    assert found.factor == factor
+
+
+def test_a_start_of_more_load_than_is_wanted_is_no_answer_however_little_it_takes() -> None:
+    problem = of_two_leaves(10)
+    filters = Filters(np.zeros((2, 1, 1)), np.ones((2, 1, 1)), np.array([1, 0]))
+    start = Plan(problem, np.zeros(10, np.int32), filters)
+    assert (start.verify(), start.factor, start.bandwidth) == (VALID, 2.0, 1.0)
+    found = search(problem, start, steps=20)
+    assert (found.verify(), found.factor, found.bandwidth) == (VALID, 1.0, 2.0)

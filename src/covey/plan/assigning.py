@@ -19,8 +19,6 @@ from covey.plan.states import empty_state, filters_of, planned, state_of
 
 __all__ = ["extended", "greedy"]
 
-_FACTORS = 3  # loads that are tried, from the one that is wanted to the most
-
 
 def greedy(
     problem: Problem, *, offline: bool = True, with_latency: bool = True, seed: int | None = 0
@@ -38,10 +36,10 @@ def greedy(
     order = np.arange(len(problem.subscribers))
     if seed is not None:
         order = np.random.default_rng(seed).permutation(order)
-    for factor in np.linspace(problem.load, problem.most_load, _FACTORS):
+    for factor in problem.factors:
         state = empty_state(problem)
         leaves = Leaves(
-            problem.tree.paths, problem.shares, problem.most(float(factor)),
+            problem.tree.paths, problem.shares, problem.most(factor),
             np.zeros(len(problem.shares), np.int64),
         )  # fmt: skip
         leaf_of, without = _assigned(demand, order, offline, leaves, state)

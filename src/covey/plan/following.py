@@ -59,7 +59,12 @@ def follow(
     leaves = problem.tree.leaves
     stays = _is_same(plan.problem.subscribers, problem.subscribers, before)
     at = np.where(stays, np.searchsorted(leaves, plan.assignment[before]), -1)
-    start = _served(problem, plan, at)
+    least = plan.factor or problem.most_load  # of less load, more would have to move
+    for factor in [*(f for f in problem.factors if f >= least), problem.most_load]:
+        held = problem.held_to(factor)
+        start = _served(held, plan, at)
+        if start.factor is not None:
+            break
     demand = Demand.of(problem, filters=start.filters)
     now = np.searchsorted(leaves, start.assignment)
     was = np.zeros((len(leaves), len(demand.counts)), np.int32)
@@ -68,7 +73,7 @@ def follow(
     forced = int(np.count_nonzero(now[stays] != at[stays]))
     most_gone = max(forced, int(moves * len(before)))
     effort = Effort(steps, seed=seed, before=was, most_gone=most_gone)
-    by_group, state = improved(problem, demand, counted(now, len(leaves), demand), state, effort)
+    by_group, state = improved(held, demand, counted(now, len(leaves), demand), state, effort)
     return planned(problem, demand, _staying(by_group, demand, at), state)
 
 

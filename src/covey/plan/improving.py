@@ -55,7 +55,10 @@ def usual_steps(problem: Problem) -> int:
 
 
 def improved_plan(start: Plan, effort: Effort) -> Plan:
-    """The best plan found from one, or where its leaves serve more than they may, from another."""
+    """The best plan found from one, or where its leaves serve more than they should, from another.
+
+    Its problem is held to the least load that is tried at which there is a plan to start from.
+    """
     start = within_room(start)
     problem = start.problem
     demand = Demand.of(problem, filters=start.filters)

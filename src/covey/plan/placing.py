@@ -22,8 +22,6 @@ Ints = NDArray[np.int64]
 MOST_SETS = 4096
 """Sets of leaves that are told apart."""
 
-_FACTORS = 4  # loads that are tried, from the one that is wanted to the most
-
 
 def common_sets(bits: Bits, leaves: int) -> Bits:
     """The sets that are had most often, and each leaf alone; larger ones come first."""
@@ -51,8 +49,8 @@ def allotted(problem: Problem, sets: Bits, counts: Ints) -> Ints:
     """How many of each set each leaf serves, at the least load that serves all, or at the most."""
     total = int(counts.sum())
     may = unpacked(sets, len(problem.tree.leaves))
-    for factor in np.linspace(problem.load, problem.most_load, _FACTORS):
-        found = flow(may, counts, problem.most(float(factor), total))
+    for factor in problem.factors:
+        found = flow(may, counts, problem.most(factor, total))
         if found.sum() == total:
             break
     return found

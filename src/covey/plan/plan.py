@@ -95,6 +95,14 @@ class Plan:
         fair = self.problem.shares * len(self.assignment)
         return float((self.loads / fair).max())
 
+    @property
+    def factor(self) -> float | None:
+        """The least load that is tried within which all leaves are; None if they are in none."""
+        for factor in self.problem.factors:
+            if (self.loads <= self.problem.most(factor)).all():
+                return factor
+        return None
+
     @cached_property
     def delays(self) -> Floats:
         """How much longer each subscriber's way is than the shortest: 0.3 is three tenths more."""

@@ -24,6 +24,8 @@ MOST_COORDINATES = 8
 
 Floats = NDArray[np.float64]
 
+_FACTORS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Subscribers:
@@ -170,6 +172,18 @@ class Problem:
         """
         total = len(self.subscribers) if total is None else total
         return rooms(self.shares, factor, total)
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """The loads that are tried in turn, from the one that is wanted to the most.
+
+        (papers: assignment)
+        """
+        return tuple(dict.fromkeys(np.linspace(self.load, self.most_load, _FACTORS).tolist()))
+
+    def held_to(self, factor: float) -> Problem:
+        """The same with brokers that may serve no more than so many times their fair share."""
+        return replace(self, load=min(self.load, factor), most_load=factor)
 
     def joined(self, other: Problem) -> Problem:
         """The same for the subscribers of both."""

@@ -37,6 +37,7 @@ def filters_for(
     start = greedy(some, seed=effort.seed) if start is None else start
     first = _first(effort)
     found = improved_plan(start, first)
+    some = found.problem
     leaves, filters = np.searchsorted(some.tree.leaves, found.assignment), found.filters
     weights = np.full(len(leaves), max(1, count // len(leaves)))
     others = missed(filters)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,12 +37,13 @@ def search(
 ) -> Plan:
     """The best plan found in so many steps, and in about so many seconds if that is said.
 
-    It starts from `start`, or else from Gr*; where that exceeds a broker's room, others are widened
-    first, and only if there is no room at all a broker keeps more than it may. It is never worse
-    than a valid start. With more than twice
-    as many subscribers as `sample`, the search is for filters of a sample, which are then spread to
-    all. Without `seconds` the same seed gives the same plan. `progress` is called now and then with
-    how much is done, from 0 to 1, and the bandwidth.
+    It starts from `start`, or else from Gr*. Brokers are held to the load that is wanted, or else
+    to the least of `problem.factors` at which there is room: filters are widened for it first, and
+    only if there is no room at all a broker keeps more than it may. It is never worse than a valid
+    start of no more load. With more than twice as many subscribers as `sample`, the search is for
+    filters of a sample, which are then spread to all. Without `seconds` the same seed gives the
+    same plan. `progress` is called now and then with how much is done, from 0 to 1, and the
+    bandwidth.
 
     Without `steps` there are 4,000, or up to 64,000 where steps are quick because there are few
     groups who want the same and may have the same brokers.
@@ -53,8 +55,10 @@ def search(
         raise ValueRefused(f"no search of {steps} steps on {sample} subscribers with seed {seed}")
     given = None if start is None else Plan(problem, start.assignment, start.filters)
     found = _searched(problem, given, steps, seconds, sample, seed, progress)
-    is_worse = given is not None and found.bandwidth > given.bandwidth
-    return given if given is not None and is_worse and given.verify().is_valid else found
+    if given is not None and given.bandwidth < found.bandwidth and given.verify().is_valid:
+        mine, others = given.factor or np.inf, found.factor or np.inf
+        return given if mine <= others else found
+    return found
 
 
 def _searched(
@@ -74,7 +78,8 @@ def _searched(
     some = problem.take(rows)
     effort = Effort(usual_steps(some) if steps is None else steps, until, seed, progress)
     if count == len(rows):
-        return improved_plan(greedy(problem, seed=seed) if start is None else start, effort)
+        start = greedy(problem, seed=seed) if start is None else start
+        return replace(improved_plan(start, effort), problem=problem)
     if start is not None:
         start = Plan(some, start.assignment[rows], start.filters)
     near = near_leaves(problem)

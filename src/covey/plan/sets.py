@@ -3,8 +3,9 @@
 *Topics* (#1) stands in for one whose generator the paper does not print: topics form a tree of
 rectangles, each cut in four, five levels deep; how popular each is follows Zipf's law, half of it
 common to all regions and half of each region's own; the hundred most popular are left out. Skewed
-interests are as drawn, otherwise siblings are pulled towards their mean by 55%; of broad ones a
-tenth moves up from every topic to the one above it, else a hundredth.
+interests are as drawn, otherwise siblings are pulled towards their mean by 55%, which leaves a
+fifth of their variance (the paper reduces the variance by 55%), and the two upper levels are
+damped; of broad ones a tenth moves up from every topic to the one above it, else a hundredth.
 
 *Interests* (#2) are fifty unit squares, each wanted at ten places. *Hot spots* (#3) are boxes round
 the centres of a hundred cells, of widths that are drawn for each side, wanted anywhere.

@@ -48,6 +48,8 @@ def placed(problem: Problem, bits: Bits) -> NDArray[np.int32]:
 def spread(problem: Problem, filters: Filters) -> Plan:
     """All subscribers served with filters that some of them have, widened where they must be.
 
+    The load is the one that is wanted, or else the least that is tried and found room for.
+
     Cost: a distance for each subscriber and leaf, 16 bytes for each subscriber and 64 leaves, and a
     flow whose size does not depend on the number of subscribers.
     """
@@ -55,23 +57,36 @@ def spread(problem: Problem, filters: Filters) -> Plan:
     near = near_leaves(problem)
     bits = all_reached(problem, near, filters)
     without = missing(bits)
-    most = problem.most(problem.most_load)
     if len(without):
-        some = problem.take(without)
+        some, most = problem.take(without), problem.most(problem.most_load)
         _, filters = extended(some, filters, np.zeros(len(leaves), np.int64), most)
         bits[without] = all_reached(some, near[without], filters)
-    leaf_of = placed(problem, bits)
+    for factor in problem.factors:
+        plan = _spread_at(problem.held_to(factor), near, bits, filters)
+        if plan.factor is not None:
+            break
+    return replace(plan, problem=problem)
+
+
+def _spread_at(problem: Problem, near: Bits, bits: Bits, filters: Filters) -> Plan:
+    """The same at the most load of the problem; `near` is who may serve each, `bits` who can."""
+    leaves, leaf_of = problem.tree.leaves, placed(problem, bits)
     if (leaf_of < 0).any():
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
-        filters = with_room(problem, near, bits, leaf_of, loads, most, filters)
+        most = problem.most(problem.most_load)
+        filters = with_room(problem, near, bits.copy(), leaf_of, loads, most, filters)
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
 
 
 def within_room(plan: Plan) -> Plan:
-    """The plan; where leaves serve more than they may, another with about its filters."""
+    """The plan, where leaves serve no more than they should; else another with about its filters.
+
+    Its problem is held to the least load that is tried and found room for. Where there is room at
+    no load, leaves serve more than they may.
+    """
     problem = plan.problem
-    is_over = (plan.loads > problem.most(problem.most_load)).any()
-    return spread(problem, plan.filters) if is_over else plan
+    found = plan if plan.factor == problem.load else spread(problem, plan.filters)
+    return replace(found, problem=problem.held_to(found.factor or problem.most_load))
 
 
 def relieved(plan: Plan, goes_first: NDArray[np.bool_]) -> Plan:
