@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-LAZY = ["covey", "covey.spark", "covey.stream"]
+LAZY = ["covey", "covey.space", "covey.spark", "covey.stream"]
 
 
 @pytest.mark.parametrize("package", LAZY)

@@ -93,11 +93,24 @@ class PredicateError(CoveyError):
         return line[start : start + width], self.column - 1 - start
 
 
-def raised_elsewhere(text: str) -> str | None:
-    """What covey said in another process, from the text of a traceback; None if it said nothing.
+def raised_elsewhere(text: str) -> CoveyError | None:
+    """Return what covey raised in another process, from the text of a traceback; None if nothing.
 
     >>> raised_elsewhere("Traceback …\\ncovey.errors.StoreError: version 3 is gone\\n")
-    'version 3 is gone'
+    StoreError('version 3 is gone')
     """
-    said = re.findall(r"^covey\.errors\.\w+: (.+)$", text, re.MULTILINE)
-    return str(said[-1]) if said else None
+    raised = list(_RAISED.finditer(text))
+    if not raised:
+        return None
+    name, said, shown, before = raised[-1].group("name", "said", "shown", "before")
+    if name == PredicateError.__name__ and shown is not None:
+        problem = re.sub(r"^line \d+, column \d+: ", "", said)
+        return PredicateError(problem, shown, len(before))
+    classes = {one.__name__: one for one in CoveyError.__subclasses__()}
+    return classes.get(name, CoveyError)(said)
+
+
+_RAISED = re.compile(
+    r"^covey\.errors\.(?P<name>\w+): (?P<said>.+)$(?:\n  (?P<shown>.*)\n  (?P<before> *)\^$)?",
+    re.MULTILINE,
+)

@@ -14,6 +14,7 @@ import pytest
 
 from covey import Settings
 from covey.workload import UniformBoxes
+from tests.damaged import write_damaged_parquet
 
 BOXES = UniformBoxes(2, 0.2)
 OWNERS = ("ann", "bob", "cy", "")
@@ -279,9 +280,9 @@ def test_what_spark_must_be_asked_for(boxes: Any, words: list[str], said: str) -
 
 @pytest.mark.integration
 def test_a_sample_that_cannot_be_computed_ends_it(boxes: Any) -> None:
-    Path("big.csv").write_text("n\n1\n9000000000000000000\n")
-    Path("s.csv").write_text("id,predicate\na,n * 10 > 5\n")
-    check(run("compact", "s.csv", "big.csv", "-o", "out"), "overflow")
+    write_damaged_parquet(Path("big.parquet"))
+    Path("s.csv").write_text("id,predicate\na,n > 5\n")
+    check(run("compact", "s.csv", "big.parquet", "-o", "out"), "Spark failed")
     assert not Path("out").exists()
 
 

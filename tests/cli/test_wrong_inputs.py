@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from tests.damaged import write_damaged_parquet
 from tests.stream.test_config import LEAST
 
 MATCH = ["match", "ticks.parquet", "alerts.parquet", "-o", "m.parquet", "--id", "alert"]
@@ -89,12 +91,24 @@ def test_a_row_that_does_not_fit_ends_it(covey: Any) -> None:
 
 @pytest.mark.integration
 def test_nothing_is_left_of_a_match_that_fails(covey: Any) -> None:
-    """The events cannot be multiplied: only the match itself finds that out."""
-    Path("big.csv").write_text("n\n1\n2\n9000000000000000000\n")
-    Path("s.csv").write_text("id,predicate\na,n * 10 > 5\n")
-    done = covey("match", "big.csv", "s.csv", "-o", "m.parquet")
-    check(done, "overflow")
+    """The events are damaged: only the match itself finds that out."""
+    write_damaged_parquet(Path("big.parquet"))
+    Path("s.csv").write_text("id,predicate\na,n > 5\n")
+    done = covey("match", "big.parquet", "s.csv", "-o", "m.parquet")
+    check(done, "big.parquet")
     assert not Path("m.parquet").exists()
+
+
+@pytest.mark.integration
+def test_an_event_for_which_nothing_can_be_computed_disturbs_no_other(covey: Any) -> None:
+    Path("big.csv").write_text("n\n1\n2\n9000000000000000000\n")
+    Path("s.csv").write_text("id,predicate\na,n * 10 > 5\nb,n > 1\n")
+    done = covey("match", "big.csv", "s.csv", "-o", "m.parquet")
+    assert done.exit_code == 0, done.output
+    found = pq.read_table("m.parquet").to_pylist()
+    assert sorted((row["n"], row["id"]) for row in found) == [
+        (1, "a"), (2, "a"), (2, "b"), (9000000000000000000, "b"),
+    ]  # fmt: skip
 
 
 @pytest.mark.integration

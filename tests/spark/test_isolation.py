@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -164,3 +166,103 @@ def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
     updated = model.update(more)
     assert [row["id"] for row in updated.rejected.collect()] == [200]
     assert updated.subscriptions == model.subscriptions + 1
+
+
+def test_errors_name_the_subscription_the_reason_and_an_event(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    texts = {
+        1: "price / qty > 5",
+        2: "qty <> 0 AND price / qty > 5",
+        3: "sym = 'x' OR price / qty > 5",
+        4: "n = 0 AND CAST(sym AS INT) > price / qty",
+        5: "price > 5",
+        6: "CAST(sym AS INT) > 5 AND n = 1",
+        7: "tags[0] = 'a' AND sym = 'nobody'",
+        8: "n = 1 AND price / qty > 5 AND CAST(sym AS INT) > 1",
+    }
+    frame = spark.createDataFrame(list(texts.items()), "id INT, predicate STRING")
+    model = Matcher(eventSchema=events.schema, eventCols=["n"]).fit(frame)
+    errors = model.errors(events)
+    assert errors.columns == ["id", "reason", "count", "event"]
+    rows = errors.orderBy("id", "reason").collect()
+    assert [(row["id"], row["event"]["n"], row["count"]) for row in rows] == [
+        (1, 1, 1), (6, 1, 1), (8, 1, 1), (8, 1, 1),
+    ]  # fmt: skip
+    division, cast, *both = [row["reason"] for row in rows]
+    assert "Division by zero" in division
+    assert "price / qty" in division
+    assert "'x'" in cast
+    assert "CAST" in cast
+    assert set(both) == {division, cast}
+    assert model.errors(events.where("qty <> 0 AND n > 1 AND n < 4")).collect() == []
+
+
+def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession) -> None:
+    from covey.spark import Matcher
+
+    contents = ["61", "61ff", "ff", "c328", "c3a9", "e08080", "", "f4908080", "62", "80"]
+    values = ", ".join(f"({n}, X'{one}')" for n, one in enumerate(contents))
+    raw = spark.sql(f"SELECT n, CAST(b AS STRING) AS sym FROM VALUES {values} AS t(n, b)")
+    events = raw.selectExpr("n", "sym", "array(sym, 'a') AS tags")
+    texts = [
+        "sym = 'a'", "sym > 'a'", "sym >= 'é'", "sym < 'b'", "sym <> 'a'", "sym LIKE 'a%'",
+        "sym IN ('a', 'é')", "length(sym) = 1", "sym BETWEEN 'a' AND 'é'", "sym <= 'ÿ'",
+        "array_contains(tags, 'é')", "sym IS NOT NULL", "sym > '\U0010ffff'",
+    ]  # fmt: skip
+    ids = dict(enumerate(texts))
+    rows = spark.createDataFrame(list(ids.items()), "id INT, predicate STRING")
+    garbled = spark.sql("SELECT 100 AS id, CAST(X'6e203e20ff' AS STRING) AS predicate")
+    model = Matcher(eventSchema=events.schema).fit(rows.union(garbled))
+    assert [(r["id"], r["error"]) for r in model.rejected.collect()] == [
+        (100, "the predicate is no valid UTF-8")
+    ]
+    pairs = {
+        (row["n"], ids[row["id"]]) for row in model.transform(events).select("n", "id").collect()
+    }
+    assert pairs == spark_matches(events, {text: text for text in texts}, "n")
+
+
+def test_changes_of_a_kind_that_is_not_known_are_rejected(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    from covey.spark import Matcher
+
+    frame = spark.createDataFrame([(1, "n = 1"), (2, "n = 2")], "id INT, predicate STRING")
+    model = Matcher(eventSchema=events.schema, eventCols=["n"]).fit(frame)
+    changes = [(1, "n = 3", "upsert"), (2, "n = 4", None), (3, "n = 5", "insert")]
+    changed = spark.createDataFrame(changes, "id INT, predicate STRING, _change_type STRING")
+    updated = model.update(changed)
+    refused = {row["id"]: row["error"] for row in updated.rejected.collect()}
+    assert set(refused) == {1, 2}
+    assert "insert, update_postimage, delete, update_preimage" in refused[1]
+    pairs = {(row["n"], row["id"]) for row in updated.transform(events).collect()}
+    assert pairs == {(1, 1), (2, 2), (5, 3)}
+
+
+@pytest.fixture
+def padded(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
+    """Columns that only Spark can compare: texts of a fixed length, and of another collation."""
+    columns = "n INT, c CHAR(4), k STRING COLLATE UTF8_LCASE"
+    spark.sql("DROP TABLE IF EXISTS padded")
+    spark.sql(f"CREATE TABLE padded ({columns}) USING parquet LOCATION '{tmp_path}/padded'")
+    spark.sql("INSERT INTO padded VALUES (1, 'ab', 'Ab'), (2, 'abc', 'aB'), (3, NULL, NULL)")
+    yield spark.table("padded")
+    spark.sql("DROP TABLE padded")
+
+
+def test_padded_and_collated_texts_match_as_in_spark(
+    spark: SparkSession, padded: DataFrame
+) -> None:
+    texts = [
+        "c = 'ab'", "c <> 'ab'", "c IN ('ab', 'xy')", "c > 'ab'", "c >= 'ab'", "c = 'ab  '",
+        "c LIKE 'ab%'", "c IS NULL", "length(c) = 4", "NOT (c = 'ab')", "c BETWEEN 'ab' AND 'ab'",
+        "k = 'AB'", "k <> 'ab'", "k IN ('AB')", "k > 'aa'", "k LIKE 'a%'", "k IS NULL",
+        "contains(k, 'B')", "'AB' = k", "k <=> 'AB'", "lower(k) = 'ab'",
+    ]  # fmt: skip
+    pairs, refused = matched(padded, texts)
+    kept = [text for text in texts if text not in refused]
+    assert len(kept) > len(texts) - 3, refused
+    assert pairs == spark_matches(padded, {text: text for text in kept}, "n")

@@ -287,7 +287,7 @@ def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts:
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
     set_session(spark, Settings("Asia/Tokyo"))
-    with pytest.raises(SpaceError, match=r"fitted with time zone UTC.*the session has Asia/Tokyo"):
+    with pytest.raises(SpaceError, match=r"session.timeZone was UTC and is Asia/Tokyo"):
         model.transform(events)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +12,7 @@ import pytest
 
 from covey.errors import StoreError
 from covey.space import Space
+from covey.store import Store
 from covey.store.directory import partial
 from covey.store.ids import IdKind
 from covey.store.local import LocalDirectory
@@ -95,3 +99,40 @@ def test_a_version_of_a_later_format_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("covey.store.versions._FORMAT", 2)
     with pytest.raises(StoreError, match="it has format 1, this covey reads 2"):
         Version.from_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("number", "7"), ("number", -1), ("written_ms", None), ("ids", "no kind"),
+        ("segments", 5), ("segments", [{}]), ("segments", [{"file": "../../etc/passwd"}]),
+        ("segments", [{**asdict(ENTRY), "file": "../secret"}]),
+        ("segments", [{**asdict(ENTRY), "dead": 99}]),
+        ("segments", [{**asdict(ENTRY), "regions": "many"}]),
+        ("tombstones", "../secret"), ("zoning", 3), ("space", {}), ("space", None),
+        ("space", {"columns": [{"name": 1}]}), ("format", None), ("format", 99),
+    ],
+)  # fmt: skip
+def test_a_forged_version_is_refused_though_its_checksum_fits(name: str, value: object) -> None:
+    content = version(7).to_bytes()
+    body = json.loads(content)["version"]
+    forged = json.dumps({**body, name: value}, sort_keys=True).encode()
+    checksum = hashlib.sha256(forged).hexdigest()
+    with pytest.raises(StoreError):
+        Version.from_bytes(b'{"version":' + forged + f',"sha256":"{checksum}"}}\n'.encode())
+
+
+@pytest.mark.parametrize("body", [b"5", b"[]", b"null", b"{}", b'"x"', b"[" * 100_000, b"\xff"])
+def test_what_is_no_version_at_all_is_refused(body: bytes) -> None:
+    checksum = hashlib.sha256(body).hexdigest()
+    with pytest.raises(StoreError):
+        Version.from_bytes(b'{"version":' + body + f',"sha256":"{checksum}"}}\n'.encode())
+
+
+def test_a_file_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "alerts").write_text("id,predicate")
+    for place in (tmp_path / "alerts", tmp_path / "alerts" / "below"):
+        with pytest.raises(StoreError, match="is a file or in one"):
+            Store.open(place)
+        with pytest.raises(StoreError, match="is a file or in one"):
+            Store.create(place, SPACE)

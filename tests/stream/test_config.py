@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from covey.errors import ValueRefused
+from covey.space import Limits
 from covey.stream import Config
 from covey.stream.config import Kafka, Metrics, Notifications, Spark
 
@@ -216,3 +217,18 @@ def test_a_file_is_named_with_what_is_wrong_in_it(tmp_path: Path) -> None:
     path.write_text(with_("kafka", "servers"), encoding="utf-8")
     with pytest.raises(ValueRefused, match=r"alerts\.toml: \[kafka\] lacks servers"):
         Config.read(path)
+
+
+def test_limits_are_those_of_predicates() -> None:
+    config = Config.parse(LEAST + '[limits]\nany_regex = true\nfunctions = ["risk_of"]\n')
+    assert config.limits == Limits(any_regex=True, functions=("risk_of",))
+    for wrong, said in (
+        ("max_depth = 0", "max_depth must be at least 1"),
+        ("max_depth = true", "is a whole number"),
+        ("any_regex = 1", "is true or false"),
+        ("functions = 'f'", "is a list of texts"),
+        ("functions = ['F']", "lower case"),
+        ("max_depht = 3", "did you mean 'max_depth'"),
+    ):
+        with pytest.raises(ValueRefused, match=said):
+            Config.parse(f"{LEAST}[limits]\n{wrong}\n")

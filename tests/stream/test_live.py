@@ -87,6 +87,20 @@ def test_events_that_cannot_be_read_are_dead_letters_and_the_stream_goes_on(
     assert good not in letters
 
 
+def test_events_for_which_an_expression_raises_are_counted_and_told_of(running: Running) -> None:
+    stream = running.stream
+    stream.subscribe("raising", "of = 'raised' AND element_at(tags, n) = 'red'")
+    stream.subscribe("other", "of = 'raised'")
+    stream.subscribe("refused", "of = 'raised' AND medain(a) > 1")
+    zero, one = stream.publish(
+        {"of": "raised", "n": 0, "tags": ["red"]}, {"of": "raised", "n": 1, "tags": ["red"]}
+    )
+    assert stream.notified(zero, one) == {zero: ["other"], one: ["other", "raising"]}
+    told = [line for line in stream.log if "cannot be computed" in line["what"]]
+    assert {id_ for line in told for id_ in line["subscriptions"]} == {"raising"}
+    assert sum(batch["errors"] for batch in stream.batches) == 1
+
+
 def test_changes_that_cannot_be_read_are_dead_letters_and_match_nothing(running: Running) -> None:
     stream = running.stream
     stream.subscribe("right", "of = 'changes'")

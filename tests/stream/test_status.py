@@ -22,9 +22,9 @@ from covey.stream.status import FILE, Status, read_status
 
 BATCH = Figures(
     batch=7, version=12, at_ms=1_794_781_372_766, events=1000, notifications=40, dead_letters=3,
-    in_vain=5, changes=6, ignored=1, unreadable=2, oldest_change_ms=80, subscriptions=1_234_567,
-    segments=4, recent_share=0.125, delay_mean_ms=420.5, delay_max_ms=900, decide_ms=100.0,
-    match_ms=400.0,
+    errors=9, in_vain=5, changes=6, ignored=1, unreadable=2, oldest_change_ms=80,
+    subscriptions=1_234_567, segments=4, recent_share=0.125, delay_mean_ms=420.5, delay_max_ms=900,
+    decide_ms=100.0, match_ms=400.0,
 )  # fmt: skip
 
 
@@ -61,8 +61,8 @@ def test_the_file_has_the_last_batches_and_all_that_was_counted(tmp_path: Path) 
     assert saved is not None
     assert [one["batch"] for one in saved["batches"]] == list(range(10, 70))
     assert saved["totals"] == {
-        "events": 70_000, "notifications": 2760, "dead_letters": 210, "in_vain": 350,
-        "changes": 420, "ignored": 70, "unreadable": 140,
+        "events": 70_000, "notifications": 2760, "dead_letters": 210, "errors": 630,
+        "in_vain": 350, "changes": 420, "ignored": 70, "unreadable": 140,
     }  # fmt: skip
     assert (saved["is_running"], saved["process"]) == (True, os.getpid())
     assert saved["started_ms"] <= saved["written_ms"]
@@ -103,7 +103,8 @@ def test_prometheus_finds_the_same_figures() -> None:
         lines = answer.read().decode().splitlines()
     for line in (
         "covey_events_total 2000.0", "covey_notifications_total 80.0",
-        "covey_dead_letters_total 3.0", "covey_in_vain_total 10.0", "covey_changes_total 12.0",
+        "covey_dead_letters_total 3.0", "covey_errors_total 18.0",
+        "covey_in_vain_total 10.0", "covey_changes_total 12.0",
         "covey_ignored_total 2.0", "covey_unreadable_total 4.0", "covey_batch 8.0",
         "covey_version 12.0", "covey_subscriptions 1.234567e+06", "covey_segments 4.0",
         "covey_recent_share 0.5", "covey_oldest_change_ms 80.0", "covey_delay_seconds_sum 0.841",
@@ -144,7 +145,7 @@ def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
     assert header.split()[:3] == ["batch", "version", "events"]
     assert len(rows) == 10
     assert rows[-1].split() == [
-        "11", "12", "1,100", "40", "3", "?", "6", "80", "1,234,567", "4", "12.5%", "900",
+        "11", "12", "1,100", "40", "3", "9", "?", "6", "80", "1,234,567", "4", "12.5%", "900",
     ]  # fmt: skip
 
 

@@ -20,7 +20,8 @@ from covey.cli.reading import Source, check_columns, with_floats
 from covey.cli.tried import carried, match_counts
 from covey.quoting import quoted
 from covey.spark import Matcher
-from covey.spark.schemas import settings_of, space_of
+from covey.spark.schemas import space_of
+from covey.spark.settings import settings_of
 
 __all__ = ["Diagnosis", "Examination"]
 

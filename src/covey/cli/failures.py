@@ -55,8 +55,8 @@ def said_by_spark(error: Exception) -> str:
 
     An error of covey's that a worker raised is told as covey tells it.
     """
-    if (said := raised_elsewhere(str(error))) is not None:
-        return said
+    if (raised := raised_elsewhere(str(error))) is not None:
+        return str(raised)
     messages = list(dict.fromkeys(map(_line, _messages(error))))
     return ": ".join([messages[0], messages[-1]] if len(messages) > 1 else messages)
 

@@ -59,7 +59,8 @@ def preview(
         source = Source.of("events", events, events_format, events_schema)
         session = Session.of(master, conf, jars, source.format is Format.DELTA)
         from covey import parse  # takes seconds
-        from covey.spark.schemas import settings_of, space_of
+        from covey.spark.schemas import space_of
+        from covey.spark.settings import settings_of
 
         with Steps() as steps, ExitStack() as stack:
             with steps.step("start Spark"):

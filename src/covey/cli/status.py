@@ -22,7 +22,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _ROWS = 10
 _STALE_S = 30.0
 _NARROW = 100  # characters, in which not all columns have room
-_LEFT_OUT = ("version", "in_vain", "segments")
+_LEFT_OUT = ("version", "errors", "in_vain", "segments")
 
 
 def status(
@@ -96,9 +96,10 @@ def _rate(batch: Mapping[str, Any]) -> float:
 def _table(batches: Sequence[Mapping[str, Any]], width: int) -> Table:
     columns = {
         "batch": "batch", "version": "version", "events": "events",
-        "notifications": "notified", "dead_letters": "dead", "in_vain": "in vain",
-        "changes": "changes", "oldest_change_ms": "oldest ms", "subscriptions": "subscribed",
-        "segments": "segments", "recent_share": "recent", "delay_max_ms": "delay ms",
+        "notifications": "notified", "dead_letters": "dead", "errors": "errors",
+        "in_vain": "in vain", "changes": "changes", "oldest_change_ms": "oldest ms",
+        "subscriptions": "subscribed", "segments": "segments", "recent_share": "recent",
+        "delay_max_ms": "delay ms",
     }  # fmt: skip
     if width < _NARROW:
         columns = {key: name for key, name in columns.items() if key not in _LEFT_OUT}

@@ -84,7 +84,7 @@ def common_of_list(types: Sequence[Type], settings: Settings) -> Type | None:
 
     It is not that of `=`: without ANSI, a text in the list turns everything into text.
     """
-    known = [t for t in types if t != VOID] or [VOID]
+    known = [t for t in dict.fromkeys(types) if t != VOID] or [VOID]
     if not settings.ansi and STRING in known:
         return None if BOOLEAN in known or not all(t.is_scalar for t in known) else STRING
     if not settings.ansi and BOOLEAN in known:

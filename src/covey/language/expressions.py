@@ -29,6 +29,9 @@ from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
 __all__ = ["Expressions"]
 
 
+_SHOWN = 8  # types in a message
+
+
 class Expressions:
     """The expressions of one tree."""
 
@@ -310,7 +313,7 @@ class Expressions:
     def _checked(self, node: exp.Expr, given: Sequence[Type], type_: Type | None) -> Type:
         if type_ is None:
             name = call_name(node) if isinstance(node, exp.Anonymous) else "-"
-            types = ", ".join(map(str, given))
+            types = ", ".join([*map(str, given[:_SHOWN]), *(["…"] if len(given) > _SHOWN else [])])
             raise self.names.tree.error(
                 f"{name}({types}) is outside the language", node,
                 SHAPES.get(name, "CAST its arguments to types that it takes"),

@@ -86,7 +86,7 @@ class _Logic:
 
     def when(self, node: exp.Expr, outcome: bool) -> Union:
         """For which events a condition has an outcome, as a union of conjunctions."""
-        node = _desugared(unwrapped(node))
+        node = self._desugared(unwrapped(node))
         if isinstance(node, exp.Not):
             return self.when(node.this, not outcome)
         if isinstance(node, exp.And | exp.Or):
@@ -104,9 +104,32 @@ class _Logic:
             return union
         return self._all(union.sides, node)
 
+    def _desugared(self, node: exp.Expr) -> exp.Expr:
+        """The same condition in terms of fewer kinds of nodes."""
+        if node.args.get("negate"):
+            positive = node.copy()
+            positive.set("negate", None)
+            return exp.Not(this=positive)
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            if self.operands.expressions.is_opaque(node.this):
+                return node  # Spark does not pad or collate its ends as those of comparisons
+            low = exp.GTE(this=node.this, expression=node.args["low"])
+            high = exp.LTE(this=node.this, expression=node.args["high"])
+            return exp.And(this=low, expression=high)
+        if isinstance(node, exp.NullSafeNEQ):
+            return exp.Not(this=exp.NullSafeEQ(this=node.this, expression=node.expression))
+        if isinstance(node, exp.NEQ):
+            return exp.Not(this=exp.EQ(this=node.this, expression=node.expression))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
+            return exp.NullSafeEQ(this=node.this, expression=node.expression)
+        if isinstance(node, exp.In) and _has_only_booleans(node):
+            equal = [exp.EQ(this=node.this, expression=one) for one in node.expressions]
+            return reduce(lambda a, b: exp.Or(this=a, expression=b), equal)  # type: ignore[arg-type, return-value]
+        return node
+
     def calm(self, node: exp.Expr) -> Union | None:
         """For which events a condition does not raise; `None` for all of them."""
-        node = _desugared(unwrapped(node))
+        node = self._desugared(unwrapped(node))
         if isinstance(node, exp.Not):
             return self.calm(node.this)
         if isinstance(node, exp.Boolean | exp.Null):
@@ -169,28 +192,6 @@ class _Logic:
                 f"more than {self.max_regions} alternatives once it is multiplied out", node,
                 "use IN for alternatives of one column, or split it into several subscriptions",
             )  # fmt: skip
-
-
-def _desugared(node: exp.Expr) -> exp.Expr:
-    """The same condition in terms of fewer kinds of nodes."""
-    if node.args.get("negate"):
-        positive = node.copy()
-        positive.set("negate", None)
-        return exp.Not(this=positive)
-    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-        low = exp.GTE(this=node.this, expression=node.args["low"])
-        high = exp.LTE(this=node.this, expression=node.args["high"])
-        return exp.And(this=low, expression=high)
-    if isinstance(node, exp.NullSafeNEQ):
-        return exp.Not(this=exp.NullSafeEQ(this=node.this, expression=node.expression))
-    if isinstance(node, exp.NEQ):
-        return exp.Not(this=exp.EQ(this=node.this, expression=node.expression))
-    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
-        return exp.NullSafeEQ(this=node.this, expression=node.expression)
-    if isinstance(node, exp.In) and _has_only_booleans(node):
-        equal = [exp.EQ(this=node.this, expression=one) for one in node.expressions]
-        return reduce(lambda a, b: exp.Or(this=a, expression=b), equal)  # type: ignore[arg-type, return-value]
-    return node
 
 
 def _has_only_booleans(node: exp.In) -> bool:

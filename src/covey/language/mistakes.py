@@ -33,6 +33,7 @@ def usual(text: str) -> Mistake | None:
     >>> usual("price > 5 && city = 'a && b'")
     Mistake(problem='&& is no operator here', offset=10, hint='write AND')
     """
+    text = text[:_LOOKED_AT]
     plain = masked(text)
     for pattern, problem, hint in _USUAL:
         match = pattern.search(plain)
@@ -43,6 +44,8 @@ def usual(text: str) -> Mistake | None:
             return Mistake(problem.format(**named), offset, hint.format(**named))
     return _foreign(plain)
 
+
+_LOOKED_AT = 4_096  # characters
 
 _USUAL = [
     (re.compile(pattern, re.IGNORECASE), problem, hint)

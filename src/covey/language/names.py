@@ -43,6 +43,9 @@ _TYPES = {
 _SIZED = re.compile(r"\b(?:var)?char\s*\(", re.IGNORECASE)
 
 
+_MOST_LISTED = 1_000
+
+
 class Names:
     """The names of one tree. `fixed` collects the slots whose literals are part of a name."""
 
@@ -150,6 +153,11 @@ class Names:
 
     def types_in(self, node: exp.Expr) -> list[Type]:
         """The type of a literal, or those of the values of a list."""
+        if self.raw(node).count(",") >= _MOST_LISTED:
+            raise self.tree.error(
+                f"a function may have {_MOST_LISTED:,} literals", node,
+                "give it fewer, or add a column with its value to the events",
+            )  # fmt: skip
         try:
             return [literals.decode(one).type for one in literals.elements(self.raw(node))]
         except LiteralError as error:

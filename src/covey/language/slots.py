@@ -6,6 +6,7 @@ literal by literal through `covey.language.coerce`, to the same result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,10 @@ __all__ = ["WHOLE", "Located", "Positions", "Ref", "Slots"]
 
 WHOLE = -1
 """In place of an element: all of a list."""
+
+
+_PLAIN = re.compile(r"""-?\d{1,9}(?:\.\d{1,9})?|'-?\d{1,9}'|"-?\d{1,9}\"""")
+"""A literal that is a number, whatever kind of number is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,16 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The literals of n predicates that share a template: `columns[slot][row]` as written."""
+    """The literals of n predicates that share a template: `columns[slot][row]` as written.
+
+    Where they are those of lists, row i belongs to list `list_of[i]`.
+    """
 
     columns: Sequence[Sequence[str]]
     count: int
     settings: Settings
     failures: dict[int, Located] = field(default_factory=dict)
+    list_of: Sequence[int] | None = None
 
     def row(self, i: int) -> list[str]:
         return [column[i] for column in self.columns]
@@ -122,7 +131,8 @@ class Slots:
         rows = [elements(raw) for raw in self.columns[slot]]
         lengths = np.array([len(row) for row in rows], np.int64)
         flat = [raw for row in rows for raw in row]
-        return lengths, replace(self, columns=[flat], count=len(flat), failures={})
+        list_of = np.repeat(np.arange(len(rows)), lengths).tolist()
+        return lengths, replace(self, columns=[flat], count=len(flat), failures={}, list_of=list_of)
 
     def positions(
         self, ref: Ref, attribute: Type, op: str, common: Type | None = None
@@ -134,17 +144,30 @@ class Slots:
                 return Positions(*read, np.zeros(self.count, np.int8))
         at_least, above = np.empty(self.count, object), np.empty(self.count, object)
         outcome = np.zeros(self.count, np.int8)
-        for i in range(self.count):
+        of = range(self.count) if self.list_of is None else self.list_of
+        failed: set[int] = set()
+        for i in self._doubtful_first(ref.slot):
             try:
+                if of[i] in failed:  # nobody asks for the rest of its list
+                    outcome[i] = NULL
+                    continue
                 at_least[i], above[i], outcome[i] = _position(
                     ref.typed(self.row(i), self.settings), attribute, op, common, self.settings
                 )
             except LiteralError as error:
                 self.failures.setdefault(i, Located(str(error), ref.slot))
                 at_least[i], above[i], outcome[i] = None, None, NULL
+                failed.add(of[i])
         low = domain(attribute).low
         at_least[outcome != OK], above[outcome != OK] = low, low
         return Positions(at_least, above, outcome)
+
+    def _doubtful_first(self, slot: int) -> Sequence[int]:
+        """The rows; of lists, those first whose literal may be none of the attribute's type."""
+        if self.list_of is None:
+            return range(self.count)
+        is_plain = [bool(_PLAIN.fullmatch(raw)) for raw in self.columns[slot]]
+        return sorted(range(self.count), key=is_plain.__getitem__)
 
     def _columnwise(self, ref: Ref, attribute: Type, op: str) -> tuple[Keys, Keys] | None:
         raws = self.columns[ref.slot]

@@ -14,6 +14,7 @@ from covey.errors import SpaceError
 from covey.space import keys
 from covey.space.ragged import Ragged
 from covey.space.space import Attribute, Space
+from covey.space.text import Garbled
 from covey.space.types import VOID, Type, from_arrow, to_arrow
 
 __all__ = ["Events", "ScalarColumn", "State", "TagColumn", "Texts", "VectorColumn"]
@@ -40,7 +41,11 @@ class Texts:
         """The texts of a column; nulls are `None`, the last of the distinct ones."""
         encoded = column.dictionary_encode()
         distinct = np.empty(len(encoded.dictionary) + 1, object)
-        distinct[:-1] = encoded.dictionary.to_pylist()
+        try:
+            distinct[:-1] = encoded.dictionary.to_pylist()
+        except UnicodeDecodeError:
+            content = encoded.dictionary.cast(pa.binary())
+            distinct[:-1] = [Garbled.of(one) for one in content.to_pylist()]
         return cls(distinct, np.asarray(encoded.indices.fill_null(len(distinct) - 1), np.int32))
 
     @property

@@ -24,11 +24,13 @@ __all__ = ["Attribute", "Settings", "Space"]
 class Settings:
     """The Spark session settings that predicates depend on.
 
-    `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`.
+    `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`; `others` are
+    settings by name that change what Spark computes, where they are not as by default.
     """
 
     time_zone: str = "UTC"
     ansi: bool = True
+    others: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.ansi, bool):

@@ -1,4 +1,4 @@
-"""Upper ends of intervals of text that are not themselves a text.
+"""Texts that Python's `str` cannot be or order by itself: ends of intervals, and invalid UTF-8.
 
 Intervals are closed, so that one kind of end remains. `x > 'b'` starts at `'b\\0'`, the next text
 after `'b'`; but no text is the last one before `'b'`, so `x < 'b'` ends at `Below('b')`, and an
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import total_ordering
 
-__all__ = ["TOP", "Below", "End", "after", "before"]
+__all__ = ["TOP", "Below", "End", "Garbled", "after", "before"]
 
 
 @total_ordering
@@ -47,6 +47,41 @@ class Below:
 
 
 TOP = Below(None)
+
+
+class Garbled(str):
+    """A text of bytes that are no UTF-8, which Spark keeps, compares and orders as bytes.
+
+    >>> sorted(["b", Garbled.of(b"a\\xff"), "a", Garbled.of(b"\\xc3("), "é"])
+    ['a', 'a\\udcff', 'b', '\\udcc3(', 'é']
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, content: bytes) -> str:
+        """Return the text of some bytes: a plain one where they are UTF-8."""
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            return cls(content.decode("utf-8", "surrogateescape"))
+
+    def __lt__(self, other: str) -> bool:
+        return _bytes(self) < _bytes(other) if isinstance(other, str) else NotImplemented
+
+    def __le__(self, other: str) -> bool:
+        return _bytes(self) <= _bytes(other) if isinstance(other, str) else NotImplemented
+
+    def __gt__(self, other: str) -> bool:
+        return _bytes(self) > _bytes(other) if isinstance(other, str) else NotImplemented
+
+    def __ge__(self, other: str) -> bool:
+        return _bytes(self) >= _bytes(other) if isinstance(other, str) else NotImplemented
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
 
 End = str | Below
 

@@ -31,9 +31,9 @@ from covey.language.analysis import Refusal
 from covey.language.literals import MARK, LiteralError
 from covey.space import Attribute, Type
 from covey.space.guard import guarded
-from covey.spark.schemas import attribute_type
+from covey.spark.schemas import attribute_type, derived_or_column
 
-__all__ = ["SparkTypes", "reason_of"]
+__all__ = ["SparkTypes", "reason_of", "reasons_of"]
 
 _AT_ONCE = 100  # expressions in one projection
 
@@ -186,6 +186,24 @@ def reason_of(error: Exception) -> str:
     said = re.sub(r"^[\w.$]+(?:Exception|Error): ", "", " ".join(said.split()))
     said = re.sub(r"^\[[\w.]+\] ", "", said)
     return f"Spark: {said[:500]}"
+
+
+def reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
+    """Return why Spark cannot compute expressions for some of the events, of those that raise."""
+    if not expressions:
+        return {}
+    raises = [~derived_or_column(one.flag) for one in expressions]
+    computed = events.select(*(one.alias(f"c{i}") for i, one in enumerate(raises)))
+    ever = computed.agg(*(F.max(name).alias(name) for name in computed.columns)).first()
+    reasons = {}
+    for expression, condition, is_raising in zip(expressions, raises, ever or (), strict=True):
+        if is_raising:
+            reasons[expression.name] = "Spark: it cannot be computed."
+            try:
+                events.where(condition).select(F.expr(expression.name)).limit(1).collect()
+            except (PySparkException, Py4JJavaError) as error:
+                reasons[expression.name] = reason_of(error)
+    return reasons
 
 
 def _is_attribute(found: Type | Refusal) -> bool:

@@ -11,22 +11,29 @@ from covey.spark.schemas import column_named
 __all__ = ["as_changes"]
 
 _TYPE, _VERSION = "_change_type", "_commit_version"
+_PUTTING, _REMOVING = ("insert", "update_postimage"), ("delete", "update_preimage")
+_UNKNOWN = f"{_TYPE} must be one of {', '.join(_PUTTING + _REMOVING)}"
 
 
-def as_changes(frame: DataFrame, params: MatcherParams) -> tuple[DataFrame, Column]:
-    """Changes, and which of them remove their id: those without a predicate, where there are any.
+def as_changes(frame: DataFrame, params: MatcherParams) -> tuple[DataFrame, Column, Column]:
+    """Return changes, which of them remove their id, and why some are refused, null for the others.
 
-    Of a change feed, deletions remove too, and there is one change for each id: the last one, and
-    within one commit what is there after it.
+    Those without a predicate remove it, where there are predicates. Of a change feed, deletions
+    remove too, and there is one change for each id: the last one, and within one commit what is
+    there after it.
     """
     removes = F.lit(False)
     if not params.isDefined(params.rangeCols):
         removes = column_named(params.given(params.predicateCol)).isNull()
     if _TYPE not in frame.columns:
-        return frame, removes
+        return frame, removes, F.lit(None).cast("string")
     # What was there before an update is gone, unless its id is there after it too.
-    gone = F.col(_TYPE).isin("delete", "update_preimage")
+    gone, put = F.col(_TYPE).isin(*_REMOVING), F.col(_TYPE).isin(*_PUTTING)
     order = [F.col(_VERSION).desc()] if _VERSION in frame.columns else []
     newest = Window.partitionBy(column_named(params.given(params.idCol))).orderBy(*order, gone)
     last = frame.withColumn("_covey_last", F.row_number().over(newest)).where("_covey_last = 1")
-    return last, gone | removes
+    return (
+        last,
+        F.coalesce(gone, F.lit(False)) | removes,
+        F.when(~F.coalesce(gone | put, F.lit(False)), _UNKNOWN),
+    )

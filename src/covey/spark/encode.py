@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
@@ -32,6 +33,7 @@ _NOTHING = KnownTypes({})
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _AT_ONCE = 100_000  # predicates, which share templates
+_GARBLED = "is no valid UTF-8"
 _TOO_MANY = "subscriptions compare too many different expressions to ask Spark about each"
 
 
@@ -39,8 +41,8 @@ _TOO_MANY = "subscriptions compare too many different expressions to ask Spark a
 class Encoding:
     """The function of a `mapInArrow` over subscriptions.
 
-    The columns: `id`, whether it is `removed`, then `predicate` if `has_predicates`, then the ends
-    of `ranges`.
+    The columns: `id`, whether it is `removed`, why it is `refused` if it is, then `predicate` if
+    `has_predicates`, then the ends of `ranges`.
     """
 
     place: str
@@ -76,16 +78,19 @@ class Encoding:
 
     def _read(self, table: pa.Table, parser: Parser, outcomes: Outcomes) -> _Read:
         """The regions of some subscriptions; says which are wrong."""
-        ids = table.column("id").combine_chunks()
+        ids, is_garbled = _readable(table.column("id"))
         named = np.asarray(ids.is_valid())
-        removed = named & np.asarray(table.column("removed").combine_chunks())
-        taken = named & ~removed
+        refusals = table.column("refused").combine_chunks()
+        refused = named & np.asarray(refusals.is_valid())
+        removed = named & ~refused & np.asarray(table.column("removed").combine_chunks())
+        taken = named & ~refused & ~removed
         texts, waiting = pa.nulls(len(ids), pa.string()), np.zeros(len(ids), np.bool_)
         regions, of = Regions(self.space, len(ids), {}), np.arange(len(ids))
         if self.has_predicates:
-            texts = table.column("predicate").combine_chunks()
+            texts, garbled = _readable(table.column("predicate"))
+            _reject(outcomes, ids, texts, garbled & taken, f"the predicate {_GARBLED}")
             missing = ~np.asarray(texts.is_valid())
-            _reject(outcomes, ids, texts, missing & taken, "the predicate is null")
+            _reject(outcomes, ids, texts, missing & taken & ~garbled, "the predicate is null")
             taken &= ~missing
             parsed = parser.parse(texts.fill_null("false").to_pylist())
             for row, error in parsed.rejected.items():
@@ -98,7 +103,17 @@ class Encoding:
             taken &= ~waiting
             space = replace(self.space, derived=parsed.space.derived)
             regions, of = replace(parsed.regions, space=space), parsed.of
-        _reject(outcomes, ids, texts, ~named, "the id is null")
+        _reject(outcomes, ids, texts, ~named & ~is_garbled, "the id is null")
+        _reject(outcomes, ids, texts, is_garbled, f"the id {_GARBLED}")
+        for row in np.flatnonzero(refused).tolist():
+            outcomes.reject(ids[row].as_py(), texts[row].as_py(), refusals[row].as_py())
+        for one in self.ranges:
+            for name in (one.lower, one.upper):
+                ends, garbled = _readable(table.column(name))
+                why = f"an end of {one.attribute} {_GARBLED}"
+                _reject(outcomes, ids, texts, garbled & taken, why)
+                taken &= ~garbled
+                table = table.set_column(table.schema.get_field_index(name), name, ends)
         regions, of = within(regions, of, table, self.ranges)
         rows = table.filter(pa.array(waiting))
         return _Read(ids, texts, taken, removed, waiting, regions, of, rows)
@@ -172,6 +187,28 @@ def _portions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting = []
     if sum(one.num_rows for one in waiting):
         yield pa.Table.from_batches(waiting)
+
+
+def _readable(column: pa.ChunkedArray) -> tuple[pa.Array, Bools]:
+    """Return a column with nulls in place of texts that are no UTF-8, and where these are."""
+    whole = column.combine_chunks()
+    garbled = np.zeros(len(whole), np.bool_)
+    if pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type):
+        try:
+            whole.validate(full=True)
+        except pa.ArrowInvalid:
+            content = whole.cast(pa.binary()).to_pylist()
+            garbled[:] = [one is not None and not _is_utf8(one) for one in content]
+            whole = pc.if_else(pa.array(garbled), pa.scalar(None, whole.type), whole)
+    return whole, garbled
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _reject(outcomes: Outcomes, ids: pa.Array, texts: pa.Array, which: Bools, why: str) -> None:

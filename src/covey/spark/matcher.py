@@ -13,12 +13,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from covey.errors import ValueRefused
+from covey.space import Limits
 from covey.spark.ids import IdType
 from covey.spark.lifetimes import with_lifetime
 from covey.spark.model import MatcherModel
 from covey.spark.params import MatcherParams
 from covey.spark.places import new_place
-from covey.spark.schemas import settings_of, space_of
+from covey.spark.schemas import space_of
+from covey.spark.settings import settings_of
 from covey.spark.subscribing import subscribe, type_of
 from covey.spark.zoning import Spreading
 from covey.store import Store
@@ -58,6 +60,8 @@ class Matcher(
     - `vectors`: the lengths of `array<float>` columns that predicates take distances of.
     - `maxDerived`: how many expressions other than columns predicates may compare, all together;
       Spark computes each for every event.
+    - `limits`: `covey.space.Limits`, or its fields by name: how large predicates may be, and which
+      user-defined functions they may call.
     - `validFromCol`, `validToCol`: when a subscription counts, against `eventTimeCol` of the
       events, or else against the time of matching.
     - `zones`: over how many zones subscriptions are spread, for those that outgrow the memory of a
@@ -92,6 +96,7 @@ class Matcher(
         onError: str | None = None,
         vectors: Mapping[str, int] | None = None,
         maxDerived: int | None = None,
+        limits: Limits | Mapping[str, Any] | None = None,
         validFromCol: str | None = None,
         validToCol: str | None = None,
         eventTimeCol: str | None = None,
@@ -131,7 +136,8 @@ class Matcher(
                 "'pairs' with it"
             )
         space = space_of(schema, settings_of(spark), self.given(self.vectors))
-        space = replace(space, max_derived=self.given(self.maxDerived))
+        limits = self.given_limits()
+        space = replace(space, max_derived=self.given(self.maxDerived), limits=limits)
         id_name = self.given(self.idCol)
         kind = IdType.of(id_name, type_of(dataset, id_name, "idCol")).kind
         place = new_place(spark, self.given(self.storePath))

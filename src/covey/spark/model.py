@@ -11,10 +11,11 @@ from pyspark.ml.base import Model
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import IntegerType, StructType
 
 from covey.errors import ValueRefused
 from covey.space import Events
+from covey.spark.analysis import reasons_of
 from covey.spark.changes import as_changes
 from covey.spark.fitted import Fitted
 from covey.spark.ids import IdType
@@ -25,10 +26,12 @@ from covey.spark.outcomes import REJECTED
 from covey.spark.params import MatcherParams
 from covey.spark.persist import ModelReader, ModelWriter
 from covey.spark.places import spark_path
+from covey.spark.raised import Raising, raising_attributes
 from covey.spark.rebalancing import loads, rebalance
 from covey.spark.routing import Routing
 from covey.spark.sampling import sampled
-from covey.spark.schemas import check_columns, check_settings, column_named
+from covey.spark.schemas import check_columns, column_named, derived_or_column
+from covey.spark.settings import check_settings
 from covey.spark.shapes import Arrays, Pairs, Shape
 from covey.spark.sql import table_function
 from covey.spark.subscribing import subscribe, type_of
@@ -106,12 +109,60 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
                 f"{known.simpleString()}: cast it"
             )
-        (changed, removed), mine = as_changes(changes, self), self.fitted
+        (changed, removed, refused), mine = as_changes(changes, self), self.fitted
         space = mine.space.without_derived
         fitted = subscribe(
-            changed, self, mine.place, space, mine.version, removed, known=mine.space.derived
-        )
+            changed, self, mine.place, space, mine.version, removed, refused,
+            known=mine.space.derived,
+        )  # fmt: skip
         return self._copyValues(MatcherModel(replace(fitted, routing=mine.routing)))
+
+    def errors(self, events: DataFrame) -> DataFrame:
+        """Tell which subscriptions do not match events because computing something raises on them.
+
+        Columns: the id, the `reason` and the expression, the `count` of such events, and one
+        `event` of them. Only events count on which all else that the subscription asks for is
+        there. Where Spark raises, `where` would end the job; a model treats the event as one that
+        does not match, and disturbs no other subscription.
+
+        Cost: a pass over the events now, and one job for each expression that raises; another pass
+        when the answer is read. None of it if no expression can raise.
+        """
+        check_settings(self.fitted.space, events.sparkSession)
+        fitted, id_name = self.fitted, self.given(self.idCol)
+        names = [name for name in fitted.constrained if name != LIFETIME]
+        check_columns(fitted.space, names, events.schema)
+        expressions = raising_attributes(fitted.space, fitted.constrained)
+        reasons = reasons_of(events, expressions)
+        raising = tuple(one for one in expressions if one.name in reasons)
+        kept = self._kept(events.schema)
+        columns = [F.struct(*(column_named(name) for name in kept.names))]
+        columns += [self.attribute(name) for name in fitted.constrained]
+        flags = [one.flag for one in raising if one.flag.name not in fitted.constrained]
+        columns += [derived_or_column(flag) for flag in flags]
+        attributes = [*fitted.constrained, *(flag.name for flag in flags)]
+        places = {name: 1 + place for place, name in enumerate(attributes)}
+        given = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
+        is_raised = F.lit(False)
+        for one in raising:
+            is_raised = is_raised | ~column_named(f"c{places[one.flag.name]}")
+        work = Raising(
+            fitted.place, fitted.version, fitted.label, places, raising,
+            IdType.of(id_name, fitted.id_type),
+        )  # fmt: skip
+        schema = (
+            StructType()
+            .add("id", fitted.id_type)
+            .add("expression", IntegerType())
+            .add("event", kept)
+        )
+        pairs = given.where(is_raised).mapInArrow(work, schema)
+        reason = F.lit(None).cast("string")
+        for number, one in enumerate(raising):
+            said = F.lit(f"{reasons[one.name]} In {one.name}")
+            reason = F.when(F.col("expression") == number, said).otherwise(reason)
+        found = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
+        return found.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
 
     def work(self, events: DataFrame) -> NDArray[np.float64]:
         """The share of the work that each zone would have of these events, from a sample."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.sql.types import StructType
 
-from covey.errors import ValueRefused
+from covey.errors import SpaceError, ValueRefused
+from covey.space import Limits
 
 __all__ = ["MatcherParams"]
 
@@ -59,6 +61,18 @@ def _vectors(given: object) -> dict[str, int]:
     return {str(name): int(length) for name, length in given.items()}
 
 
+def _limits(given: object) -> dict[str, Any]:
+    """Limits as JSON has them, so that they can be saved."""
+    try:
+        if isinstance(given, Mapping):
+            given = Limits(**{**given, "functions": tuple(given.get("functions", ()))})
+        if isinstance(given, Limits):
+            return {**asdict(given), "functions": list(given.functions)}
+    except (TypeError, SpaceError) as error:
+        raise ValueRefused(f"limits: {error}") from None
+    raise ValueRefused(f"limits are those of covey.space.Limits, not {given!r}")
+
+
 def _is_length(given: object) -> bool:
     return isinstance(given, int) and given > 0
 
@@ -99,6 +113,9 @@ class MatcherParams(Params):
         "how many expressions to compute",
         TypeConverters.toInt,
     )
+    limits: Param[dict[str, Any]] = Param(
+        Params._dummy(), "limits", "what predicates may be", _limits
+    )
     validFromCol: Param[str] = Param(
         Params._dummy(), "validFromCol", "from when a subscription counts", TypeConverters.toString
     )
@@ -125,7 +142,7 @@ class MatcherParams(Params):
         super().__init__()
         self._setDefault(
             idCol="id", predicateCol="predicate", output="pairs", onError="collect", vectors={},
-            maxDerived=64, zones="1", replication="pure",
+            maxDerived=64, limits=_limits(Limits()), zones="1", replication="pure",
         )  # fmt: skip
 
     def given(self, param: Param[Any]) -> Any:
@@ -136,6 +153,11 @@ class MatcherParams(Params):
         """The schema of the events, if it was given."""
         text = self.given(self.eventSchema)
         return None if text is None else StructType.fromJson(json.loads(text))
+
+    def given_limits(self) -> Limits:
+        """The limits of predicates."""
+        given: dict[str, Any] = self.given(self.limits)
+        return Limits(**{**given, "functions": tuple(given["functions"])})
 
     def has_lifetimes(self) -> bool:
         """Whether subscriptions say when they count."""

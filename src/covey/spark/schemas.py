@@ -1,4 +1,4 @@
-"""From Spark's schemas and sessions to spaces."""
+"""From Spark's schemas to spaces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
@@ -18,21 +18,8 @@ from covey.space import Attribute, Settings, Space, Type
 from covey.space.types import from_arrow
 
 __all__ = [
-    "attribute_type", "check_columns", "check_settings", "column_named", "derived_or_column",
-    "settings_of", "space_of",
+    "attribute_type", "check_columns", "column_named", "derived_or_column", "space_of",
 ]  # fmt: skip
-
-
-def settings_of(spark: SparkSession) -> Settings:
-    """The settings of a session that predicates depend on."""
-    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    ansi = spark.conf.get("spark.sql.ansi.enabled") or "true"
-    if (spark.conf.get("spark.sql.caseSensitive") or "false").lower() == "true":
-        raise SpaceError(
-            "spark.sql.caseSensitive is true, but predicates name columns in any letters here: "
-            "set it to false, rename columns that differ in nothing else"
-        )
-    return Settings(zone, ansi.lower() == "true")
 
 
 def space_of(schema: StructType, settings: Settings, vectors: Mapping[str, int]) -> Space:
@@ -45,18 +32,6 @@ def space_of(schema: StructType, settings: Settings, vectors: Mapping[str, int])
         for column in space.columns
     )
     return replace(space, columns=tuple(columns))
-
-
-def check_settings(space: Space, spark: SparkSession) -> None:
-    """Refuses a session in which the predicates of a space would mean something else."""
-    now, then = settings_of(spark), space.settings
-    if now != then:
-        raise SpaceError(
-            f"the model was fitted with time zone {then.time_zone} and ANSI mode "
-            f"{'on' if then.ansi else 'off'}, the session has {now.time_zone} and "
-            f"{'on' if now.ansi else 'off'}: predicates would mean something else; set "
-            "spark.sql.session.timeZone and spark.sql.ansi.enabled as they were, or fit again"
-        )
 
 
 def attribute_type(type_: DataType) -> Type:

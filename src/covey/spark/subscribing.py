@@ -54,12 +54,14 @@ def subscribe(
     space: Space,
     base: int,
     removed: Column | None = None,
+    refused: Column | None = None,
     load: Load | None = None,
     known: Sequence[Attribute] = (),
 ) -> Fitted:
     """Puts the subscriptions of a DataFrame to those of version `base`, as the next version.
 
-    Those for which `removed` is true are taken away instead. `load` makes the version where that
+    Those for which `removed` is true are taken away instead, and those for which `refused` says why
+    are rejected. `load` makes the version where that
     is not to be one segment, if it finds so. `known` are the derived attributes of the version.
 
     Cost: a shuffle of the subscriptions, parsing and indexing in parallel, and a merge in one task.
@@ -72,7 +74,8 @@ def subscribe(
     ranges = _ranges(params)
     has_predicates = not params.isDefined(params.rangeCols)
     is_removed = (F.lit(False) if removed is None else removed).alias("removed")
-    chosen = frame.select(is_removed, *_columns(frame, params, space, ranges))
+    why_refused = (F.lit(None).cast("string") if refused is None else refused).alias("refused")
+    chosen = frame.select(is_removed, why_refused, *_columns(frame, params, space, ranges))
     # What becomes one segment is prepared in few large parts, and zones out of as many as Spark
     # makes of its own accord: a worker then never needs room for more than one of them.
     if load is None:

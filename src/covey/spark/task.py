@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from covey.errors import CoveyError, StoreError, raised_elsewhere
+from covey.errors import CoveyError, raised_elsewhere
 from covey.spark.worker import settle
 
 __all__ = ["in_a_task", "told"]
@@ -45,8 +45,8 @@ def told() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        if (said := raised_elsewhere(str(error))) is not None:
-            raise StoreError(said) from None
+        if (raised := raised_elsewhere(str(error))) is not None:
+            raise raised from None
         if missing := re.search(r"ModuleNotFoundError: No module named '(\w+)", str(error)):
             raise CoveyError(
                 f"Spark's workers have no {missing[1]}: they run another Python than this one. Set "

@@ -75,6 +75,8 @@ class LocalDirectory:
                     listed.append(Listed(file.name, status.st_size, status.st_mtime))
         except FileNotFoundError:  # the folder, or a file that was deleted meanwhile
             return self.list(folder) if (self.root / folder).exists() else []
+        except NotADirectoryError:
+            raise StoreError(f"{self.root / folder} is a file or in one, no folder") from None
         return listed
 
     def delete(self, name: str) -> None:

@@ -22,7 +22,7 @@ def space_to_json(space: Space) -> dict[str, Any]:
     return {
         "columns": [_attribute_to_json(a) for a in space.columns],
         "derived": [_attribute_to_json(a) for a in space.derived],
-        "settings": {"time_zone": space.settings.time_zone, "ansi": space.settings.ansi},
+        "settings": _settings_to_json(space.settings),
         "max_derived": space.max_derived,
         "limits": asdict(space.limits),
     }
@@ -43,12 +43,22 @@ def space_from_json(saved: Mapping[str, Any]) -> Space:
                 )
                 for a in saved["derived"]
             ),
-            Settings(saved["settings"]["time_zone"], saved["settings"]["ansi"]),
+            _settings_from_json(saved["settings"]),
             saved["max_derived"],
             _limits_from_json(saved["limits"]),
         )
     except (KeyError, TypeError, AttributeError, SpaceError) as error:
         raise StoreError(f"a stored space cannot be read: {error!r}") from None
+
+
+def _settings_to_json(settings: Settings) -> dict[str, Any]:
+    saved: dict[str, Any] = {"time_zone": settings.time_zone, "ansi": settings.ansi}
+    return saved | ({"others": dict(settings.others)} if settings.others else {})
+
+
+def _settings_from_json(saved: Mapping[str, Any]) -> Settings:
+    others = sorted((str(name), str(value)) for name, value in saved.get("others", {}).items())
+    return Settings(saved["time_zone"], saved["ansi"], tuple(others))
 
 
 def _limits_from_json(saved: Mapping[str, Any]) -> Limits:

@@ -27,6 +27,7 @@ FOLDER = "versions"
 
 _FORMAT, _ZONED_FORMAT = 1, 2
 _NAME = re.compile(r"(\d{12})\.json")
+_FILE = re.compile(r"[0-9a-f]{64}")
 _HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
 
 
@@ -53,6 +54,18 @@ class Entry:
         """As what `json.dumps` takes."""
         usual = {"under": None, "zone": None, "copies": 0, "is_home": False}
         return {k: v for k, v in asdict(self).items() if k not in usual or v != usual[k]}
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> Entry:
+        """Return the entry that `to_json` was given; what cannot be one is a `ValueError`."""
+        entry = cls(**saved)
+        for name in ("size_bytes", "regions", "subscriptions", "dead", "copies"):
+            _number(getattr(entry, name))
+        for named in (entry.file, entry.under):
+            _file(named)
+        if entry.file is None or entry.dead + entry.copies > entry.subscriptions:
+            raise ValueError(saved)
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +119,25 @@ class Version:
         body = content.removeprefix(_HEAD).rpartition(_MIDDLE)[0]
         if content != _HEAD + body + _MIDDLE + _sha256(body) + _TAIL:
             raise StoreError("it is truncated or damaged: its checksum does not fit")
-        saved = json.loads(body)
-        if saved["format"] not in (_FORMAT, _ZONED_FORMAT):
-            raise StoreError(
-                f"it has format {saved['format']}, this covey reads {_FORMAT} and {_ZONED_FORMAT}"
+        try:
+            saved = json.loads(body)
+            if saved["format"] not in (_FORMAT, _ZONED_FORMAT):
+                raise StoreError(
+                    f"it has format {saved['format']}, this covey reads {_FORMAT} and "
+                    f"{_ZONED_FORMAT}"
+                )
+            return cls(
+                _number(saved["number"]),
+                _number(saved["written_ms"]),
+                space_from_json(saved["space"]),
+                IdKind(saved["ids"]),
+                tuple(Entry.from_json(entry) for entry in saved["segments"]),
+                _file(saved["tombstones"]),
+                saved.get("label"),
+                _file(saved.get("zoning")),
             )
-        return cls(
-            saved["number"],
-            saved["written_ms"],
-            space_from_json(saved["space"]),
-            IdKind(saved["ids"]),
-            tuple(Entry(**entry) for entry in saved["segments"]),
-            saved["tombstones"],
-            saved.get("label"),
-            saved.get("zoning"),
-        )
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise StoreError(f"no covey has written it: {error!r}") from None
 
 
 def listed_versions(directory: Directory) -> dict[int, Listed]:
@@ -174,6 +191,19 @@ def labelled_version(directory: Directory, label: str) -> Version | None:
 def version_name(number: int) -> str:
     """Where the file of a version is."""
     return f"{FOLDER}/{number:012d}.json"
+
+
+def _number(saved: Any) -> int:
+    if not isinstance(saved, int) or isinstance(saved, bool) or saved < 0:
+        raise ValueError(f"{saved!r} is no count")
+    return saved
+
+
+def _file(saved: Any) -> str | None:
+    """Return the name of a file, which is that of its content and never leads elsewhere."""
+    if saved is not None and not (isinstance(saved, str) and _FILE.fullmatch(saved)):
+        raise ValueError(f"{saved!r} is the name of no file")
+    return saved
 
 
 def _sha256(body: bytes) -> bytes:

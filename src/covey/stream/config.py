@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from covey.errors import ValueRefused
+from covey.errors import SpaceError, ValueRefused
+from covey.space import Limits
 
 __all__ = [
     "Config", "DeadLetters", "Events", "Kafka", "Metrics", "Notifications", "Spark", "State",
@@ -118,6 +119,7 @@ class Config:
     notifications: Notifications = field(default_factory=Notifications)
     spark: Spark = field(default_factory=Spark)
     metrics: Metrics = field(default_factory=Metrics)
+    limits: Limits = field(default_factory=Limits)
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
@@ -183,7 +185,10 @@ def _section(kind: type[S], given: Any, name: str) -> S:
         is_needed = (one.default, one.default_factory) == (dataclasses.MISSING,) * 2
         if is_needed and key not in chosen:
             raise ValueRefused(f"{where} lacks {f'[{key}]' if not name else key}")
-    return kind(**chosen)
+    try:
+        return kind(**chosen)
+    except SpaceError as error:
+        raise ValueRefused(f"{where}: {error}") from None
 
 
 def _typed(hint: Any, value: Any, where: str) -> Any:
@@ -199,12 +204,12 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
         raise ValueRefused(
             f'{where} is a table of whole numbers, as {{ "key" = 3 }}, not {value!r}'
         )
-    if hint == list[str]:
+    if hint in (list[str], tuple[str, ...]):
         if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
-            return value
+            return value if hint == list[str] else tuple(value)
         raise ValueRefused(f'{where} is a list of texts, as ["one"], not {value!r}')
-    if isinstance(value, bool) or not isinstance(value, kinds[0]):
-        what = "a text" if kinds[0] is str else "a whole number"
+    if type(value) is not kinds[0]:
+        what = {str: "a text", bool: "true or false"}.get(kinds[0], "a whole number")
         raise ValueRefused(f"{where} is {what}, not {value!r}")
     if value == "":
         raise ValueRefused(f"{where} is empty: write a text, or leave it out")

@@ -1,4 +1,4 @@
-"""What workers made of each batch: notifications, the pairs proposed for them, and dead letters.
+"""What workers made of each batch: notifications, pairs proposed for them, dead letters, errors.
 
 An accumulator of Spark's brings it to the driver with the end of each task: to count rows as they
 are written would cost Java as much again as to write them.
@@ -12,9 +12,11 @@ from typing import NamedTuple, TypeVar
 from pyspark import SparkContext
 from pyspark.accumulators import AccumulatorParam
 
-__all__ = ["Counts", "Made", "taken"]
+__all__ = ["MOST_NAMED", "Counts", "Made", "taken"]
 
 V = TypeVar("V")
+
+MOST_NAMED = 100
 
 
 class Made(NamedTuple):
@@ -23,10 +25,19 @@ class Made(NamedTuple):
     notifications: int = 0
     proposed: int = 0
     dead_letters: int = 0
+    errors: int = 0
+    raising: tuple[str, ...] = ()
+    """Ids of subscriptions for which Spark raised on some event, at most `MOST_NAMED`."""
 
     def and_also(self, other: Made) -> Made:
         """Both together."""
-        return Made(*map(sum, zip(self, other, strict=True)))
+        return Made(
+            self.notifications + other.notifications,
+            self.proposed + other.proposed,
+            self.dead_letters + other.dead_letters,
+            self.errors + other.errors,
+            tuple(sorted({*self.raising, *other.raising})[:MOST_NAMED]),
+        )
 
 
 class _ByBatch(AccumulatorParam[dict[int, Made]]):

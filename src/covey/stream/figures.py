@@ -21,10 +21,11 @@ __all__ = ["Done", "Figures", "done_after", "figures"]
 class Figures:
     """One batch.
 
-    `in_vain` are pairs that the index proposed and that were no notification. `oldest_change_ms` is
-    how long the oldest change of the batch had waited. `recent_share` is the share of regions that
-    are not in the largest segment. Delays are from Kafka's taking an event to Kafka's taking all
-    that came of the batch. What a sink does not let Spark count is None.
+    `in_vain` are pairs that the index proposed and that were no notification, `errors` those that
+    were none because Spark raises on something that the subscription compares. `oldest_change_ms`
+    is how long the oldest change of the batch had waited. `recent_share` is the share of regions
+    that are not in the largest segment. Delays are from Kafka's taking an event to Kafka's taking
+    all that came of the batch. What a sink does not let Spark count is None.
     """
 
     batch: int
@@ -33,6 +34,7 @@ class Figures:
     events: int
     notifications: int | None
     dead_letters: int | None
+    errors: int | None
     in_vain: int | None
     changes: int
     ignored: int
@@ -100,6 +102,7 @@ def figures(decided: Decided, done: Done, made: Made | None) -> Figures:
         events=observed.get("events", record.count),
         notifications=made and made.notifications,
         dead_letters=made and made.dead_letters,
+        errors=made and made.errors,
         in_vain=made and made.proposed - made.notifications,
         changes=read.changes,
         ignored=read.ignored,

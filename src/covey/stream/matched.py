@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from covey.errors import ValueRefused
 from covey.space import Attribute
 from covey.spark.lifetimes import LIFETIME
+from covey.spark.raised import raising_attributes
 from covey.spark.routing import Routing
 from covey.spark.schemas import column_named, derived_or_column
 from covey.store import Snapshot
@@ -48,6 +49,9 @@ class Wanted:
         """These, and what else a version looks at."""
         known = {*self.names, LIFETIME}
         more = [snapshot.space[name] for name in snapshot.constrained if name not in known]
+        raising = raising_attributes(snapshot.space, snapshot.constrained)
+        known |= {one.name for one in more}
+        more += [one.flag for one in raising if one.flag.name not in known]
         return Wanted((*self.attributes, *more)) if more else self
 
     @property

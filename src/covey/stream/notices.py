@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from covey.errors import StreamError
 from covey.index import Tally
+from covey.space import Attribute, Events
 from covey.spark.lifetimes import LIFETIME
 from covey.spark.matching import bounded, portions, to_events
+from covey.spark.raised import raised_pairs, raising_attributes
 from covey.spark.worker import settle
 from covey.store import Snapshot
-from covey.stream.counts import Counts, Made
+from covey.stream.counts import MOST_NAMED, Counts, Made
 from covey.stream.unreadable import Unreadable
 from covey.stream.versions import Versions, batch_of_task
 
@@ -69,19 +71,35 @@ class Notices:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         zone, batches = zone_of(batches) if self.is_zoned else (None, batches)
         version = self.versions.of_task(zone)
-        attributes, tally, made, letters = self._attributes(version), Tally(), 0, 0
+        attributes, tally, made = self._attributes(version), Tally(), Made()
+        raising = raising_attributes(version.space, version.constrained)
         for batch in portions(batches):
             if unreadable := batch.num_rows - batch.column(1).null_count:
-                letters += unreadable
+                made = made.and_also(Made(dead_letters=unreadable))
                 yield self._letters(batch)
             events = to_events(_timed(batch), attributes, version.space)
             for rows, asked, ids in bounded(version, events, np.arange(len(events)), tally):
-                made += len(asked)
+                made = made.and_also(Made(len(asked)))
                 some = batch.slice(rows[0], len(rows))
                 yield from self._notices(some, asked, ids, version.version.number)
+            made = made.and_also(self._errors(version, batch, events, raising))
         if self.counts is not None:
-            self.counts.add(batch_of_task()[1], Made(made, tally.proposed, letters))
+            self.counts.add(batch_of_task()[1], made.and_also(Made(proposed=tally.proposed)))
         settle()
+
+    def _errors(
+        self, version: Snapshot, batch: pa.RecordBatch, events: Events, raising: list[Attribute]
+    ) -> Made:
+        """Count the pairs of a batch on which Spark raises, and name some of the subscriptions."""
+        computable = {
+            one.name: np.asarray(batch.column(self.attributes[one.flag.name]).fill_null(False))
+            for one in raising
+        }
+        found = Made()
+        for raised in raised_pairs(version, events, computable) if raising else ():
+            named = raised.ids.unique().cast(pa.string()).slice(0, MOST_NAMED).to_pylist()
+            found = found.and_also(Made(errors=len(raised.rows), raising=tuple(named)))
+        return found
 
     def _attributes(self, version: Snapshot) -> dict[str, int]:
         """Where the attributes are that a version looks at; its time comes after all others."""

@@ -18,7 +18,8 @@ from covey.errors import SpaceError
 from covey.space import Space
 from covey.spark.analysis import SparkTypes
 from covey.spark.lifetimes import with_lifetime
-from covey.spark.schemas import settings_of, space_of
+from covey.spark.schemas import space_of
+from covey.spark.settings import settings_of
 from covey.store import IdKind, Store, Tiers, Version
 from covey.store.places import directory_at
 from covey.store.versions import listed_versions
@@ -130,13 +131,20 @@ def _followed(config: Config) -> dict[str, Any] | None:
 
 def _space(spark: SparkSession, config: Config, decoding: Decoding) -> Space:
     space = space_of(decoding.schema, settings_of(spark), config.events.vectors)
-    return with_lifetime(replace(space, max_derived=config.subscriptions.max_derived))
+    most = config.subscriptions.max_derived
+    return with_lifetime(replace(space, max_derived=most, limits=config.limits))
 
 
 def _check_space(stored: Space, given: Space, place: str) -> None:
     if (stored.columns, stored.settings) != (given.columns, given.settings):
         raise SpaceError(
-            f"the schema of events, or the time zone, is another one than that of {place}: "
+            f"the schema of events, or a setting of Spark's, is another one than that of {place}: "
             "predicates would mean something else. Set it as it was, or begin with a new state "
+            "folder"
+        )
+    if (stored.limits, stored.max_derived) != (given.limits, given.max_derived):
+        raise SpaceError(
+            f"[limits] or max_derived are others than those of {place}: {stored.limits}, "
+            f"max_derived={stored.max_derived}. Set them as they were, or begin with a new state "
             "folder"
         )

@@ -48,7 +48,7 @@ def in_short(error: Exception) -> str:
     >>> in_short(OSError("no such file\\nat …"))
     'no such file'
     """
-    return raised_elsewhere(str(error)) or str(error).splitlines()[0]
+    return str(raised_elsewhere(str(error)) or error).splitlines()[0]
 
 
 def _lost(said: str) -> str | None:

@@ -173,6 +173,9 @@ class Pipeline:
             if done.oldest_ms is not None:
                 subscriptions.forget_before(done.oldest_ms - 1000 * self._config.state.forget_s)
             made, decided = self._counts.taken(done.batch), taken(self._waiting, done.batch)
+            if made is not None and made.raising:
+                named = {"batch": done.batch, "errors": made.errors, "subscriptions": made.raising}
+                _log.warning("predicates cannot be computed for some events", extra=named)
             if decided is not None:
                 self._status.batch(figures(decided, done, made))
 

@@ -30,6 +30,7 @@ _COUNTED = (
     "events",
     "notifications",
     "dead_letters",
+    "errors",
     "in_vain",
     "changes",
     "ignored",
