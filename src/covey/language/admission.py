@@ -53,7 +53,7 @@ _NEEDS_ARGUMENT = frozenset({"unix_timestamp", "to_unix_timestamp"})
 _PATTERNS = {
     "regexp": (1,), "regexp_count": (1,), "regexp_extract": (1,), "regexp_extract_all": (1,),
     "regexp_instr": (1,), "regexp_like": (1,), "regexp_replace": (1,), "regexp_substr": (1,),
-    "rlike": (1,), "split": (1,), "str_to_map": (1, 2),
+    "rlike": (1,), "split": (1,),
 }  # fmt: skip
 """Functions that take regular expressions, and at which places."""
 
@@ -65,7 +65,7 @@ _SIZES = {
 
 _GROWING = {
     "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
-    "encode": 4, "decode": 4, "sentences": 2, "str_to_map": 2, "from_json": 2,
+    "encode": 4, "decode": 4, "sentences": 2, "from_json": 2,
 }  # fmt: skip
 """Functions whose result may be so many times as long as their arguments."""
 

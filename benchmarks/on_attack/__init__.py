@@ -1,0 +1,1 @@
+"""Subscriptions that try to disturb others, and expressions that nobody thought of."""
