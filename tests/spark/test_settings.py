@@ -21,12 +21,12 @@ OTHER_VALUES = {"true": "false", "false": "true", "TIMESTAMP_LTZ": "TIMESTAMP_NT
 
 @pytest.fixture
 def session(spark: SparkSession) -> Iterator[SparkSession]:
-    from covey.spark.settings import FIXED, KEPT
-
     set_session(spark, Settings())
+    before = set(spark.conf.getAll)
     yield spark
-    for name in [*FIXED, *KEPT]:
+    for name in set(spark.conf.getAll) - before:
         spark.conf.unset(name)
+    set_session(spark, Settings())
 
 
 def matcher(events: DataFrame):  # type: ignore[no-untyped-def]
