@@ -63,12 +63,11 @@ def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Va
             for start in range(0, len(ids), together):
                 progress(start, len(ids), name)
                 some = {id_: hostile[id_] for id_ in ids[start : start + together]}
-                disturbed |= _disturbing(attempt, some, expected, list(normal), name)
-                if name == "alone":
-                    found = _tried(attempt, some)
-                    if found is not None:
-                        taken |= some.keys() - found.refused.keys()
-                        wrong |= set(wrong_among(events, some, found))
+                found = _tried(attempt, some)
+                disturbed |= _disturbing(attempt, some, found, expected, list(normal), name)
+                if name == "alone" and found is not None:
+                    taken |= some.keys() - found.refused.keys()
+                    wrong |= set(wrong_among(events, some, found))
         effects = len(list(Path(folder).iterdir()))
     effects += spark._jvm.System.getProperty(PROPERTY) is not None  # type: ignore[union-attr]
     effects += dict(spark.conf.getAll) != settings
@@ -91,16 +90,17 @@ def _tried(attempt: Try, some: Texts) -> Found | None:
 
 
 def _disturbing(
-    attempt: Try, some: Texts, expected: frozenset[tuple[int, str]], normal: list[str], way: str
-) -> set[str]:
+    attempt: Try, some: Texts, found: Found | None, expected: frozenset[tuple[int, str]],
+    normal: list[str], way: str,
+) -> set[str]:  # fmt: skip
     """Who of some changes or stops what normal subscriptions find; nobody, it is hoped."""
-    found = _tried(attempt, some)
     if found is not None and found.of(normal) == expected:
         return set()
     if len(some) == 1:
         print(f"disturbing, {way}: {next(iter(some.values()))[:200]}", file=sys.stderr)
         return {f"{way}: {next(iter(some))}"}
-    ids = list(some)
-    halves = (ids[: len(ids) // 2], ids[len(ids) // 2 :])
-    parts = ({id_: some[id_] for id_ in half} for half in halves)
-    return set.union(*(_disturbing(attempt, part, expected, normal, way) for part in parts))
+    ids, disturbing = list(some), set[str]()
+    for half in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
+        part = {id_: some[id_] for id_ in half}
+        disturbing |= _disturbing(attempt, part, _tried(attempt, part), expected, normal, way)
+    return disturbing

@@ -6,7 +6,9 @@ whatever could take all memory or all time of a worker is refused when the predi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from covey.errors import SpaceError
 
@@ -41,6 +43,11 @@ class Limits:
     max_growth: int = 10_000
     any_regex: bool = False
     functions: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Limits:
+        """Return the limits of fields by name, as JSON has them."""
+        return cls(**{**fields, "functions": tuple(fields.get("functions", ()))})
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -15,7 +15,7 @@ whoever waits for an answer may hold all the cores that a job would need.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -105,12 +105,7 @@ class SparkTypes:
             columns = [F.expr(one).alias(f"e{i}") for i, one in enumerate(expressions)]
             fields = self._events.select(*columns).schema.fields
         except (PySparkException, Py4JJavaError) as error:
-            if len(expressions) == 1:
-                self.known[expressions[0]] = Refusal(reason_of(error))
-                return
-            half = len(expressions) // 2
-            self._analyse(expressions[:half])
-            self._analyse(expressions[half:])
+            self._narrow(expressions, error, self._analyse)
             return
         types = (attribute_type(field.dataType) for field in fields)
         self.known |= dict(zip(expressions, types, strict=True))
@@ -132,12 +127,18 @@ class SparkTypes:
                 nobody = self._spark.createDataFrame(empty, self._schema)
                 _generate_code(self._spark, nobody.select(*columns))
         except (PySparkException, Py4JJavaError) as error:
-            if len(expressions) == 1:
-                self.known[expressions[0]] = Refusal(reason_of(error))
-                return
-            half = len(expressions) // 2
-            self._plan(expressions[:half])
-            self._plan(expressions[half:])
+            self._narrow(expressions, error, self._plan)
+
+    def _narrow(
+        self, expressions: Sequence[str], error: Exception, again: Callable[[Sequence[str]], None]
+    ) -> None:
+        """Refuse the expression that Spark refuses; of several, try each half again."""
+        if len(expressions) == 1:
+            self.known[expressions[0]] = Refusal(reason_of(error))
+            return
+        half = len(expressions) // 2
+        again(expressions[:half])
+        again(expressions[half:])
 
     @property
     def _events(self) -> DataFrame:

@@ -65,7 +65,7 @@ def _limits(given: object) -> dict[str, Any]:
     """Limits as JSON has them, so that they can be saved."""
     try:
         if isinstance(given, Mapping):
-            given = Limits(**{**given, "functions": tuple(given.get("functions", ()))})
+            given = Limits.of(given)
         if isinstance(given, Limits):
             return {**asdict(given), "functions": list(given.functions)}
     except (TypeError, SpaceError) as error:
@@ -156,8 +156,7 @@ class MatcherParams(Params):
 
     def given_limits(self) -> Limits:
         """The limits of predicates."""
-        given: dict[str, Any] = self.given(self.limits)
-        return Limits(**{**given, "functions": tuple(given["functions"])})
+        return Limits.of(self.given(self.limits))
 
     def has_lifetimes(self) -> bool:
         """Whether subscriptions say when they count."""

@@ -23,7 +23,7 @@ from covey.spark.matching import portions, to_events
 from covey.spark.worker import settle, snapshot
 from covey.store import Snapshot
 
-__all__ = ["Raised", "Raising", "raised_pairs", "raising_attributes"]
+__all__ = ["Raised", "Raising", "computable_rows", "raised_pairs", "raising_attributes"]
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -35,6 +35,16 @@ def raising_attributes(space: Space, constrained: Sequence[str]) -> list[Attribu
     """Return the expressions that can raise, of those that some subscription looks at."""
     names = set(constrained)
     return [one for one in space.derived if one.can_raise and {one.name, one.flag.name} & names]
+
+
+def computable_rows(
+    batch: pa.RecordBatch, places: Mapping[str, int], expressions: Sequence[Attribute]
+) -> dict[str, Bools]:
+    """Return by expression on which rows it does not raise, from the columns of their flags."""
+    return {
+        one.name: np.asarray(batch.column(places[one.flag.name]).fill_null(False))
+        for one in expressions
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +96,9 @@ def _free(points: Regions, expressions: Sequence[str]) -> Regions:
 
 def _without(pairs: Pairs, others: Pairs) -> Pairs:
     """Return the pairs that are not among the others."""
-    most = 1 + max([0, *pairs.stored.tolist(), *others.stored.tolist()])
-    numbered = [one.asked.astype(np.int64) * most + one.stored for one in (pairs, others)]
-    left = np.setdiff1d(*numbered)
+    most = 1 + max(int(one.stored.max(initial=0)) for one in (pairs, others))
+    mine, theirs = (one.asked.astype(np.int64) * most + one.stored for one in (pairs, others))
+    left = np.setdiff1d(mine, theirs)
     return Pairs(left // most, left % most)
 
 
@@ -112,10 +122,7 @@ class Raising:
         numbers = {one.name: number for number, one in enumerate(self.expressions)}
         for batch in portions(batches):
             events = to_events(batch, self.attributes, version.space)
-            computable = {
-                one.name: np.asarray(batch.column(self.attributes[one.flag.name]).fill_null(False))
-                for one in self.expressions
-            }
+            computable = computable_rows(batch, self.attributes, self.expressions)
             for raised in raised_pairs(version, events, computable):
                 columns: list[Any] = [
                     self.ids.from_store(raised.ids),

@@ -23,7 +23,7 @@ from covey.index import Tally
 from covey.space import Attribute, Events
 from covey.spark.lifetimes import LIFETIME
 from covey.spark.matching import bounded, portions, to_events
-from covey.spark.raised import raised_pairs, raising_attributes
+from covey.spark.raised import computable_rows, raised_pairs, raising_attributes
 from covey.spark.worker import settle
 from covey.store import Snapshot
 from covey.stream.counts import MOST_NAMED, Counts, Made
@@ -91,10 +91,7 @@ class Notices:
         self, version: Snapshot, batch: pa.RecordBatch, events: Events, raising: list[Attribute]
     ) -> Made:
         """Count the pairs of a batch on which Spark raises, and name some of the subscriptions."""
-        computable = {
-            one.name: np.asarray(batch.column(self.attributes[one.flag.name]).fill_null(False))
-            for one in raising
-        }
+        computable = computable_rows(batch, self.attributes, raising)
         found = Made()
         for raised in raised_pairs(version, events, computable) if raising else ():
             named = raised.ids.unique().cast(pa.string()).slice(0, MOST_NAMED).to_pylist()
