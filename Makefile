@@ -8,9 +8,9 @@ ARGS ?=
 BASE ?= HEAD
 JOBS ?= auto
 RUNS ?= 1000
-SHORT_LIVED := -XX:TieredStopAtLevel=1 -Xlog:disable
+SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xlog:disable
 
-.PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect soak bench fuzz lock clean
+.PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect nightly soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv. What uv
@@ -29,6 +29,9 @@ setup:
 	    $(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --no-build-isolation -e .
 
+# Two processes with two threads each would wait for each other on two cores.
+check: export OPENBLAS_NUM_THREADS ?= 1
+check: export OMP_NUM_THREADS ?= 1
 check:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -86,7 +89,7 @@ classic connect: export SPARK_LOCAL_IP ?= 127.0.0.1
 classic connect: jars kafka .jars/classes.jsa
 
 classic:
-	$(BIN)/python -m pytest -q -m integration -n $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -q -m 'integration and not nightly' -n $(JOBS) --dist loadfile $(ARGS)
 
 connect:
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m connect tests/spark $(ARGS)
@@ -103,6 +106,12 @@ coverage: jars kafka .jars/classes.jsa
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --precision=2 --sort=cover
+
+# Tests that take longer than a person waits for: most benchmarks at a small size, each setting of
+# Spark's, a stream with kills.
+nightly: export SPARK_LOCAL_IP ?= 127.0.0.1
+nightly: jars kafka
+	$(BIN)/python -m pytest -q -m nightly $(ARGS)
 
 # Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour. Then a stream
 # of a million events and 20,000 changes, with 100 kills, and 10,000 subscriptions that see the event

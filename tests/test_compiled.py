@@ -1,12 +1,14 @@
 """Machine code of kernels is kept: by content, in the first folder that can be written.
 
-Each start is a process of its own. A file where a folder should be stands for a folder that cannot
-be written, also by root.
+A start is a process of its own, or does what one does: imports the kernels anew, in an environment
+of its own. A file where a folder should be stands for a folder that cannot be
+written, also by root.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import shutil
@@ -17,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numba
 import pytest
 
 import covey
@@ -31,14 +34,14 @@ def outer(x):
     return inner(x) / 0.0 if x < 0 else inner(x)
 """
 START = """
-import json, sys
+import json
 from {module} import {name} as kernel
 print(json.dumps([
     [{calls}], sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()),
     kernel.stats.cache_path
 ]))
 """
-CALLS = "kernel(4), kernel(-4)"
+NUMBERS = (4, -4)
 
 
 @pytest.fixture
@@ -53,23 +56,55 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def start(
-    site: Path, module: str, name: str, calls: str, program: str = START, **variables: str
-) -> tuple[list[object], int, int, Path]:
-    """Return what calls of a kernel give, its cache hits and misses, and its cache folder."""
-    inherited = {
-        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
-    }
-    environment = {**inherited, "PYTHONPATH": str(site), "HOME": os.devnull, **variables}
-    environment["TMPDIR"] = str(site.parent / "tmp")
-    program = program.format(module=module, name=name, calls=calls)
+Started = tuple[list[object], int, int, Path]
+"""What calls of a kernel give, its cache hits and misses, and its cache folder."""
+
+
+def environment(site: Path, variables: dict[str, str]) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
+    return {**kept, "HOME": os.devnull, "TMPDIR": str(site.parent / "tmp"), **variables}
+
+
+def start_process(site: Path, module: str, name: str, calls: str) -> Started:
+    """Call a kernel in a process of its own."""
     ran = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+        [sys.executable, "-c", START.format(module=module, name=name, calls=calls)],
+        env={**environment(site, {}), "PYTHONPATH": str(site)}, capture_output=True, text=True,
         cwd=site.parent,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     answers, hits, misses, path = json.loads(ran.stdout)
     return answers, hits, misses, Path(path)
+
+
+def start(
+    site: Path, name: str, *numbers: int, before: Callable[[], None] | None = None, **variables: str
+) -> Started:
+    """Call a kernel of the package anew; `before` is done when the others are imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget_package()
+        patch.setattr(os, "environ", environment(site, variables))
+        patch.setattr(tempfile, "tempdir", None)
+        patch.setattr(sys, "dont_write_bytecode", True)  # edits are too fast for its time stamps
+        patch.syspath_prepend(site)
+        patch.chdir(site.parent)
+        numba.config.reload_config()
+        try:
+            if before is not None:
+                importlib.import_module("loops.outer")
+                before()
+            kernel = getattr(importlib.import_module(f"loops.{name}"), name)
+            answers = [kernel(number) for number in numbers]
+        finally:
+            forget_package()
+    numba.config.reload_config()
+    hits, misses = kernel.stats.cache_hits, kernel.stats.cache_misses
+    return answers, sum(hits.values()), sum(misses.values()), Path(kernel.stats.cache_path)
+
+
+def forget_package() -> None:
+    for module in [name for name in sys.modules if name.partition(".")[0] == "loops"]:
+        del sys.modules[module]
 
 
 def close(site: Path) -> None:
@@ -80,14 +115,14 @@ def close(site: Path) -> None:
 
 def test_the_second_start_compiles_nothing_unless_sources_changed(site: Path) -> None:
     close(site)
-    answers, hits, misses, path = start(site, "loops.outer", "outer", CALLS)
+    answers, hits, misses, path = start(site, "outer", *NUMBERS)
     assert (answers, hits, misses) == ([5.0, float("-inf")], 0, 1)
     private = site.parent / "tmp" / f"covey-{os.getuid()}"
     assert path.is_relative_to(private)
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    assert start(site, "loops.outer", "outer", CALLS) == (answers, 1, 0, path)
+    assert start(site, "outer", *NUMBERS) == (answers, 1, 0, path)
     (site / "loops" / "inner.py").write_text(INNER.replace("1", "2"))
-    answers, hits, misses, _ = start(site, "loops.outer", "outer", CALLS)
+    answers, hits, misses, _ = start(site, "outer", *NUMBERS)
     assert answers[0] == 6.0, "the file of the kernel that is called is not the one that changed"
     assert (hits, misses) == (0, 1)
 
@@ -100,8 +135,8 @@ def test_covey_itself_can_be_installed_so(tmp_path: Path) -> None:
     )  # fmt: skip
     close(tmp_path / "site")
     small = "covey.index.kernels.nodes", "bucket", "kernel(7, 4, 1 << 16, 9)"
-    assert start(tmp_path / "site", *small)[:3] == ([4], 0, 1)
-    assert start(tmp_path / "site", *small)[:3] == ([4], 1, 0)
+    assert start_process(tmp_path / "site", *small)[:3] == ([4], 0, 1)
+    assert start_process(tmp_path / "site", *small)[:3] == ([4], 1, 0)
 
 
 def test_only_a_folder_of_ones_own_is_trusted(
@@ -130,7 +165,7 @@ def test_only_a_folder_of_ones_own_is_trusted(
 
 def test_two_checkouts_share_what_is_compiled(site: Path) -> None:
     shared = str(site.parent / "shared")
-    asked = "loops.outer", "outer", CALLS
+    asked = "outer", *NUMBERS
     answers, hits, misses, path = start(site, *asked, NUMBA_CACHE_DIR=shared)
     assert (hits, misses, path.parent) == (0, 1, Path(shared))
     other = site.parent / "other" / "site"
@@ -142,53 +177,52 @@ def test_two_checkouts_share_what_is_compiled(site: Path) -> None:
 def test_kernels_of_sources_that_were_edited_meanwhile_are_not_kept(site: Path) -> None:
     """A module that is imported after the others of its folder were hashed, and edited between."""
     (site / "loops" / "late.py").write_text(INNER.replace("inner", "late"))
-    edit = """
-import pathlib, loops.outer
-path = pathlib.Path(loops.outer.__file__).with_name("late.py")
-path.write_text(path.read_text().replace("x + 1", "x + 20"))
-"""
-    program = START.replace("import json, sys", f"import json, sys{edit}")
-    answers, hits, misses, folder = start(site, "loops.late", "late", "kernel(4)", program=program)
+    path = site / "loops" / "late.py"
+
+    def edit() -> None:
+        path.write_text(path.read_text().replace("x + 1", "x + 20"))
+
+    answers, hits, misses, folder = start(site, "late", 4, before=edit)
     assert (answers, hits, misses) == ([24], 0, 1)
     assert not list(folder.glob("late.*"))
-    (site / "loops" / "late.py").write_text(INNER.replace("inner", "late"))
-    assert start(site, "loops.late", "late", "kernel(4)")[0] == [5]
+    path.write_text(INNER.replace("inner", "late"))
+    assert start(site, "late", 4)[0] == [5]
 
 
 def test_an_entry_depends_on_sources_and_options_but_not_on_hidden_files(site: Path) -> None:
-    *_, folder = start(site, "loops.inner", "inner", "kernel(4)")
+    *_, folder = start(site, "inner", 4)
     (site / "loops" / ".#inner.py").symlink_to("somebody@somewhere")  # the lock of an editor
-    assert start(site, "loops.inner", "inner", "kernel(4)") == ([5], 1, 0, folder)
-    *_, checked = start(site, "loops.inner", "inner", "", NUMBA_BOUNDSCHECK="1")
+    assert start(site, "inner", 4) == ([5], 1, 0, folder)
+    *_, checked = start(site, "inner", NUMBA_BOUNDSCHECK="1")
     assert checked != folder
 
 
 def test_a_locator_that_numba_is_told_of_is_not_asked(site: Path) -> None:
     """numba's own locators know the file of a kernel, not those of the kernels that it calls."""
     chosen = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
-    assert start(site, "loops.outer", "outer", CALLS, **chosen)[0][0] == 5.0
+    assert start(site, "outer", *NUMBERS, **chosen)[0][0] == 5.0
     (site / "loops" / "inner.py").write_text(INNER.replace("1", "200"))
-    assert start(site, "loops.outer", "outer", CALLS, **chosen)[0][0] == 204.0
+    assert start(site, "outer", *NUMBERS, **chosen)[0][0] == 204.0
 
 
 def test_a_folder_that_cannot_be_used_leads_to_the_next(site: Path) -> None:
     blocked = str(site.parent / "tmp" / "a file")
     Path(blocked).touch()
-    *_, folder = start(site, "loops.inner", "inner", "kernel(4)", NUMBA_CACHE_DIR=blocked)
+    *_, folder = start(site, "inner", 4, NUMBA_CACHE_DIR=blocked)
     assert folder.parent == site / "loops" / "__pycache__"
     close_all = {"HOME": "", "XDG_CACHE_HOME": "somewhere/relative"}
     shutil.rmtree(site / "loops" / "__pycache__")
     close(site)
-    *_, folder = start(site, "loops.inner", "inner", "kernel(4)", **close_all)
+    *_, folder = start(site, "inner", 4, **close_all)
     assert folder.is_relative_to(site.parent / "tmp")
     assert not (site.parent / "somewhere").exists()
 
 
 def test_a_kernel_works_where_its_folder_cannot_be_made(site: Path) -> None:
-    *_, folder = start(site, "loops.inner", "inner", "kernel(4)")
+    *_, folder = start(site, "inner", 4)
     shutil.rmtree(folder)
     folder.touch()
-    assert start(site, "loops.inner", "inner", "kernel(4)")[:3] == ([5], 0, 1)
+    assert start(site, "inner", 4)[:3] == ([5], 0, 1)
 
 
 def entries(folder: Path) -> compiled._EntryFiles:

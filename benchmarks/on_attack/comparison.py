@@ -14,12 +14,14 @@ from covey.errors import CoveyError
 from covey.spark import Matcher, MatcherModel
 from covey.testing.oracle import spark_matches
 
-__all__ = ["FAILURES", "Found", "fitted", "found_by", "table_of", "wrong_among"]
+__all__ = ["FAILURES", "MAX_DERIVED", "Found", "fitted", "found_by", "table_of", "wrong_among"]
 
 FAILURES = (PySparkException, Py4JJavaError, CoveyError)
 """What a job that fails as a whole raises."""
 
-_MAX_DERIVED = 1_000
+MAX_DERIVED = 1_000
+"""How many expressions all predicates may compare, so that nobody is refused for others."""
+
 _SUBSCRIPTIONS = "id STRING, predicate STRING"
 
 
@@ -43,7 +45,7 @@ def table_of(events: DataFrame, texts: Mapping[str, str]) -> DataFrame:
 
 def fitted(events: DataFrame, texts: Mapping[str, str], **params: Any) -> MatcherModel:
     """The model of subscriptions by id; `params` are further ones of `Matcher`."""
-    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], maxDerived=_MAX_DERIVED, **params)
+    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], maxDerived=MAX_DERIVED, **params)
     return matcher.fit(table_of(events, texts))
 
 

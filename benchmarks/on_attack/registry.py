@@ -1,8 +1,8 @@
 """Random expressions of all functions in Spark's registry, with arguments of random types.
 
-Half of the calls are Spark's own examples, with some of their arguments exchanged for columns; the
-others have any arguments at all, and most of these Spark refuses. The generator knows nothing of
-what covey reads: it is not the one that the language is tested with.
+Most calls are Spark's own examples, with some of their arguments exchanged for columns, mostly of a
+type that looks alike; the others have any arguments at all, and most of these Spark refuses. The
+generator knows nothing of what covey reads: it is not the one that the language is tested with.
 """
 
 from __future__ import annotations
@@ -39,6 +39,22 @@ _LITERALS = (
     "'DAY'",
     "TIMESTAMP_NTZ '2024-01-01 12:00:00'", "array()", "CAST(NULL AS INT)", "256",
 )  # fmt: skip
+_ALIKE = (
+    (r"'.*'", ("t", "u")),
+    (r"-?\d+", ("b", "s", "i", "l", "n")),
+    (r"-?[\d.]+(E-?\d+)?|-?\d+\.\d+.*", ("d", "f", "p", "q")),
+    (r"true|false", ("o",)),
+    (r"(?i)date.*", ("day", "CAST(ts AS DATE)")),
+    (r"(?i)timestamp_ntz.*", ("ntz",)),
+    (r"(?i)timestamp.*", ("ts", "ntz")),
+    (r"(?i)x'.*", ("x",)),
+    (r"array\('.*", ("tags", "split(t, ',')")),
+    (r"array\(.*", ("nums", "vec")),
+    (r"map\(.*", ("m",)),
+    (r"(named_)?struct\(.*", ("st",)),
+)
+"""What an argument looks like, and columns that may stand for it."""
+
 _FORMS = (
     "{0}", "{0} IS NULL", "{0} IS NOT NULL", "NOT ({0} IS NULL)", "CAST({0} AS STRING) > 'a'",
     "{0} = {1}", "{0} > {1}", "{0} <=> {1}", "{0} IN ({1}, {1})", "hash({0}) % 3 = 1",
@@ -118,17 +134,25 @@ def _split(arguments: str) -> list[str]:
 def _call(rng: random.Random, name: str, examples: dict[str, list[list[str]]], depth: int) -> str:
     if not re.fullmatch(r"\w+", name):
         return f"({_argument(rng)} {name} {_argument(rng)})"
-    if examples[name] and rng.random() < 0.6:
-        arguments = list(rng.choice(examples[name]))
-        for place in range(len(arguments)):
-            if rng.random() < 0.5:
-                arguments[place] = rng.choice(list(COLUMNS))
+    if examples[name] and rng.random() < 0.8:
+        arguments = [_exchanged(rng, one) for one in rng.choice(examples[name])]
     else:
         arguments = [_argument(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4]))]
     if depth > 1 and arguments and rng.random() < 0.2:
         place = rng.randrange(len(arguments))
         arguments[place] = _call(rng, rng.choice(list(examples)), examples, depth - 1)
     return f"{name}({', '.join(arguments)})"
+
+
+def _exchanged(rng: random.Random, argument: str) -> str:
+    """An argument, or something else in its place."""
+    chance = rng.random()
+    if chance < 0.4:
+        return argument
+    if chance > 0.9:
+        return _argument(rng)
+    columns = [names for form, names in _ALIKE if re.fullmatch(form, argument)]
+    return rng.choice(columns[0]) if columns else argument
 
 
 def _argument(rng: random.Random) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.on_kafka import boxes, settings
 from benchmarks.on_kafka.processes import Process
 
-__all__ = ["BARE", "COVEY", "Pipeline"]
+__all__ = ["BARE", "COVEY", "Pipeline", "configuration"]
 
 BARE, COVEY = "bare", "covey"
 _COMMANDS = {
@@ -86,7 +87,16 @@ class Pipeline:
                 "conf": settings.CONF,
             },
         }
-        return "\n".join(_section(name, fields) for name, fields in sections.items())
+        return configuration(sections)
+
+
+def configuration(sections: Mapping[str, dict[str, object]]) -> str:
+    """A file of TOML.
+
+    >>> configuration({"kafka": {"servers": "localhost:9092"}})
+    '[kafka]\\nservers = "localhost:9092"\\n'
+    """
+    return "\n".join(_section(name, fields) for name, fields in sections.items())
 
 
 def _section(name: str, fields: dict[str, object]) -> str:

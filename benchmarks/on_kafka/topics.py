@@ -64,7 +64,7 @@ class Topics:
         """Makes a compacted topic, as subscriptions are kept in."""
         self.broker.create(name, message_timestamp_type="LogAppendTime", cleanup_policy="compact")
 
-    def fill(self, name: str, messages: Iterable[tuple[bytes | None, bytes]]) -> int:
+    def fill(self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> int:
         """Writes keys and values as fast as it goes, and gives how many there were."""
         count, into = 0, producer(self.broker.address, linger_ms=50)
         for count, (key, value) in enumerate(messages, start=1):

@@ -62,6 +62,16 @@ def test_people_get_counts_advice_and_the_first_few(covey: Any) -> None:
     )
 
 
+def test_what_only_spark_knows_and_what_raises_is_looked_at_too(covey: Any) -> None:
+    texts = {"a": "md5(symbol) = 'x'", "b": "'x' = md5(symbol)", "c": "10 / n > 1", "d": "n > 40"}
+    _write(texts)
+    done = covey("doctor", "s.jsonl", "--events", "ticks.parquet", "--json")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.exit_code == 1, done.output
+    assert [(one["kind"], one["id"]) for one in found] == [("duplicate", "b")]
+    assert found[0]["problem"] == "means the same as a"
+
+
 def test_the_share_decides_what_is_too_much(covey: Any, ticks: Any) -> None:
     _write({**WELL, "h": ILL["h"]})
     words = ["doctor", "s.jsonl", "--events", "ticks.parquet"]

@@ -86,7 +86,7 @@ def test_what_never_matches_has_none() -> None:
 def test_random_predicates_with_one_meaning_keep_the_same_events() -> None:
     rng = random.Random(0)
     space = Space.of({"a": pa.int8(), "b": pa.bool_()})
-    texts = [random_predicate(rng, space) for _ in range(3_000)]
+    texts = [random_predicate(rng, space) for _ in range(1_000)]
     predicates = Parser(space).parse(texts)
     events = Events.from_arrow(_every_event(), space)
     kept: dict[int, set[int]] = {}

@@ -63,6 +63,12 @@ def test_a_predicate_that_can_never_match_is_called_so(covey: Any) -> None:
     assert "can ever match" not in covey("preview", "price < -5", "ticks.csv").stdout
 
 
+def test_functions_that_only_spark_knows_are_taken(covey: Any) -> None:
+    done = covey("preview", "md5(symbol) <> 'x' AND price > 5 AND price < 5", "ticks.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "no event can ever match" in done.stdout
+
+
 def test_a_wrong_predicate_is_marked(covey: Any) -> None:
     done = covey("preview", "symbol = 'ACME' AND prise > 12", "ticks.parquet")
     assert done.exit_code == 2

@@ -29,12 +29,17 @@ def anywhere(lower: np.ndarray, upper: np.ndarray, brokers: int, **more: object)
 
 
 @pytest.mark.parametrize(
-    ("name", "degree"),
-    [("topics", None), ("topics-even", 6), ("interests", None), ("hot-spots", 6)],
+    ("name", "count", "brokers", "degree"),
+    [
+        ("topics", 1_000, 12, None),
+        ("topics-even", 1_000, 12, 6),
+        ("interests", 2_000, 20, None),
+        ("hot-spots", 500, 10, 6),
+    ],
 )
-def test_no_plan_goes_below(name: str, degree: int | None) -> None:
-    problem = replace(SETS[name](2_000, 20, degree=degree, seed=3), max_delay=1.0)
-    plan = search(problem, steps=200)
+def test_no_plan_goes_below(name: str, count: int, brokers: int, degree: int | None) -> None:
+    problem = replace(SETS[name](count, brokers, degree=degree, seed=3), max_delay=1.0)
+    plan = search(problem, steps=100)
     bound = lower_bound(plan)
     assert 0 < bound <= plan.bandwidth
     assert bound == pytest.approx(lower_bound(greedy(problem)), rel=0.02)

@@ -12,16 +12,16 @@ from covey.plan import follow, greedy, search
 from covey.plan.sets import SETS
 from tests.plan.test_plan import VALID
 
-COUNT, NEW = 3_000, 300
+COUNT, NEW, PERIODS = 1_500, 150, 3
 
 
 @pytest.mark.parametrize(("name", "degree"), [("topics", None), ("hot-spots", 6)])
 def test_few_move_and_the_plan_stays_good(name: str, degree: int | None) -> None:
-    whole = SETS[name](COUNT + 5 * NEW, 30, degree=degree, seed=3)
+    whole = SETS[name](COUNT + PERIODS * NEW, 15, degree=degree, seed=3)
     whole = replace(whole, max_delay=1.0)
     random, rows = np.random.default_rng(1), np.arange(COUNT)
     plan = search(whole.take(rows), steps=300)
-    for period in range(5):
+    for period in range(PERIODS):
         stays = np.sort(random.choice(COUNT, COUNT - NEW, replace=False))
         rows = np.r_[rows[stays], COUNT + period * NEW + np.arange(NEW)]
         before = np.r_[stays, np.full(NEW, -1)]

@@ -32,7 +32,8 @@ ROOT = Path(__file__).parents[2]
 COVEY = str(Path(sys.executable).with_name("covey"))
 APPENDED = {"message_timestamp_type": "LogAppendTime"}
 SMALL = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "2",
 }

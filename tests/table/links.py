@@ -43,7 +43,7 @@ POINTS = Events.from_arrow(
 )
 RUNS = int(os.environ.get("COVEY_RUNS", "0"))
 SETTINGS = settings(
-    max_examples=RUNS or 15,
+    max_examples=RUNS or 8,
     stateful_step_count=200 if RUNS else 40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -20,8 +20,6 @@ from covey.cli.reading import Source, check_columns, with_floats
 from covey.cli.tried import carried, match_counts
 from covey.quoting import quoted
 from covey.spark import Matcher
-from covey.spark.schemas import space_of
-from covey.spark.settings import settings_of
 
 __all__ = ["Diagnosis", "Examination"]
 
@@ -62,7 +60,7 @@ class Examination:
                 eventCols=[], vectors=self.vectors, storePath=self.store,
             ).fit(subscriptions)  # fmt: skip
         with steps.step("look at each", spark):
-            space = space_of(events.schema, settings_of(spark), self.vectors)
+            space = model.fitted.space
             refused = model.rejected
             known = facts(subscriptions, space, *names).join(
                 refused.select(F.col(quoted(self.id_name)).alias("id")), "id", "left_anti"
@@ -70,7 +68,7 @@ class Examination:
             known = known.cache()
             attributes = known.select(F.explode("attributes")).distinct().collect()
         with steps.step("try events", spark):
-            seen = carried(events, sorted(row[0] for row in attributes))
+            seen = carried(events, [space[row[0]] for row in attributes])
             counts, tried = match_counts(model, events, seen.events, self.sample)
             kinds = [
                 findings.rejected(refused),

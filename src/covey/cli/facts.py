@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, BinaryType, BooleanType, StringType, St
 from covey.cli.meaning import meanings
 from covey.cli.reading import spread
 from covey.language import Parser, Predicates
+from covey.language.analysis import KnownTypes
 from covey.quoting import quoted
 from covey.space import Space
 from covey.spark.ids import IdType
@@ -26,6 +27,7 @@ _MOST_DERIVED = 1_000  # a worker's; how many a model may have is for the matche
 def facts(subscriptions: DataFrame, space: Space, id_name: str, predicate_name: str) -> DataFrame:
     """Of each subscription that can be read: id, predicate, is_never, meaning, attributes.
 
+    `space` is that of a model of these subscriptions: what its predicates compare is known there.
     `meaning` is equal where predicates mean the same, null for one that can never match.
 
     Cost: about 20 µs a subscription and worker where predicates share their form.
@@ -52,11 +54,12 @@ class _Facts:
     id_type: pa.DataType
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parser = Parser(self.space)
+        known = {one.name: one.type for one in self.space.derived if not one.is_flag}
+        parser = Parser(self.space.without_derived, types=KnownTypes(known))
         for batch in batches:
             predicates = parser.parse(batch.column(1).to_pylist())
             read = np.ones(len(predicates), np.bool_)
-            read[list(predicates.rejected)] = False
+            read[[*predicates.rejected, *predicates.unanalysed]] = False
             never = np.zeros(len(predicates), np.bool_)
             never[predicates.never] = True
             columns = [

@@ -58,7 +58,8 @@ def preview(
     with reported():
         source = Source.of("events", events, events_format, events_schema)
         session = Session.of(master, conf, jars, source.format is Format.DELTA)
-        from covey import parse  # takes seconds
+        from covey.language import parse  # takes seconds
+        from covey.spark.analysis import SparkTypes
         from covey.spark.schemas import space_of
         from covey.spark.settings import settings_of
 
@@ -68,7 +69,8 @@ def preview(
             with steps.step("read", spark):
                 frame = with_floats(source.read(spark), lengths(vectors))
                 space = space_of(frame.schema, settings_of(spark), lengths(vectors))
-                is_possible = not len(parse(space, [predicate]).never)
+                types = SparkTypes(spark, frame.schema, (), space.max_derived)
+                is_possible = not len(parse(space, [predicate], types=types).never)
             with steps.step("count", spark):
                 found = history(frame, predicate, time_column(frame, time))
             with steps.step("sample", spark):

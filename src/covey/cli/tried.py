@@ -10,7 +10,9 @@ from pyspark.sql import functions as F
 
 from covey.cli.reading import spread
 from covey.quoting import quoted
+from covey.space import Attribute
 from covey.spark import MatcherModel
+from covey.spark.schemas import derived_or_column
 
 __all__ = ["Carried", "carried", "match_counts"]
 
@@ -25,12 +27,12 @@ class Carried:
     missing: list[str]
 
 
-def carried(events: DataFrame, attributes: Sequence[str]) -> Carried:
+def carried(events: DataFrame, attributes: Sequence[Attribute]) -> Carried:
     """Counts attributes, derived ones too, in one pass over the events."""
-    columns = set(events.columns)
-    values = [F.col(quoted(a)) if a in columns else F.expr(a) for a in attributes]
-    row = events.agg(F.count(F.lit(1)), *(F.count(value) for value in values)).collect()[0]
-    return Carried(row[0], [a for a, count in zip(attributes, row[1:], strict=True) if not count])
+    values = events.select(*(derived_or_column(a).alias(f"a{n}") for n, a in enumerate(attributes)))
+    row = values.agg(F.count(F.lit(1)), *(F.count(name) for name in values.columns)).collect()[0]
+    counted = zip(attributes, row[1:], strict=True)
+    return Carried(row[0], sorted(one.name for one, count in counted if not count))
 
 
 def match_counts(

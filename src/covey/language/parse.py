@@ -58,11 +58,18 @@ class Predicates:
         return self.of[stored]
 
 
-def parse(space: Space, texts: Sequence[str], *, max_regions: int = MAX_REGIONS) -> Predicates:
+def parse(
+    space: Space,
+    texts: Sequence[str],
+    *,
+    max_regions: int = MAX_REGIONS,
+    types: ExpressionTypes | None = None,
+) -> Predicates:
     """The regions of predicates; the first that cannot be read raises its `PredicateError`.
 
     What the regions contain is exactly what `events.where(text)` would keep, under the settings of
-    the space. Use `Parser` for many batches, or to collect errors instead.
+    the space. Use `Parser`, which has the same arguments, for many batches, or to collect errors
+    instead.
 
     Cost: 10 µs or less a text where many share their conjuncts, about 0.3 ms where none do.
 
@@ -73,7 +80,7 @@ def parse(space: Space, texts: Sequence[str], *, max_regions: int = MAX_REGIONS)
     >>> len(predicates.regions), predicates.never.tolist()
     (1, [1])
     """
-    predicates = Parser(space, max_regions=max_regions).parse(texts)
+    predicates = Parser(space, max_regions=max_regions, types=types).parse(texts)
     for row in sorted(predicates.rejected):
         raise predicates.rejected[row]
     return predicates

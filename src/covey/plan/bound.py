@@ -23,8 +23,8 @@ def lower_bound(plan: Plan) -> float:
     Cost: 10 to 30 seconds for 100 brokers, 100 where filters are large.
 
     >>> from covey.plan import greedy
-    >>> from covey.plan.sets import hot_spots
-    >>> plan = greedy(hot_spots(2_000, 10))
+    >>> from covey.plan.sets import topics
+    >>> plan = greedy(topics(500, 5))
     >>> 0 < lower_bound(plan) <= plan.bandwidth
     True
     """

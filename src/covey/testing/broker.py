@@ -47,8 +47,8 @@ class Broker:
         Java compiles less for a server that is short-lived, which then starts sooner.
         """
         port, controller_port = _free_ports()
-        options = ("-Xmx512m", "-XX:TieredStopAtLevel=1") if is_short_lived else ("-Xmx512m",)
-        return cls(jars, folder, port, controller_port, options)
+        less = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if is_short_lived else ()
+        return cls(jars, folder, port, controller_port, ("-Xmx512m", *less))
 
     @property
     def address(self) -> str:

@@ -1,0 +1,158 @@
+"""A stream whose subscriptions are joined by hostile ones, some at a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from benchmarks.on_attack.comparison import MAX_DERIVED, Found
+from benchmarks.on_attack.values import SCHEMA
+from benchmarks.on_kafka.pipelines import configuration
+from benchmarks.on_kafka.processes import Process
+from benchmarks.on_kafka.topics import Topics
+from covey.errors import StreamError
+from covey.stream import cancel_message, change_message
+from covey.testing.broker import Broker
+
+__all__ = ["Stream"]
+
+_ROOT = Path(__file__).parent.parent.parent
+_SCHEMA = f"{SCHEMA}, turn INT"
+_CONTROL, _EVENTS, _FOUND, _LETTERS = "alerts", "ads", "found", "dead"
+_ALL = "all events"  # a subscription that tells which events were matched
+_LAST = -1  # the event after all others of a turn
+_SECONDS = 180.0  # for one turn
+_POLL_S = 0.2
+
+
+class Stream:
+    """A stream with normal subscriptions, in which all events are sent in each turn."""
+
+    def __init__(self, broker: Broker, folder: Path, normal: Mapping[str, str], events: DataFrame):
+        self._normal = {_ALL: "n IS NOT NULL", **normal}
+        self._topics, self._folder = Topics(broker), folder
+        rows = events.select("n", F.to_json(F.struct("*")).alias("text")).collect()
+        self._texts: dict[int, str] = {row["n"]: row["text"] for row in rows}
+        self._begun, self._turn = 0, 0
+        self._process = self._begin()
+
+    @classmethod
+    @contextmanager
+    def beside(cls, normal: Mapping[str, str], events: DataFrame, folder: Path) -> Iterator[Stream]:
+        """A stream with a Kafka server of its own, as long as they are needed."""
+        with Broker.on_free_ports(_ROOT / ".kafka", folder / "kafka") as broker:
+            one = cls(broker, folder, normal, events)
+            try:
+                yield one
+            finally:
+                one._process.stop()
+                one._topics.close()
+
+    def events(self, events: DataFrame) -> DataFrame:
+        """All events as Spark reads them from the topic."""
+        rows = [(self._event(n, 0),) for n in self._texts]
+        texts = events.sparkSession.createDataFrame(rows, "text STRING")
+        read = texts.select(F.from_json("text", _SCHEMA).alias("event"))
+        return read.select("event.*").localCheckpoint()
+
+    def attempt(self, some: Mapping[str, str]) -> Found:
+        """What comes of all events while some more subscriptions are there.
+
+        Raises:
+            StreamError: not all events were matched, or it has ended; it is begun anew.
+        """
+        try:
+            return self._tried(some)
+        except StreamError:
+            self._process.stop()
+            self._process = self._begin()
+            raise
+
+    def _tried(self, some: Mapping[str, str]) -> Found:
+        self._turn += 1
+        starts = {name: self._topics.ends(self._name(name)) for name in (_FOUND, _LETTERS)}
+        self._change(change_message(id_, text) for id_, text in some.items())
+        pairs = self._matched(list(self._texts), starts[_FOUND])
+        pairs |= self._matched([_LAST], self._topics.ends(self._name(_FOUND)))  # a batch later
+        letters = self._read(_LETTERS, starts[_LETTERS])
+        self._change(cancel_message(id_) for id_ in some)
+        refused = {one["subscription"]: one["reason"] for one in letters if "subscription" in one}
+        wanted = {*self._normal, *some} - {_ALL}
+        return Found(
+            frozenset((n, id_) for n, id_ in pairs if n != _LAST and id_ in wanted),
+            {id_: reason for id_, reason in refused.items() if id_ in some},
+        )
+
+    def _matched(self, numbers: list[int], start: dict[int, int]) -> set[tuple[int, str]]:
+        """The pairs of events and subscriptions, once all of these events were matched."""
+        values = [(None, self._event(n, self._turn).encode()) for n in numbers]
+        self._topics.fill(self._name(_EVENTS), values)
+        until, pairs, seen = time.monotonic() + _SECONDS, set[tuple[int, str]](), set[int]()
+        while seen != set(numbers):
+            if not self._process.is_running or time.monotonic() > until:
+                raise StreamError(f"stopped or stuck:\n{self._process.said()[-2000:]}")
+            time.sleep(_POLL_S)
+            ends = self._topics.ends(self._name(_FOUND))
+            for one in self._read(_FOUND, start, ends):
+                event = one["event_values"]
+                if event["turn"] == self._turn:
+                    pairs.add((event["n"], one["subscription"]))
+            start = ends
+            seen = {n for n, id_ in pairs if id_ == _ALL}
+        return pairs
+
+    def _read(
+        self, name: str, start: dict[int, int], end: dict[int, int] | None = None
+    ) -> list[dict]:  # type: ignore[type-arg]
+        parts = self._topics.read(self._name(name), start, end)
+        return [json.loads(message.value()) for part in parts for message in part]
+
+    def _event(self, n: int, turn: int) -> str:
+        text = self._texts.get(n, f'{{"n":{n}}}')
+        return f'{text[:-1]},"turn":{turn}}}'
+
+    def _change(self, messages: Iterator[tuple[bytes, bytes | None]]) -> None:
+        self._topics.fill(self._name(_CONTROL), messages)
+
+    def _name(self, topic: str) -> str:
+        return f"{topic}-{self._begun}"
+
+    def _begin(self) -> Process:
+        """A new stream with the normal subscriptions, on topics of its own."""
+        self._begun += 1
+        self._topics.create_control(self._name(_CONTROL))
+        self._topics.create(*map(self._name, (_EVENTS, _FOUND, _LETTERS)))
+        self._change(change_message(id_, text) for id_, text in self._normal.items())
+        folder = self._folder / f"stream-{self._begun}"
+        folder.mkdir()
+        config = folder / "config.toml"
+        config.write_text(self._configuration(folder), encoding="utf-8")
+        words = [sys.executable, "-c", "from covey.cli import app; app()", "stream", str(config)]
+        process = Process(words, folder / "log")
+        process.start()
+        return process
+
+    def _configuration(self, folder: Path) -> str:
+        sections: dict[str, dict[str, object]] = {
+            "kafka": {"servers": self._topics.broker.address},
+            "events": {
+                "topics": [self._name(_EVENTS)], "schema": _SCHEMA, "starting": "earliest",
+                "per_batch": 1_000,
+            },
+            "subscriptions": {"topic": self._name(_CONTROL), "max_derived": MAX_DERIVED},
+            "notifications": {"topic": self._name(_FOUND), "include": ["n", "turn"]},
+            "dead_letters": {"topic": self._name(_LETTERS)},
+            "state": {"path": str(folder / "state")},
+            "spark": {
+                "master": "local[2]", "jars": str(_ROOT / ".jars" / "*.jar"),
+                "conf": {"spark.sql.ansi.enabled": "true", "spark.ui.enabled": "false"},
+            },
+        }  # fmt: skip
+        return configuration(sections)
