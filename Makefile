@@ -7,6 +7,7 @@ NAME ?=
 ARGS ?=
 BASE ?= HEAD
 JOBS ?= auto
+SPARK_JOBS ?= $(shell python3 -c 'import os; print(os.cpu_count() + 1)')
 RUNS ?= 1000
 SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xlog:disable
 
@@ -88,8 +89,9 @@ classic connect: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED) -XX:SharedArchiveFil
 classic connect: export SPARK_LOCAL_IP ?= 127.0.0.1
 classic connect: jars kafka .jars/classes.jsa
 
+# One process more than there are cores: each waits for its Spark now and then.
 classic:
-	$(BIN)/python -m pytest -q -m 'integration and not nightly' -n $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -q -m 'integration and not nightly' -n $(SPARK_JOBS) --dist loadfile $(ARGS)
 
 connect:
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m connect tests/spark $(ARGS)

@@ -48,6 +48,8 @@ def test_the_command_line_reads_and_writes_tables(fed: tuple[Path, str], tmp_pat
     run(
         covey, "match", f"{tmp_path}/digits.csv", f"{fed[0]}/alerts", "-o", str(out),
         "--subscriptions-format", "delta", "--jars", ",".join(JARS),
+        "--conf", "spark.databricks.delta.snapshotPartitions=2",
+        "--conf", "spark.sql.shuffle.partitions=2",
     )  # fmt: skip
     commits = [one.read_text().splitlines() for one in (out / "_delta_log").glob("*.json")]
     actions = [json.loads(line) for lines in commits for line in lines]
