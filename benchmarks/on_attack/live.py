@@ -30,6 +30,7 @@ _ALL = "all events"  # a subscription that tells which events were matched
 _LAST = -1  # the event after all others of a turn
 _SECONDS = 180.0  # for one turn
 _POLL_S = 0.2
+_MOST_TURNS = 10  # a stream computes the expressions of those who have cancelled for a while yet
 
 
 class Stream:
@@ -68,12 +69,17 @@ class Stream:
         Raises:
             StreamError: not all events were matched, or it has ended; it is begun anew.
         """
+        if self._turn and self._turn % _MOST_TURNS == 0:
+            self._begin_anew()
         try:
             return self._tried(some)
         except StreamError:
-            self._process.stop()
-            self._process = self._begin()
+            self._begin_anew()
             raise
+
+    def _begin_anew(self) -> None:
+        self._process.stop()
+        self._process = self._begin()
 
     def _tried(self, some: Mapping[str, str]) -> Found:
         self._turn += 1
