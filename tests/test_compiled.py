@@ -1,8 +1,8 @@
 """Machine code of kernels is kept: by content, in the first folder that can be written.
 
 A start is a process of its own, or does what one does: imports the kernels anew, in an environment
-of its own. A file where a folder should be stands for a folder that cannot be
-written, also by root.
+of its own. A file where a folder should be stands for a folder that cannot be written, also by
+root.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def start(
             answers = [kernel(number) for number in numbers]
         finally:
             forget_package()
-    numba.config.reload_config()
+            patch.undo()
+            numba.config.reload_config()
     hits, misses = kernel.stats.cache_hits, kernel.stats.cache_misses
     return answers, sum(hits.values()), sum(misses.values()), Path(kernel.stats.cache_path)
 

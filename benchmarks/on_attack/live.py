@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.on_attack.comparison import MAX_DERIVED, Found
 from benchmarks.on_attack.values import SCHEMA
-from benchmarks.on_kafka.pipelines import configuration
+from benchmarks.on_kafka.pipelines import COVEY, Sections, configured
 from benchmarks.on_kafka.processes import Process
 from benchmarks.on_kafka.topics import Topics
 from covey.errors import StreamError
@@ -42,7 +41,7 @@ class Stream:
         rows = events.select("n", F.to_json(F.struct("*")).alias("text")).collect()
         self._texts: dict[int, str] = {row["n"]: row["text"] for row in rows}
         self._begun, self._turn = 0, 0
-        self._process = self._begin()
+        self._process: Process | None = None
 
     @classmethod
     @contextmanager
@@ -53,7 +52,7 @@ class Stream:
             try:
                 yield one
             finally:
-                one._process.stop()
+                one.close()
                 one._topics.close()
 
     def events(self, events: DataFrame) -> DataFrame:
@@ -67,19 +66,21 @@ class Stream:
         """What comes of all events while some more subscriptions are there.
 
         Raises:
-            StreamError: not all events were matched, or it has ended; it is begun anew.
+            StreamError: not all events were matched, or it has ended.
         """
-        if self._turn and self._turn % _MOST_TURNS == 0:
-            self._begin_anew()
+        if self._process is None or self._turn % _MOST_TURNS == 0:
+            self._begin()
         try:
             return self._tried(some)
         except StreamError:
-            self._begin_anew()
+            self.close()
             raise
 
-    def _begin_anew(self) -> None:
-        self._process.stop()
-        self._process = self._begin()
+    def close(self) -> None:
+        """End the stream; the next attempt begins another."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
 
     def _tried(self, some: Mapping[str, str]) -> Found:
         self._turn += 1
@@ -100,10 +101,12 @@ class Stream:
         """The pairs of events and subscriptions, once all of these events were matched."""
         values = [(None, self._event(n, self._turn).encode()) for n in numbers]
         self._topics.fill(self._name(_EVENTS), values)
+        process = self._process
+        assert process is not None
         until, pairs, seen = time.monotonic() + _SECONDS, set[tuple[int, str]](), set[int]()
         while seen != set(numbers):
-            if not self._process.is_running or time.monotonic() > until:
-                raise StreamError(f"stopped or stuck:\n{self._process.said()[-2000:]}")
+            if not process.is_running or time.monotonic() > until:
+                raise StreamError(f"stopped or stuck:\n{process.said()[-2000:]}")
             time.sleep(_POLL_S)
             ends = self._topics.ends(self._name(_FOUND))
             for one in self._read(_FOUND, start, ends):
@@ -130,23 +133,19 @@ class Stream:
     def _name(self, topic: str) -> str:
         return f"{topic}-{self._begun}"
 
-    def _begin(self) -> Process:
-        """A new stream with the normal subscriptions, on topics of its own."""
+    def _begin(self) -> None:
+        """End the stream, and begin one with the normal subscriptions, on topics of its own."""
+        self.close()
         self._begun += 1
         self._topics.create_control(self._name(_CONTROL))
         self._topics.create(*map(self._name, (_EVENTS, _FOUND, _LETTERS)))
         self._change(change_message(id_, text) for id_, text in self._normal.items())
         folder = self._folder / f"stream-{self._begun}"
-        folder.mkdir()
-        config = folder / "config.toml"
-        config.write_text(self._configuration(folder), encoding="utf-8")
-        words = [sys.executable, "-c", "from covey.cli import app; app()", "stream", str(config)]
-        process = Process(words, folder / "log")
-        process.start()
-        return process
+        self._process = configured(COVEY, self._sections(folder), folder)
+        self._process.start()
 
-    def _configuration(self, folder: Path) -> str:
-        sections: dict[str, dict[str, object]] = {
+    def _sections(self, folder: Path) -> Sections:
+        return {
             "kafka": {"servers": self._topics.broker.address},
             "events": {
                 "topics": [self._name(_EVENTS)], "schema": _SCHEMA, "starting": "earliest",
@@ -161,4 +160,3 @@ class Stream:
                 "conf": {"spark.sql.ansi.enabled": "true", "spark.ui.enabled": "false"},
             },
         }  # fmt: skip
-        return configuration(sections)

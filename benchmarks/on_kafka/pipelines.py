@@ -15,7 +15,10 @@ from pathlib import Path
 from benchmarks.on_kafka import boxes, settings
 from benchmarks.on_kafka.processes import Process
 
-__all__ = ["BARE", "COVEY", "Pipeline", "configuration"]
+__all__ = ["BARE", "COVEY", "Pipeline", "Sections", "configured"]
+
+Sections = Mapping[str, Mapping[str, object]]
+"""A configuration, by the names of its sections and keys."""
 
 BARE, COVEY = "bare", "covey"
 _COMMANDS = {
@@ -57,18 +60,14 @@ class Pipeline:
 
     def process(self) -> Process:
         """Its command, on what it kept; not started."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "config.toml"
-        config.write_text(self._config(), encoding="utf-8")
-        words = [sys.executable, *_COMMANDS[self.name], str(config)]
-        return Process(words, self.folder / "log")
+        return configured(self.name, self._sections(), self.folder)
 
     def forget(self) -> None:
         """Removes all that it kept."""
         shutil.rmtree(self.state, ignore_errors=True)
 
-    def _config(self) -> str:
-        sections: dict[str, dict[str, object]] = {
+    def _sections(self) -> Sections:
+        return {
             "kafka": {"servers": self.servers, "spark_options": settings.CLIENTS},
             "events": {
                 "topics": [self.events],
@@ -87,19 +86,18 @@ class Pipeline:
                 "conf": settings.CONF,
             },
         }
-        return configuration(sections)
 
 
-def configuration(sections: Mapping[str, dict[str, object]]) -> str:
-    """A file of TOML.
+def configured(name: str, sections: Sections, folder: Path) -> Process:
+    """The command of one of them, not started, with configuration and log in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "config.toml"
+    text = "\n".join(_section(section, fields) for section, fields in sections.items())
+    config.write_text(text, encoding="utf-8")
+    return Process([sys.executable, *_COMMANDS[name], str(config)], folder / "log")
 
-    >>> configuration({"kafka": {"servers": "localhost:9092"}})
-    '[kafka]\\nservers = "localhost:9092"\\n'
-    """
-    return "\n".join(_section(name, fields) for name, fields in sections.items())
 
-
-def _section(name: str, fields: dict[str, object]) -> str:
+def _section(name: str, fields: Mapping[str, object]) -> str:
     lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
     return "\n".join([f"[{name}]", *lines, ""])
 

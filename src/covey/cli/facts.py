@@ -54,8 +54,7 @@ class _Facts:
     id_type: pa.DataType
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known = {one.name: one.type for one in self.space.derived if not one.is_flag}
-        parser = Parser(self.space.without_derived, types=KnownTypes(known))
+        parser = Parser(self.space.without_derived, types=KnownTypes.of(self.space.derived))
         for batch in batches:
             predicates = parser.parse(batch.column(1).to_pylist())
             read = np.ones(len(predicates), np.bool_)

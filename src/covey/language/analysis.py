@@ -10,10 +10,11 @@ Without anybody to ask, `covey.language.functions` says what it knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from covey.space import Attribute
 from covey.space.types import Type
 
 __all__ = ["AskedTypes", "ExpressionTypes", "KnownTypes", "NotAnalysedError", "Refusal"]
@@ -49,6 +50,11 @@ class KnownTypes:
 
     types: Mapping[str, Type | Refusal]
     otherwise: Refusal | None = None
+
+    @classmethod
+    def of(cls, derived: Iterable[Attribute]) -> KnownTypes:
+        """Return what is known where these attributes are compared already."""
+        return cls({one.name: one.type for one in derived if not one.is_flag})
 
     def find(self, expression: str) -> Type | Refusal | None:
         return self.types.get(expression, self.otherwise)

@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 from pyspark.sql.utils import is_remote
 
 from covey.language import literals
-from covey.language.analysis import Refusal
+from covey.language.analysis import KnownTypes, Refusal
 from covey.language.literals import MARK, LiteralError
 from covey.space import Attribute, Type
 from covey.space.guard import guarded
@@ -56,9 +56,7 @@ class SparkTypes:
         max_attributes: int,
     ) -> None:
         self._spark, self._schema = spark, schema
-        self.known: dict[str, Type | Refusal] = {
-            one.name: one.type for one in known if not one.is_flag
-        }
+        self.known = dict(KnownTypes.of(known).types)
         self._max_attributes = max_attributes
         self._by_template: dict[tuple[str, ...], Type | None] = {}
 
