@@ -11,6 +11,9 @@ SPARK_JOBS ?= $(shell python3 -c 'import os; print(os.cpu_count() + 1)')
 RUNS ?= 1000
 SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xlog:disable
 
+# Python keeps what it has compiled, whatever the shell says: tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect nightly soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 

@@ -1,8 +1,8 @@
 """Hostile subscriptions beside normal ones, and what is exact of all that Spark can compute.
 
-What is tried in each part is said in `benchmarks/on_attack/`; all of it on Spark, with ANSI mode
-on, where most expressions can raise. Nothing is timed: results are counts, and what is found wrong
-is named on stderr.
+What is tried in each part is said in `benchmarks/on_attack/`: all on Spark, with ANSI mode on,
+where most expressions can raise, but for how long texts take to be refused. The other results are
+counts, and what is found wrong is named on stderr.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import json
 import sys
 
 from benchmarks.harness import Value
-from benchmarks.on_attack import crowd, real, registry
+from benchmarks.on_attack import crowd, real, registry, texts
 from benchmarks.on_attack.sizes import SHRINK, Sizes
 from benchmarks.on_spark.session import session
 from benchmarks.parts import asked_sizes, keys_of
 
-_PARTS = (real, crowd, registry)
+_PARTS = (real, texts, crowd, registry)
 
 KEYS = keys_of(_PARTS)
 

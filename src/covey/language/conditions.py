@@ -52,10 +52,18 @@ _NOT_NULL = State.VALUE | State.MALFORMED | State.HOLED
 
 
 class Conditions:
-    """The conditions of one tree."""
+    """The conditions of one tree, which may have so many alternatives."""
 
-    def __init__(self, operands: Operands) -> None:
-        self.operands = operands
+    def __init__(self, operands: Operands, max_regions: int) -> None:
+        self.operands, self.max_regions = operands, max_regions
+
+    def check_alternatives(self, count: int, node: exp.Expr) -> None:
+        """Raise PredicateError if a condition has more alternatives than it may have."""
+        if count > self.max_regions:
+            raise self.operands.tree.error(
+                f"more than {self.max_regions} alternatives once it is multiplied out", node,
+                "use IN for alternatives of one column, or split it into several subscriptions",
+            )  # fmt: skip
 
     def quiet(self, node: exp.Expr) -> Union | None:
         """For which events computing a condition does not raise; `None` for all."""
@@ -241,12 +249,15 @@ class Conditions:
     ) -> Union | Product:
         """A list of values to each of which, after Spark's cast, many keys are equal."""
         self.operands.expressions.names.fixed |= {ref.slot for ref in refs}
+        lengths = [
+            len(literals.elements(self.operands.tree.raws[ref.slot])) if ref.is_list else 1
+            for ref in refs
+        ]
+        self.check_alternatives(sum(lengths), node)
         single = [
             replace(ref, element=i) if ref.is_list else ref
-            for ref in refs
-            for i in range(
-                len(literals.elements(self.operands.tree.raws[ref.slot])) if ref.is_list else 1
-            )
+            for ref, length in zip(refs, lengths, strict=True)
+            for i in range(length)
         ]
         if outcome:
             equal: Union = [(Member(attribute, (ref,), common=common),) for ref in single]

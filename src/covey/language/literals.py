@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ __all__ = [
     "kind",
     "narrow",
     "tokens",
+    "types_of",
     "uncommented",
     "unquote",
     "without",
@@ -187,9 +189,18 @@ def kinds(raws: Sequence[str]) -> str:
     return "".join(map(kind, raws))
 
 
-def elements(raw: str) -> list[str]:
-    """The literals in a list, as written."""
-    return _ELEMENT.findall(raw)
+@lru_cache(maxsize=16)
+def elements(raw: str) -> tuple[str, ...]:
+    """The literals in a list, as written; a long list is asked for several times in a row."""
+    return tuple(_ELEMENT.findall(raw))
+
+
+def types_of(raws: Sequence[str]) -> list[Type]:
+    """The type of each literal; texts and short whole numbers, which are most, are not read."""
+    return [
+        STRING if raw[0] in "'\"" else INT if len(raw) < 10 and raw.isdigit() else decode(raw).type
+        for raw in raws
+    ]
 
 
 def decode(raw: str) -> Typed:

@@ -80,9 +80,8 @@ class _Logic:
     def __init__(
         self, tree: Tree, space: Space, max_regions: int, types: ExpressionTypes | None
     ) -> None:
-        self.tree, self.max_regions = tree, max_regions
         self.operands = Operands(tree, space, types)
-        self.conditions = Conditions(self.operands)
+        self.conditions = Conditions(self.operands, max_regions)
 
     def when(self, node: exp.Expr, outcome: bool) -> Union:
         """For which events a condition has an outcome, as a union of conjunctions."""
@@ -187,11 +186,7 @@ class _Logic:
         return found
 
     def _check(self, conjunctions: Sequence[Conjunction], node: exp.Expr) -> None:
-        if len(conjunctions) > self.max_regions:
-            raise self.tree.error(
-                f"more than {self.max_regions} alternatives once it is multiplied out", node,
-                "use IN for alternatives of one column, or split it into several subscriptions",
-            )  # fmt: skip
+        self.conditions.check_alternatives(len(conjunctions), node)
 
 
 def _has_only_booleans(node: exp.In) -> bool:

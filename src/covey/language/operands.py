@@ -97,8 +97,7 @@ class Operands:
     def types_in(self, node: exp.Expr) -> list[Type]:
         """The types of the values of a list."""
         try:
-            raws = literals.elements(self.tree.raws[self.tree.slot(node)])
-            return [literals.decode(raw).type for raw in raws]
+            return literals.types_of(literals.elements(self.tree.raws[self.tree.slot(node)]))
         except LiteralError as error:
             raise self.tree.error(str(error), node) from None
 

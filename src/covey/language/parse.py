@@ -133,6 +133,7 @@ class Parser:
         self._types = types
         self._keys: dict[tuple[str, str], tuple[tuple[int, Key], ...]] = {}
         self._plans: dict[tuple[object, ...], Plan] = {}
+        self._errors: dict[str, PredicateError] = {}
 
     def parse(self, texts: Sequence[str]) -> Predicates:
         """The regions of these texts; errors are collected in `rejected`.
@@ -158,6 +159,7 @@ class Parser:
         return parsed
 
     def _parse(self, texts: Sequence[str]) -> Predicates:
+        self._errors.clear()
         templates, rejected = _by_template(texts, self.space.limits)
         pieces: dict[str, _Group] = {}
         for template, group in templates.items():
@@ -283,14 +285,19 @@ class Parser:
         return filled(template, [column[i] for column in group.columns])
 
     def _try(self, text: str) -> Plan | PredicateError:
+        """The plan of a text, or what is wrong with it; a wrong one is read once in a batch."""
+        if text in self._errors:
+            return self._errors[text]
         try:
             made = plan(text, self.space, self._max_regions, self._types)
             self.space = self.space.with_derived(*made.derived)
+            return made
         except PredicateError as error:
-            return error
+            wrong = error
         except SpaceError as error:
-            return PredicateError(str(error), text, 0)
-        return made
+            wrong = PredicateError(str(error), text, 0)
+        self._remember(self._errors, text, wrong)
+        return wrong
 
     def _remember(self, cache: dict, key: object, value: object) -> None:  # type: ignore[type-arg]
         if len(cache) >= self._max_templates:

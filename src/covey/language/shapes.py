@@ -51,7 +51,7 @@ def plain_shape(raw: str) -> object:
 def types_shape(raw: str) -> object:
     """The types of a literal, or of all values of a list in their order."""
     try:
-        return tuple(str(literals.decode(one).type) for one in literals.elements(raw))
+        return tuple(map(str, literals.types_of(literals.elements(raw))))
     except LiteralError:
         return raw
 
