@@ -27,7 +27,7 @@ _SCHEMA = f"{SCHEMA}, turn INT"
 _CONTROL, _EVENTS, _FOUND, _LETTERS = "alerts", "ads", "found", "dead"
 _ALL = "all events"  # a subscription that tells which events were matched
 _LAST = -1  # the event after all others of a turn
-_SECONDS = 180.0  # for one turn
+_SECONDS = 900.0  # for one turn, on machines that are busy
 _POLL_S = 0.2
 _MOST_TURNS = 10  # a stream computes the expressions of those who have cancelled for a while yet
 

@@ -95,10 +95,52 @@ def test_nothing_that_was_written_is_dropped(text: str) -> None:
         f"length({'hex(' * 40}sym{')' * 40}) > 5",
         f"length(replace(replace(sym, 'a', '{'a' * 900}'), 'a', '{'a' * 900}')) > 5",
         f"length(regexp_replace(regexp_replace(sym, 'a', '{'a' * 900}'), 'a', '{'a' * 900}')) > 5",
+        "size(array_insert(array(qty), 1000000000, 1)) > 5", "round(price, 1000000000) = 1",
+        "format_string('%999999999d', qty) = 'x'", "printf('%1$999999s', sym) = 'x'",
+        "repeat(sym, 1000) LIKE '%a%b'", "repeat(sym, 1000) RLIKE '.*x'",
+        "levenshtein(repeat(sym, 1000), sym) = 0", "regexp_count(repeat(sym, 1000), '.*x') = 1",
+        "format_string(sym, qty) = 'x'", f"length(repeat('{'a' * 60_000}', 10000)) > qty",
+        f"length(repeat(concat({'sym, ' * 30}sym), 1000)) > 5",
+        f"length(repeat({'sym || ' * 30}sym, 1000)) > 5",
+        f"length(format_string('{'%1$s' * 200}', repeat(sym, 100))) > 5",
     ],
 )  # fmt: skip
 def test_no_result_is_longer_than_the_limit(text: str) -> None:
     assert refusal(text) is not None
+
+
+@pytest.mark.parametrize("call", ["right({}, 3)", "nvl({}, 'a')"])
+def test_functions_of_functions_are_bounded(call: str) -> None:
+    """Spark writes such a call out with its argument several times, and that again."""
+    text = "sym"
+    for _ in range(8):
+        text = call.format(text)
+        assert refusal(f"{text} = 'x'") is None
+    for _ in range(8):
+        text = call.format(text)
+    assert "too many functions of functions" in str(refusal(f"{text} = 'x'"))
+
+
+def test_long_sums_are_read_once() -> None:
+    """Each minus would double the time, were both sides of it read twice."""
+    assert refusal("qty" + " - 1" * 60 + " = 1") is None
+
+
+@pytest.mark.parametrize(
+    "type_",
+    ["BOOL", "INT8", "NUMBER", "TEXT", "VARCHAR", "INT(3)", "DOUBLE PRECISION", "TIMESTAMPTZ",
+     "STRING(3)", "DECIMAL(3, -1)"],
+)  # fmt: skip
+def test_types_that_spark_does_not_have_are_refused(type_: str) -> None:
+    assert refusal(f"CAST(sym AS {type_}) IS NULL") is not None
+    assert refusal(f"sym::{type_} IS NULL") is not None
+
+
+def test_what_is_too_deep_for_the_reader_is_refused() -> None:
+    texts = [f"{'sym || ' * n}sym = 'x'" for n in (100, 500, 550, 580)]
+    rejected = Parser(SPACE).parse(texts).rejected
+    assert rejected.keys() == {1, 2, 3}
+    assert all("nested too deeply" in str(error) for error in rejected.values())
 
 
 def test_sizes_within_the_limit_are_admitted() -> None:
@@ -111,7 +153,16 @@ def test_sizes_within_the_limit_are_admitted() -> None:
     ("text", "problem"),
     [
         ("sym RLIKE '(a+)+$'", "a repetition inside a repetition"),
-        ("regexp_like(sym, '(a|b)*c')", "alternatives that are repeated"),
+        ("regexp_like(sym, '(a|b)*c')", "a group that is repeated too often"),
+        ("sym RLIKE '(.)*x'", "a group that is repeated too often"),
+        ("sym RLIKE '(a|a){40}b'", "too many choices"),
+        (f"sym RLIKE '{'a?' * 40}{'a' * 40}'", "too many choices"),
+        ("sym RLIKE '.*.*.*x'", "repetitions that can match the same text"),
+        ("sym RLIKE '[\\\\Q]\\\\E](a+)+'", "a repetition inside a repetition"),
+        ("sym RLIKE '[a[b]](c+)+'", "a class inside a class"),
+        ("sym LIKE '%a%b%c%d%'", "more than 2 % before its end"),
+        ("sym NOT ILIKE '%a%b%c%d%'", "more than 2 % before its end"),
+        ("sym LIKE concat(sym, '%')", "a pattern that is no literal"),
         ("regexp_extract(sym, '(.)\\\\1', 1) = 'a'", "a reference to a group"),
         ("sym RLIKE r'(.)\\1'", "a reference to a group"),
         ("sym NOT RLIKE '(?x)(a+) +'", "the flag x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,9 @@ REFUSED = {
     "from_utc_timestamp(ts, 'Nowhere/Land') > ts": "",
     "map_from_arrays(tags, tags) IS NULL": "map_from_arrays() does not recover",
     "str_to_map(sym)['a'] = 'b'": "str_to_map() does not recover",
+    "xpath_string(sym, 'a') = 'x'": "xpath_string() reads files and addresses",
+    "hll_sketch_estimate(unhex(sym)) > 1": "hll_sketch_estimate() trusts bytes",
+    "sym || 'a'" + " || 'a'" * 330 + " = 'b'": "",
 }
 
 
@@ -112,6 +116,31 @@ def test_an_event_on_which_a_predicate_raises_does_not_match_it_and_disturbs_no_
     assert pairs == spark_matches(events, {text: text for text in texts}, "n")
 
 
+@pytest.mark.parametrize("ansi", [True, False])
+def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
+    spark: SparkSession, ansi: bool
+) -> None:
+    set_session(spark, Settings(ansi=ansi))
+    frame = spark.sql("""
+        SELECT n, l, date_add(DATE'1970-01-01', d) AS day, 'abc' AS t, TIMESTAMP'2024-01-01' AS ts
+        FROM VALUES (0, 1L, 0), (1, 2147483648L, 2147483647), (2, -9223372036854775808L, -99999999)
+        AS t(n, l, d)
+    """)
+    texts = [
+        "substring(t, l) = 'abc'", "substr(t, 1, l) = 'a'", "left(t, l) = 'a'",
+        "right(t, l) = 'c'", "hour(day) = 0", "minute(day) = 0", "CAST(day AS TIMESTAMP) > ts",
+        "day < ts", "year(day) > 5000", "TRY_CAST(day AS TIMESTAMP) IS NULL", "n >= 0",
+    ]  # fmt: skip
+    try:
+        pairs, refused = matched(frame, texts)
+        expected = spark_matches(frame, {text: text for text in texts}, "n")
+    finally:
+        set_session(spark, Settings())
+    assert refused == {}
+    assert pairs == expected
+    assert len([one for one in pairs if one[1] == "n >= 0"]) == 3
+
+
 @pytest.mark.parametrize("text", RAISING[:8])
 def test_the_oracle_is_where_on_one_row(spark: SparkSession, events: DataFrame, text: str) -> None:
     from pyspark.errors import PySparkException
@@ -133,6 +162,25 @@ def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame)
     assert set(refused) == set(REFUSED)
     for text, reason in REFUSED.items():
         assert reason in refused[text], text
+
+
+def test_refusals_are_not_logged_by_spark_too(spark: SparkSession, events: DataFrame) -> None:
+    from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
+
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[method-assign]
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.addHandler(handler)
+    try:
+        matched(events, list(REFUSED))
+        assert records == []
+        with pytest.raises(PySparkException):
+            spark.sql("SELECT lower('a', 'b')").collect()
+        assert len(records) == 1
+    finally:
+        logger.removeHandler(handler)
 
 
 def test_functions_that_only_spark_knows_have_their_types(

@@ -8,6 +8,7 @@ memory or time of a worker.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -59,15 +60,26 @@ _PATTERNS = {
 
 _SIZES = {
     "repeat": (1,), "space": (0,), "lpad": (1,), "rpad": (1,), "array_repeat": (1,),
-    "format_number": (1,), "sequence": (0, 1, 2),
+    "array_insert": (1,), "format_number": (1,), "sequence": (0, 1, 2), "round": (1,),
+    "bround": (1,), "ceil": (1,), "ceiling": (1,), "floor": (1,),
 }  # fmt: skip
 """Functions whose result is as long as an argument says, and the places of such arguments."""
+
+_FORMATS = frozenset({"format_string", "printf"})
+"""Functions whose result is as long as a literal of theirs says."""
 
 _GROWING = {
     "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
     "encode": 4, "decode": 4, "sentences": 2, "from_json": 2,
 }  # fmt: skip
 """Functions whose result may be so many times as long as their arguments."""
+
+_SQUARE = frozenset({*_PATTERNS, "levenshtein"})
+"""Functions that may take the square of the length of their arguments."""
+
+_LONG = 400  # characters of a literal that are as much as a text of an event
+
+_COPIES, _MAX_COPIES = 3, 50_000  # of the arguments of a function in what Spark makes of it
 
 _INSERTING = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
 """Functions whose result may have a literal of theirs after every character or element."""
@@ -88,6 +100,7 @@ def check_admitted(names: Names) -> None:
             _check_sizes(names, node)
         _check_patterns(names, node)
     _growth(names, names.tree.root)
+    _copies(names, names.tree.root)
 
 
 def check_call(names: Names, node: exp.Expr) -> None:
@@ -118,9 +131,11 @@ def check_call(names: Names, node: exp.Expr) -> None:
 def _check_sizes(names: Names, node: exp.Anonymous) -> None:
     """Raise PredicateError where a result could be as long as a number says that is no literal."""
     name = call_name(node)
+    if name in _FORMATS:
+        _check_format(names, node)
     if name not in _SIZES:
         return
-    arguments, most = _arguments(names, node), names.space.limits.max_growth
+    arguments = _arguments(names, node)
     for place in _SIZES[name]:
         size = arguments[place].value if place < len(arguments) else 0
         if not isinstance(size, int | Decimal):
@@ -128,21 +143,39 @@ def _check_sizes(names: Names, node: exp.Anonymous) -> None:
                 f"how long the result of {name} is must be a literal number", node,
                 "write the number",
             )  # fmt: skip
-        if abs(Decimal(size)) > most:
-            raise names.tree.error(
-                f"the result of {name} may have {most:,} elements at most", node,
-                "write a smaller number",
-            )  # fmt: skip
+        _check_size(names, node, Decimal(size))
+
+
+def _check_size(names: Names, node: exp.Anonymous, size: Decimal) -> None:
+    most = names.space.limits.max_growth
+    if abs(size) > most:
+        raise names.tree.error(
+            f"the result of {call_name(node)} may have {most:,} elements at most", node,
+            "write a smaller number",
+        )  # fmt: skip
+
+
+def _check_format(names: Names, node: exp.Anonymous) -> None:
+    """Raise PredicateError unless a format is a literal, with numbers that are not too large."""
+    arguments = _arguments(names, node)
+    if arguments and not isinstance(arguments[0].value, str):
+        raise names.tree.error(
+            f"the format of {call_name(node)} must be a literal", node, "write the format itself"
+        )
+    for number in re.findall(r"\d+", str(arguments[0].value) if arguments else ""):
+        _check_size(names, node, Decimal(number))
 
 
 def _check_patterns(names: Names, node: exp.Expr) -> None:
-    """Raise PredicateError where matching with a regular expression may never end."""
+    """Raise PredicateError where matching with a pattern may never end."""
+    problem_of = regex.problem_of
     if isinstance(node, exp.RegexpLike):
         patterns = [_argument(names, unwrapped(node.expression))]
-    elif isinstance(node, exp.Anonymous):
-        places = _PATTERNS.get(call_name(node))
-        if places is None:
-            return
+    elif isinstance(node, exp.Like | exp.ILike):
+        problem_of = regex.problem_of_like
+        patterns = [_like_pattern(names, unwrapped(node.expression))]
+    elif isinstance(node, exp.Anonymous) and call_name(node) in _PATTERNS:
+        places = _PATTERNS[call_name(node)]
         patterns = [one for i, one in enumerate(_arguments(names, node)) if i in places]
     else:
         return
@@ -150,38 +183,78 @@ def _check_patterns(names: Names, node: exp.Expr) -> None:
     for pattern in patterns if not limits.any_regex else ():
         if not isinstance(pattern.value, str):
             raise names.tree.error(
-                "a pattern that is no literal may take exponential time", pattern.node,
+                "a pattern that is no literal may take very long", pattern.node,
                 "write the pattern itself, or allow any_regex",
             )  # fmt: skip
         is_long = len(pattern.value) > limits.max_template
-        problem = "it is very long" if is_long else regex.problem_of(pattern.value)
+        problem = "it is very long" if is_long else problem_of(pattern.value)
         if problem is not None:
             raise names.tree.error(
-                f"this pattern may take exponential time: {problem}", pattern.node,
+                f"this pattern may take very long: {problem}", pattern.node,
                 "simplify it, or allow any_regex",
             )  # fmt: skip
 
 
-def _growth(names: Names, node: exp.Expr) -> int:
-    """Return how many times as long as its arguments the result of an expression may be."""
-    most = names.space.limits.max_growth
-    growth = max((_growth(names, child) for child in node.iter_expressions()), default=1)
-    if isinstance(node, exp.Anonymous):
-        name = call_name(node)
-        growth *= _GROWING.get(name, 1)
-        is_measured = name in _SIZES or name in _INSERTING
-        values = [one.value for one in _arguments(names, node)] if is_measured else []
-        for place in _SIZES.get(name, ()):
-            size = values[place] if place < len(values) else None
-            growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
-        if name in _INSERTING:
-            growth *= max([1, *(len(value) for value in values if isinstance(value, str))])
-    if growth > most:
+def _like_pattern(names: Names, node: exp.Expr) -> _Argument:
+    """Return a pattern of LIKE, which does not become part of the plan by that.
+
+    Whatever is no text and no prefix is part of it anyway, and those are not dangerous.
+    """
+    if isinstance(node, exp.Null):
+        return _Argument(node, "")
+    if not isinstance(node, exp.Literal):
+        return _argument(names, node)
+    raw = names.tree.raws[names.tree.slot(node)]
+    return _Argument(node, _value(literals.elements(raw)[0] if raw[0] == "(" else raw))
+
+
+def _growth(names: Names, node: exp.Expr, is_grown: bool = False) -> float:
+    """Return how many times as long as its arguments the result of an expression may be.
+
+    The length of a literal counts where something around it makes its arguments longer.
+    """
+    if isinstance(node, exp.Literal | exp.RawString):
+        return len(names.raw(node)) / _LONG if is_grown else 0.0
+    name = call_name(node) if isinstance(node, exp.Anonymous) else ""
+    is_measured = name in _SIZES or name in _INSERTING or name in _FORMATS
+    is_grown = is_grown or is_measured or name in _GROWING
+    grown = [_growth(names, child, is_grown) for child in node.iter_expressions()]
+    is_built = isinstance(node, exp.Anonymous | exp.DPipe | exp.Concat)
+    growth = sum(grown) if is_built else max(grown, default=1.0)
+    if is_measured or name in _GROWING:
+        growth = max(1, int(growth))
+    growth *= _GROWING.get(name, 1)
+    values = [one.value for one in _arguments(names, node)] if is_measured else []
+    for place in _SIZES.get(name, ()):
+        size = values[place] if place < len(values) else None
+        growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
+    if name in _INSERTING:
+        growth *= max([1, *(len(value) for value in values if isinstance(value, str))])
+    if name in _FORMATS and values:
+        growth *= 1 + str(values[0]).count("%")
+    if name in _SQUARE or isinstance(node, exp.RegexpLike | exp.Like | exp.ILike):
+        growth *= growth
+    if growth > (most := names.space.limits.max_growth):
         raise names.tree.error(
             f"the result may be more than {most:,} times as long as its arguments",
             node, "compute less",
         )  # fmt: skip
     return growth
+
+
+def _copies(names: Names, node: exp.Expr) -> int:
+    """Return how large Spark may make an expression: it writes some calls out as conditions.
+
+    `right(a, n)` has its text three times then, and `right(right(a, n), n)` nine times.
+    """
+    size = 1 + sum(_copies(names, child) for child in node.iter_expressions())
+    if isinstance(node, exp.Anonymous):
+        size *= _COPIES
+        if size > _MAX_COPIES:
+            raise names.tree.error(
+                "too many functions of functions", node, "add a column to the events"
+            )
+    return size
 
 
 class _Argument(NamedTuple):
@@ -191,7 +264,7 @@ class _Argument(NamedTuple):
     value: object
 
 
-def _arguments(names: Names, node: exp.Anonymous) -> list[_Argument]:
+def _arguments(names: Names, node: exp.Expr) -> list[_Argument]:
     """Return the arguments of a call; literals in a row are one node of the tree.
 
     Whoever looks at the value of a literal makes it part of the plan: predicates that differ in it

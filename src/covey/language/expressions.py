@@ -37,6 +37,7 @@ class Expressions:
 
     def __init__(self, tree: Tree, space: Space, types: ExpressionTypes | None = None) -> None:
         self.names, self._types = Names(tree, space), types
+        self._static: dict[int, tuple[exp.Expr, Type]] = {}  # by identity, while the node lives
         self._totality = Totality(self.names, self._static_type)
 
     def attribute(self, node: exp.Expr) -> Attribute:
@@ -114,6 +115,11 @@ class Expressions:
 
     def _static_type(self, node: exp.Expr) -> Type:
         """The type of an expression, as far as it is known without Spark."""
+        if id(node) not in self._static:
+            self._static[id(node)] = node, self._read_type(node)
+        return self._static[id(node)][1]
+
+    def _read_type(self, node: exp.Expr) -> Type:
         node = unwrapped(node)
         if isinstance(node, exp.Column | exp.Dot):
             return self.names.path(node)[0]

@@ -127,6 +127,7 @@ def parse_tree(text: str, limits: Limits) -> Tree:
     if len(roots) != 1 or roots[0] is None:
         raise PredicateError("this is no Spark SQL predicate", text, 0)
     _check_counts(tree, tokens)
+    _check_types(tree, tokens)
     _check_precedence(replace(tree, root=roots[0]))
     return Tree(text, roots[0], raws, starts, shifts)
 
@@ -252,6 +253,27 @@ def _check_signs(tree: Tree, tokens: Sequence[Token]) -> None:
         if after is None or after.token_type is not TokenType.NUMBER:
             raise PredicateError(
                 "a + before this", tree.text, tree.place(plus.start), "leave it out"
+            )
+
+
+_TYPES = frozenset(
+    {"array", "bigint", "binary", "boolean", "byte", "date", "dec", "decimal", "double", "float",
+     "int", "integer", "interval", "long", "map", "numeric", "real", "short", "smallint", "string",
+     "struct", "time", "timestamp", "timestamp_ltz", "timestamp_ntz", "tinyint", "variant", "void"}
+)  # fmt: skip
+_SIZED_TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "time", "varchar"})
+
+
+def _check_types(tree: Tree, tokens: Sequence[Token]) -> None:
+    """The types of casts: the parser knows some names for them that Spark does not."""
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        if before.token_type not in (TokenType.ALIAS, TokenType.DCOLON):
+            continue
+        is_sized = after is not None and after.token_type is TokenType.L_PAREN
+        if token.text.lower() not in (_SIZED_TYPES if is_sized else _TYPES):
+            size = "(…)" if is_sized else ""
+            raise PredicateError(
+                f"Spark has no type {token.text}{size}", tree.text, tree.place(token.start)
             )
 
 

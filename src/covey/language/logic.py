@@ -63,8 +63,6 @@ def plan(
     except NotAnalysedError as error:
         check_admitted(names)
         return Plan((), (), logic.operands.keys(), error.expressions)
-    except RecursionError:
-        raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
     except LiteralError as error:
         raise PredicateError(str(error), text, 0) from None
     operands = logic.operands

@@ -125,8 +125,10 @@ class Names:
         return _TYPES[name]
 
     def _numbers(self, node: exp.Expr) -> list[int]:
-        raw = self.raw(node)
-        return [int(one) for one in literals.elements(raw) if one.isdigit()]
+        written = literals.elements(self.raw(node))
+        if not all(one.isdigit() for one in written):
+            raise self.tree.error("the size of a type is a whole number", node)
+        return list(map(int, written))
 
     def raw(self, node: exp.Expr) -> str:
         """A literal as written, which becomes part of a name."""

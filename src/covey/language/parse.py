@@ -296,6 +296,8 @@ class Parser:
             wrong = error
         except SpaceError as error:
             wrong = PredicateError(str(error), text, 0)
+        except RecursionError:
+            wrong = PredicateError("nested too deeply", text, 0, "use fewer operators")
         self._remember(self._errors, text, wrong)
         return wrong
 

@@ -1,9 +1,16 @@
 """Regular expressions that no event can turn into endless work.
 
-Java's matcher tries alternatives one after another and keeps them on its stack. A repetition
-inside a repetition, as in `(a+)+`, takes exponential time on some texts; a repeated group with
-alternatives, as in `(a|b)*`, needs a stack as deep as the text is long; a reference to a group
-makes both possible. Such patterns are found by reading the pattern, without trying it.
+Java's matcher tries one possibility after another, and what it may still try is on its stack. How
+much that can be is found by reading the pattern, without trying it:
+
+- A repeated group, as in `(a|b)*`, needs a stack as deep as the text is long.
+- A repetition inside a repetition, as in `(a+)+`, takes exponential time on some texts, and so does
+  a choice that is repeated, as in `(a|ab){40}`.
+- Repetitions one after another that can match the same characters, as in `.*a.*b.*c`, take a power
+  of the length of the text, with the number of them as its exponent.
+- A reference to a group makes all of that possible.
+
+A repetition that ends where something else must begin, as in `[a-z]+@`, offers nothing to try.
 
 Cost: linear in the length of the pattern.
 """
@@ -11,35 +18,125 @@ Cost: linear in the length of the pattern.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import zip_longest
 
-__all__ = ["problem_of"]
+__all__ = ["problem_of", "problem_of_like"]
 
-_MAX_REPEATS = 1000
+_MAX_REPEATS = 1_000  # of a group, for the depth of the stack
+_MAX_CHOICES = 1_000_000  # besides those of repetitions without end
+_MAX_OVERLAPS = 2  # repetitions without end that can match what follows; a search is one of them
 _UNBOUNDED = 1 << 31
-_FEW = 3  # repetitions of something unbounded: as slow as writing it so many times
 
 _TOKEN = re.compile(
-    r"""\\Q(?:.*?\\E|.*)                                        # quoted
-      | \\(?P<reference>[1-9k])
-      | \\.
-      | \(\?(?P<flags>[a-zA-Z]*-?[a-zA-Z]*)\)                   # flags for what follows
+    r"""\\(?P<reference>[1-9k])
+      | (?P<assertion>[\^$]|\\b\{g\}|\\[bBAzZG])
+      | \(\?(?P<flags>[a-zA-Z]*-?[a-zA-Z]*)\)                   # for what follows
       | (?P<open>\((?:\?(?:[=!>]|<[=!]|<\w+>|[a-zA-Z-]*:))?)
       | (?P<end>\))
       | (?P<branch>\|)
       | (?P<class>\[)
-      | (?P<repeat>[*+?]|\{(?P<least>\d+)(?P<to>,(?P<most>\d*))?\})[?+]?
-      | .""",
+      | (?P<repeat>[*+?]|\{(?P<least>\d+)(?P<to>,(?P<most>\d*))?\})(?P<mode>[?+]?)
+      | (?P<atom>\\(?:[pP]\{[^}]*\}|x\{[^}]*\}|x..|u....|N\{[^}]*\}|0[0-7]{1,3}|c.|.)|.)""",
     re.DOTALL | re.VERBOSE,
 )
+_SIMPLE = re.compile(r"\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\]", re.DOTALL)
+
+_OTHER = "\N{EURO SIGN}"  # stands for all characters beyond ASCII
+_ALL = frozenset(map(chr, range(128))) | {_OTHER}
+Characters = frozenset[str]
 
 
-@dataclass(slots=True)
-class _Group:
-    """The largest repetition inside a group, or 0, and whether it has alternatives."""
+class _DangerError(Exception):
+    """What is dangerous about a pattern."""
 
-    repeats: int = 0
-    branches: bool = False
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a pattern: how it begins, and how many ways to match it a matcher may try.
+
+    Args:
+        first: the characters that it may begin with.
+        is_optional: whether it matches the empty text.
+        overlaps: its repetitions without end that can match what follows them in it.
+        choices: the product of all other ways.
+        ends: repetitions at its end, each with its characters and its number of ways, if bounded.
+        depth: how often a group in it is repeated.
+        is_group: whether it is in parentheses.
+    """
+
+    first: Characters = frozenset()
+    is_optional: bool = True
+    overlaps: int = 0
+    choices: int = 1
+    ends: tuple[tuple[Characters, int | None], ...] = ()
+    depth: int = 1
+    is_group: bool = False
+
+    def then(self, other: _Part) -> _Part:
+        """Return both, one after the other."""
+        met = [ways for characters, ways in self.ends if characters & other.first]
+        kept = [end for end in self.ends if other.is_optional and not end[0] & other.first]
+        choices = self.choices * other.choices
+        for ways in met:
+            choices *= ways or 1
+        part = _Part(
+            self.first | other.first if self.is_optional else self.first,
+            self.is_optional and other.is_optional,
+            self.overlaps + other.overlaps + met.count(None),
+            min(choices, _UNBOUNDED),
+            (*kept, *other.ends),
+            max(self.depth, other.depth),
+        )
+        part.check()
+        return part
+
+    def check(self) -> None:
+        """Raise _DangerError where there is too much to try."""
+        if self.choices > _MAX_CHOICES:
+            raise _DangerError("too many choices")
+        if self.overlaps > _MAX_OVERLAPS:
+            raise _DangerError("repetitions that can match the same text")
+
+    def otherwise(self, other: _Part) -> _Part:
+        """Return either of both."""
+        pairs = zip_longest(self.ends, other.ends, fillvalue=(frozenset[str](), 1))
+        ends = tuple(
+            (a | b, None if m is None or n is None else max(m, n)) for (a, m), (b, n) in pairs
+        )
+        choices = min(self.choices + other.choices, _UNBOUNDED)
+        return _Part(
+            self.first | other.first, self.is_optional or other.is_optional,
+            max(self.overlaps, other.overlaps), choices, ends, max(self.depth, other.depth),
+        )  # fmt: skip
+
+    def repeated(self, least: int, most: int, is_possessive: bool) -> _Part:
+        """Return it so many times."""
+        if not self.is_group:
+            ways = None if most > _MAX_REPEATS else most - least + 1
+            ends = () if is_possessive or ways == 1 else ((self.first, ways),)
+            return _Part(self.first, least == 0, ends=ends)
+        if most <= 1:
+            return replace(self, is_optional=self.is_optional or least == 0, is_group=False)
+        is_endless = self.overlaps > 0 or any(ways is None for _, ways in self.ends)
+        if is_endless and (most > _MAX_REPEATS or self.is_optional):
+            raise _DangerError("a repetition inside a repetition")
+        if most * self.depth > _MAX_REPEATS:
+            raise _DangerError("a group that is repeated too often")
+        whole = self
+        for _ in range(most - 1):
+            longer = whole.then(self)
+            if longer == whole:
+                break
+            whole = longer
+        choices = whole.choices * (most - least + 1)
+        again = replace(
+            whole, is_optional=self.is_optional or least == 0, choices=choices,
+            depth=most * self.depth,
+        )  # fmt: skip
+        again.check()
+        return again
 
 
 def problem_of(pattern: str) -> str | None:
@@ -50,65 +147,149 @@ def problem_of(pattern: str) -> str | None:
     >>> problem_of("(a+)+$")
     'a repetition inside a repetition'
     >>> problem_of(r"(.)\1"), problem_of("(a|b)*")
-    ('a reference to a group', 'alternatives that are repeated')
+    ('a reference to a group', 'a group that is repeated too often')
+    >>> problem_of("a.*b.*"), problem_of("^.*a.*b"), problem_of("a.*b.*c")
+    (None, None, 'repetitions that can match the same text')
     """
-    groups, closed, at = [_Group()], None, 0
+    try:
+        _read(_unquoted(pattern))
+    except _DangerError as danger:
+        return str(danger)
+    return None
+
+
+def problem_of_like(pattern: str) -> str | None:
+    """Return what is dangerous about a pattern of LIKE, of which Spark makes a regular expression.
+
+    >>> problem_of_like("%a%b%"), problem_of_like("%a%b%c")
+    (None, 'more than 2 % before its end')
+    """
+    is_much = pattern.rstrip("%").count("%") > _MAX_OVERLAPS
+    return f"more than {_MAX_OVERLAPS} % before its end" if is_much else None
+
+
+def _unquoted(pattern: str) -> str:
+    r"""Return a pattern with escapes in place of `\Q…\E`."""
+    return re.sub(
+        r"\\Q(.*?)(?:\\E|\Z)|\\.",
+        lambda found: found.group() if found[1] is None else re.escape(found[1]),
+        pattern,
+        flags=re.DOTALL,
+    )
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group that is not closed yet: the branches that are complete, and the parts of the last."""
+
+    opened: str
+    branches: list[_Part]
+    before: _Part
+    last: _Part | None = None
+
+    def add(self, part: _Part) -> None:
+        """Add a part; the last one may still be repeated."""
+        self.settle()
+        self.last = part
+
+    def settle(self) -> None:
+        """Add the last part to those before it."""
+        if self.last is not None:
+            self.before, self.last = self.before.then(self.last), None
+
+    def branch(self) -> None:
+        """Begin another branch."""
+        self.settle()
+        self.branches.append(self.before)
+        self.before = _Part()
+
+    def closed(self) -> _Part:
+        """Return all of it as one part."""
+        self.branch()
+        whole, *others = self.branches
+        for other in others:
+            whole = whole.otherwise(other)
+        whole.check()
+        if self.opened.startswith(("(?=", "(?!", "(?<=", "(?<!")):
+            return replace(whole, first=_ALL, is_optional=True, ends=(), is_group=True)
+        return replace(whole, is_group=True)
+
+
+def _read(pattern: str) -> None:
+    """Raise _DangerError if there is one."""
+    groups, at = [_Group("", [], _Part())], 0
+    ignores_case = "(?" in pattern and any("i" in one for one in re.findall(r"\(\?(\w+)", pattern))
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
         assert token is not None
-        just_closed, closed, at = closed, None, token.end()
+        at = token.end()
         if token["reference"]:
-            return "a reference to a group"
-        if "x" in (token["flags"] or (token["open"] or "").partition("<")[0]):
-            return "the flag x"
+            raise _DangerError("a reference to a group")
+        opened = token["open"] or ""
+        flags = token["flags"] or opened.partition("<")[0].strip("(?:=!>")
+        if set(flags) - set("ims-"):
+            raise _DangerError(f"the flag {(set(flags) - set('ims-')).pop()}")
+        group = groups[-1]
         if token["class"]:
-            at = _end_of_class(pattern, at)
-        elif token["open"]:
-            groups.append(_Group())
-        elif token["end"] and len(groups) > 1:
-            closed = groups.pop()
-            groups[-1].repeats = max(groups[-1].repeats, closed.repeats)
-            groups[-1].branches |= closed.branches
+            end = _end_of_class(pattern, at)
+            group.add(_Part(_characters(pattern[at - 1 : end], ignores_case), False))
+            at = end
+        elif opened:
+            groups.append(_Group(opened, [], _Part()))
+        elif token["end"]:
+            if len(groups) > 1:
+                groups.pop()
+                groups[-1].add(group.closed())
         elif token["branch"]:
-            groups[-1].branches = True
+            group.branch()
+        elif token["assertion"]:
+            group.add(_Part(_ALL))
         elif token["repeat"]:
-            most = _most(token)
-            if just_closed is not None and (problem := _repeated(just_closed, most)):
-                return problem
-            groups[-1].repeats = max(groups[-1].repeats, most)
-    return None
+            least, most = _bounds(token)
+            part = group.last or _Part(_ALL, False)
+            group.last = part.repeated(least, most, token["mode"] == "+")
+        elif token["atom"]:
+            group.add(_Part(_characters(token["atom"], ignores_case), False))
+    while len(groups) > 1:
+        part = groups.pop().closed()
+        groups[-1].add(part)
+    whole = groups[0].closed()
+    is_anchored = re.match(r"(\(\?[is]+\))?\^", pattern) and not re.search(r"\(\?\w*m", pattern)
+    is_search = not is_anchored or len(groups[0].branches) > 1
+    if whole.overlaps:
+        replace(whole, overlaps=whole.overlaps + is_search).check()
 
 
-def _most(repeat: re.Match[str]) -> int:
-    """Return how often a quantifier repeats at most."""
+def _bounds(repeat: re.Match[str]) -> tuple[int, int]:
+    """Return how often a quantifier repeats at least and at most."""
     if repeat["least"] is None:
-        return 1 if repeat["repeat"] == "?" else _UNBOUNDED
+        return {"?": (0, 1), "*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED)}[repeat["repeat"]]
+    least = min(int(repeat["least"]), _UNBOUNDED)
     if repeat["to"] is None:
-        return min(int(repeat["least"]), _UNBOUNDED)
-    return min(int(repeat["most"] or _UNBOUNDED), _UNBOUNDED)
-
-
-def _repeated(group: _Group, most: int) -> str | None:
-    """Return what is dangerous about repeating a group up to so many times."""
-    if most <= 1:
-        return None
-    if group.branches and most > _MAX_REPEATS:
-        return "alternatives that are repeated"
-    if group.repeats and most * group.repeats > _MAX_REPEATS:
-        is_slow_only = most <= _FEW and group.repeats == _UNBOUNDED
-        return None if is_slow_only else "a repetition inside a repetition"
-    return None
+        return least, least
+    return least, min(int(repeat["most"] or _UNBOUNDED), _UNBOUNDED)
 
 
 def _end_of_class(pattern: str, at: int) -> int:
     """Return where a class of characters ends whose first bracket is before `at`."""
-    depth, first = 1, at + (pattern[at : at + 1] == "^")
-    while depth and at < len(pattern):
-        if pattern[at] == "\\":
-            at += 1
-        elif pattern[at] == "[":
-            depth += 1
-        elif pattern[at] == "]" and at > first:
-            depth -= 1
-        at += 1
-    return at
+    found = re.compile(r"\^?(?:\\.|[^\]\[\\])+\]", re.DOTALL).match(pattern, at)
+    if found is None or "&&" in found.group():
+        raise _DangerError("a class inside a class")
+    return found.end()
+
+
+@lru_cache(maxsize=1 << 10)
+def _characters(atom: str, ignores_case: bool) -> Characters:
+    """Return the characters that an atom or a class matches, or more."""
+    inside = atom[1:-1] if len(atom) > 1 and atom[0] == "[" else atom
+    if atom == "." or not re.fullmatch(rf"(?:{_SIMPLE.pattern})*", inside, re.DOTALL):
+        return _ALL
+    flags = re.ASCII | re.DOTALL | (re.IGNORECASE if ignores_case else 0)
+    try:
+        one = re.compile(atom, flags)
+    except re.error:
+        return _ALL
+    found = {character for character in _ALL if one.fullmatch(character)}
+    if not inside.isascii():
+        found.add(_OTHER)
+    return frozenset(found)

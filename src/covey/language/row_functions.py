@@ -68,21 +68,6 @@ _BY_GROUP = {
     "predicate_funcs": """
         equal_null isnan isnotnull isnull regexp regexp_like rlike
     """,
-    "sketch_funcs": """
-        approx_top_k_estimate hll_sketch_estimate hll_union kll_sketch_get_n_bigint
-        kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint
-        kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint
-        kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint
-        kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint
-        kll_sketch_to_string_double kll_sketch_to_string_float theta_difference
-        theta_intersection theta_sketch_estimate theta_union tuple_difference_double
-        tuple_difference_integer tuple_difference_theta_double tuple_difference_theta_integer
-        tuple_intersection_double tuple_intersection_integer tuple_intersection_theta_double
-        tuple_intersection_theta_integer tuple_sketch_estimate_double
-        tuple_sketch_estimate_integer tuple_sketch_summary_double tuple_sketch_summary_integer
-        tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_double
-        tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
-    """,
     "st_funcs": """
         st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid
     """,
@@ -111,8 +96,7 @@ _BY_GROUP = {
         vector_normalize
     """,
     "xml_funcs": """
-        from_xml schema_of_xml to_xml xpath xpath_boolean xpath_double xpath_float xpath_int
-        xpath_long xpath_number xpath_short xpath_string
+        from_xml schema_of_xml to_xml
     """,
 }
 """Names by the groups of Spark's documentation."""
@@ -158,6 +142,25 @@ REFUSED = {
     """,
     "does not recover from a key that is null or there twice: Spark fails on later events": """
         map map_concat map_from_arrays map_from_entries str_to_map
+    """,
+    "reads files and addresses that a document names": """
+        xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number
+        xpath_short xpath_string
+    """,
+    "trusts bytes to be a sketch: others can end Spark": """
+        approx_top_k_estimate hll_sketch_estimate hll_union kll_sketch_get_n_bigint
+        kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint
+        kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint
+        kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint
+        kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint
+        kll_sketch_to_string_double kll_sketch_to_string_float theta_difference
+        theta_intersection theta_sketch_estimate theta_union tuple_difference_double
+        tuple_difference_integer tuple_difference_theta_double tuple_difference_theta_integer
+        tuple_intersection_double tuple_intersection_integer tuple_intersection_theta_double
+        tuple_intersection_theta_integer tuple_sketch_estimate_double
+        tuple_sketch_estimate_integer tuple_sketch_summary_double tuple_sketch_summary_integer
+        tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_double
+        tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
     """,
     "takes a function with ->, which is outside the language": """
         aggregate array_sort exists filter forall map_filter map_zip_with reduce transform

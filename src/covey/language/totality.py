@@ -14,19 +14,23 @@ from sqlglot import exp
 from covey.errors import PredicateError
 from covey.language.names import Names
 from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, call_name, unwrapped
-from covey.space.types import STRING, Type
+from covey.space.types import BIGINT, DATE, STRING, Type
 
 __all__ = ["Totality"]
 
 _KINDS: dict[str, Callable[[Type], bool]] = {
     "s": lambda type_: type_ == STRING,
-    "i": lambda type_: type_.is_integral,
-    "t": lambda type_: type_.is_datetime,
+    "i": lambda type_: type_.is_integral and type_ != BIGINT,
+    "d": lambda type_: type_.is_datetime,
+    "t": lambda type_: type_.is_datetime and type_ != DATE,
     "f": lambda type_: type_.is_fractional,
     "a": lambda type_: type_.name == "array",
     "*": lambda type_: type_.is_scalar,
 }
-"""What an argument may be: a text, an integer, a time, a float, an array, any scalar."""
+"""What an argument may be: a text, an int, a date or time, a time, a float, an array, a scalar.
+
+A bigint that a function takes as an int, or a date as a time, may be outside of their ranges.
+"""
 
 _TOTAL = {
     **dict.fromkeys(
@@ -41,9 +45,10 @@ _TOTAL = {
     **dict.fromkeys(["replace", "translate"], "sss"),
     **dict.fromkeys(
         ["day", "dayofmonth", "dayofweek", "dayofyear", "month", "quarter", "weekday",
-         "weekofyear", "year", "hour", "minute", "to_date"],
-        "t",
+         "weekofyear", "year", "to_date"],
+        "d",
     ),
+    **dict.fromkeys(["hour", "minute"], "t"),
     **dict.fromkeys(
         ["abs", "acos", "asin", "atan", "cbrt", "cos", "degrees", "exp", "expm1", "ln", "log10",
          "log1p", "log2", "radians", "sin", "sqrt", "tan", "tanh", "isnan"],
@@ -82,6 +87,7 @@ class Totality:
         if isinstance(node, exp.Cast):
             inner = self._is_total(node.this)
             is_lenient = not self._ansi or isinstance(node, exp.TryCast)
+            is_lenient = is_lenient and self._static_type(node.this) != DATE
             return inner and (is_lenient or node.to.this.name == "TEXT")
         children = list(map(unwrapped, node.iter_expressions()))
         if not all(map(self._is_total, children)):

@@ -26,9 +26,9 @@ class Limits:
         max_growth: how many times as long as its arguments the result of an expression may be,
             and the largest number that says how long a text or an array becomes, as in
             `repeat(x, 100)`.
-        any_regex: admit regular expressions that can take exponential time or a stack of any depth:
-            repetitions inside repetitions, repeated alternatives, references to groups, and
-            patterns that are no literals.
+        any_regex: admit patterns that can take very long or a stack of any depth: repetitions
+            inside or after each other that can match the same text, groups that are repeated,
+            references to groups, and patterns that are no literals.
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 

@@ -14,13 +14,17 @@ whoever waits for an answer may hold all the cores that a job would need.
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -66,7 +70,10 @@ class SparkTypes:
 
     def ask(self, expressions: Sequence[str]) -> None:
         """Let Spark analyse expressions, of which the first are admitted where there are many."""
-        new = [one for one in dict.fromkeys(expressions) if one not in self.known]
+        with _unlogged():
+            self._ask([one for one in dict.fromkeys(expressions) if one not in self.known])
+
+    def _ask(self, new: Sequence[str]) -> None:
         by_template: dict[tuple[str, ...], list[str]] = {}
         for expression in new:
             by_template.setdefault(_template(expression), []).append(expression)
@@ -191,6 +198,11 @@ def reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str,
     """Return why Spark cannot compute expressions for some of the events, of those that raise."""
     if not expressions:
         return {}
+    with _unlogged():
+        return _reasons_of(events, expressions)
+
+
+def _reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
     raises = [~derived_or_column(one.flag) for one in expressions]
     computed = events.select(*(one.alias(f"c{i}") for i, one in enumerate(raises)))
     ever = computed.agg(*(F.max(name).alias(name) for name in computed.columns)).first()
@@ -203,6 +215,26 @@ def reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str,
             except (PySparkException, Py4JJavaError) as error:
                 reasons[expression.name] = reason_of(error)
     return reasons
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from logging what it raises in this thread: who asks tells of refusals."""
+    thread = threading.get_ident()
+
+    def is_of_others(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    for logger in loggers:
+        logger.addFilter(is_of_others)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_others)
 
 
 def _is_attribute(found: Type | Refusal) -> bool:
