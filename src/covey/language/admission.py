@@ -204,8 +204,7 @@ def _like_pattern(names: Names, node: exp.Expr) -> _Argument:
         return _Argument(node, "")
     if not isinstance(node, exp.Literal):
         return _argument(names, node)
-    raw = names.tree.raws[names.tree.slot(node)]
-    return _Argument(node, _value(literals.elements(raw)[0] if raw[0] == "(" else raw))
+    return _Argument(node, _single_value(names.tree.raws[names.tree.slot(node)]))
 
 
 def _growth(names: Names, node: exp.Expr, is_grown: bool = False) -> float:
@@ -217,13 +216,12 @@ def _growth(names: Names, node: exp.Expr, is_grown: bool = False) -> float:
         return len(names.raw(node)) / _LONG if is_grown else 0.0
     name = call_name(node) if isinstance(node, exp.Anonymous) else ""
     is_measured = name in _SIZES or name in _INSERTING or name in _FORMATS
-    is_grown = is_grown or is_measured or name in _GROWING
-    grown = [_growth(names, child, is_grown) for child in node.iter_expressions()]
+    grows = is_measured or name in _GROWING
+    grown = [_growth(names, child, is_grown or grows) for child in node.iter_expressions()]
     is_built = isinstance(node, exp.Anonymous | exp.DPipe | exp.Concat)
     growth = sum(grown) if is_built else max(grown, default=1.0)
-    if is_measured or name in _GROWING:
-        growth = max(1, int(growth))
-    growth *= _GROWING.get(name, 1)
+    if grows:
+        growth = max(1, int(growth)) * _GROWING.get(name, 1)
     values = [one.value for one in _arguments(names, node)] if is_measured else []
     for place in _SIZES.get(name, ()):
         size = values[place] if place < len(values) else None
@@ -288,10 +286,13 @@ def _argument(names: Names, node: exp.Expr) -> _Argument:
     if isinstance(node, exp.Neg) and (number := names.number(node)) is not None:
         return _Argument(node, _value(number))
     if isinstance(node, exp.Literal | exp.RawString):
-        raw = names.raw(node)
-        inside = literals.elements(raw)[0] if raw[0] == "(" else raw
-        return _Argument(node, _value(inside))
+        return _Argument(node, _single_value(names.raw(node)))
     return _Argument(node, None)
+
+
+def _single_value(raw: str) -> object:
+    """Return the value of a literal that may be in parentheses."""
+    return _value(literals.elements(raw)[0] if raw[0] == "(" else raw)
 
 
 def _value(raw: str) -> object:

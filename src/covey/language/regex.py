@@ -41,7 +41,8 @@ _TOKEN = re.compile(
       | (?P<atom>\\(?:[pP]\{[^}]*\}|x\{[^}]*\}|x..|u....|N\{[^}]*\}|0[0-7]{1,3}|c.|.)|.)""",
     re.DOTALL | re.VERBOSE,
 )
-_SIMPLE = re.compile(r"\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\]", re.DOTALL)
+_CLASS = re.compile(r"\^?(?:\\.|[^\]\[\\])+\]", re.DOTALL)  # after its first bracket
+_SIMPLE = re.compile(r"(?:\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\])*", re.DOTALL)  # Python reads it as Java
 
 _OTHER = "\N{EURO SIGN}"  # stands for all characters beyond ASCII
 _ALL = frozenset(map(chr, range(128))) | {_OTHER}
@@ -272,7 +273,7 @@ def _bounds(repeat: re.Match[str]) -> tuple[int, int]:
 
 def _end_of_class(pattern: str, at: int) -> int:
     """Return where a class of characters ends whose first bracket is before `at`."""
-    found = re.compile(r"\^?(?:\\.|[^\]\[\\])+\]", re.DOTALL).match(pattern, at)
+    found = _CLASS.match(pattern, at)
     if found is None or "&&" in found.group():
         raise _DangerError("a class inside a class")
     return found.end()
@@ -282,7 +283,7 @@ def _end_of_class(pattern: str, at: int) -> int:
 def _characters(atom: str, ignores_case: bool) -> Characters:
     """Return the characters that an atom or a class matches, or more."""
     inside = atom[1:-1] if len(atom) > 1 and atom[0] == "[" else atom
-    if atom == "." or not re.fullmatch(rf"(?:{_SIMPLE.pattern})*", inside, re.DOTALL):
+    if atom == "." or not _SIMPLE.fullmatch(inside):
         return _ALL
     flags = re.ASCII | re.DOTALL | (re.IGNORECASE if ignores_case else 0)
     try:

@@ -42,6 +42,26 @@ __all__ = ["SparkTypes", "reason_of", "reasons_of"]
 _AT_ONCE = 100  # expressions in one projection
 
 
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from logging what it raises in this thread: who asks tells of refusals."""
+    thread = threading.get_ident()
+
+    def is_of_others(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    for logger in loggers:
+        logger.addFilter(is_of_others)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_others)
+
+
 class SparkTypes:
     """Types of expressions over the events of a schema; implements `covey.language.AskedTypes`.
 
@@ -68,12 +88,10 @@ class SparkTypes:
         """Return the type of an expression, why it is refused, or None if it was not asked for."""
         return self.known.get(expression)
 
+    @_unlogged()
     def ask(self, expressions: Sequence[str]) -> None:
         """Let Spark analyse expressions, of which the first are admitted where there are many."""
-        with _unlogged():
-            self._ask([one for one in dict.fromkeys(expressions) if one not in self.known])
-
-    def _ask(self, new: Sequence[str]) -> None:
+        new = [one for one in dict.fromkeys(expressions) if one not in self.known]
         by_template: dict[tuple[str, ...], list[str]] = {}
         for expression in new:
             by_template.setdefault(_template(expression), []).append(expression)
@@ -194,15 +212,11 @@ def reason_of(error: Exception) -> str:
     return f"Spark: {said[:500]}"
 
 
+@_unlogged()
 def reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
     """Return why Spark cannot compute expressions for some of the events, of those that raise."""
     if not expressions:
         return {}
-    with _unlogged():
-        return _reasons_of(events, expressions)
-
-
-def _reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
     raises = [~derived_or_column(one.flag) for one in expressions]
     computed = events.select(*(one.alias(f"c{i}") for i, one in enumerate(raises)))
     ever = computed.agg(*(F.max(name).alias(name) for name in computed.columns)).first()
@@ -215,26 +229,6 @@ def _reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str
             except (PySparkException, Py4JJavaError) as error:
                 reasons[expression.name] = reason_of(error)
     return reasons
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep PySpark from logging what it raises in this thread: who asks tells of refusals."""
-    thread = threading.get_ident()
-
-    def is_of_others(record: logging.LogRecord) -> bool:
-        return record.thread != thread
-
-    loggers = [
-        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
-    ]
-    for logger in loggers:
-        logger.addFilter(is_of_others)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(is_of_others)
 
 
 def _is_attribute(found: Type | Refusal) -> bool:
