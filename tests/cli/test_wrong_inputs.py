@@ -5,6 +5,7 @@ The first ones are noticed before Spark is asked for anything.
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,16 @@ def test_what_spark_must_be_asked_for(words: list[str], said: str, covey: Any) -
     Path("torn.json").write_text('{"n": 1}\n{"n": \n')
     check(covey(*words), said)
     assert not Path("m.parquet").exists()
+
+
+@pytest.mark.integration
+def test_what_spark_logs_is_as_before_after_a_command(covey: Any) -> None:
+    from pyspark.logger import PySparkLogger
+
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before = logger.level
+    assert covey("preview", "n > nothing", "ticks.csv").exit_code == 2
+    assert logger.level == before < logging.ERROR
 
 
 @pytest.mark.integration

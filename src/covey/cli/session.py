@@ -36,7 +36,7 @@ _QUIET = {
 }
 _CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _PATIENCE_S = 5.0
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # repeat what is raised
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -73,8 +73,10 @@ class Session:
     @contextmanager
     def started(self) -> Iterator[SparkSession]:
         """The session, while the command runs."""
-        for name in _LOGGERS:
-            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+        with _unlogged():
+            yield from self._session()
+
+    def _session(self) -> Iterator[SparkSession]:
         known = SparkSession.getActiveSession()
         spark = known or _start(self.conf)
         is_mine = known is None
@@ -88,6 +90,20 @@ class Session:
         finally:
             if is_mine:
                 spark.stop()
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from logging what it raises, which the command tells."""
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _start(conf: Mapping[str, str]) -> SparkSession:
