@@ -108,6 +108,41 @@ def hostile_predicates(folder: Path) -> list[str]:
         "t = '" + "a" * 100_000 + "'",
         "CASE " + "WHEN i = 1 THEN true " * 190 + "END", "coalesce(" + "i, " * 1_000 + "1) = 1",
     ]  # fmt: skip
+    costly = [
+        "xpath_string(t, '/a') = 'b'", "xpath_boolean(t, u)", "size(xpath(t, '//a')) > 0",
+        "hll_sketch_estimate(x) > 1", "theta_sketch_estimate(x) > 1",
+        "kll_sketch_get_n_bigint(x) > 1", "kll_sketch_to_string_bigint(x) = 'a'",
+        "bitmap_count(x) > 0", "format_string('%999999999d', i) = 'a'",
+        "format_string('%2$999999999s', i, t) = 'a'", "printf('%.999999999f', d) = 'a'",
+        "array_insert(nums, 2000000000, 1)[0] = 1", "size(array_insert(nums, i, 1)) > 2",
+        "round(p, -2000000000) = 1", "bround(d, 2147483647) = 1", "ceil(p, -999999999) = 1",
+        "floor(p, 999999999) = 1", "t LIKE '%a%a%a%a%a%b'", "t LIKE concat('%', u, '%', u, '%b')",
+        "t ILIKE '%a_%a_%a_%b'", "t LIKE ALL ('%a%a%a%b', 'a%')", "t LIKE ANY ('%', u)",
+        "t RLIKE 'a*a*a*a*b'", "t RLIKE '.*.*.*=.*'", "t RLIKE '(?x) a + a + b'",
+        "t RLIKE '^(([a-z])+.)+[A-Z]([a-z])+$'", "t RLIKE '(a|ab)(c|bcd)(d*)*'",
+        "t RLIKE '[a[b]]+[a&&[a]]+$'", "t RLIKE '(?<x>a)\\\\k<x>'", "t RLIKE 'a{1,9999}{1,9999}'",
+        "regexp_count(t, '(a{0,30}){0,30}b') = 1", "regexp_extract_all(t, '(.+)+$')[0] = 'a'",
+        "levenshtein(repeat(t, 9999), repeat(u, 9999)) > 1", "soundex(repeat(t, 99999999)) = 'a'",
+        "concat(" + ", ".join(["repeat(t, 9999)"] * 90) + ") = 'a'",
+        " || ".join(["repeat(t, 9999)"] * 90) + " = 'a'",
+        "reverse(" * 60 + "t" + ")" * 60 + " = 'a'",
+        "replace(" * 9 + "t" + ", 'a', 'aaaaaaaaaa')" * 9 + " = 'a'",
+        "translate(repeat(t, 9999), 'a', 'b') = 'a'",
+        "regexp_replace(t, '', repeat(u, 9999)) = 'a'",
+        "overlay(t, repeat(u, 2000000000), 1) = 'a'", "mask(repeat(t, 999999999)) = 'a'",
+        "to_json(named_struct('a', repeat(t, 999999999))) = 'a'",
+        "array_join(array_repeat(t, 999999999), u) = 'a'", "bin(l) = repeat(t, l)",
+        "substring(t, l, 2) = 'a'", "left(t, l) = 'a'", "right(t, l) = 'a'",
+        "hour(day) = 1", "minute(day) = 1", "second(day) = 1",
+        "try_cast(day AS TIMESTAMP) > ts", "CAST(CAST(day AS TIMESTAMP) AS STRING) > 'a'",
+        "date_add(day, 2147483647) > day", "make_interval(i, l) = make_interval(1)",
+        "timestampadd(YEAR, i, ts) > ts", "timestampdiff(SECOND, day, ts) > l",
+        "CAST(t AS INT8) = 1", "i::STRING::NUMBER = 1", "d = 1e400", "p = 1e-400BD",
+        "`reflect`(t) = 'a'", "`t``` = 'a'", "t = '\\u0000'", "t = '\\ud800'", "i = 0x1F",
+        "transform(tags, y -> reflect('java.lang.System', 'setProperty', 'a', y))[0] = 'a'",
+        "exists(tags, y -> y RLIKE '(a+)+$')", "aggregate(nums, 0L, (a, b) -> a * b + b) > 1",
+        "filter(tags, y -> rand() > 0.5)[0] = 'a'", "zip_with(nums, tags, (a, b) -> a)[0] = 1",
+    ]  # fmt: skip
     odd = [
         form.format(value)
         for value in _VALUES
@@ -117,4 +152,4 @@ def hostile_predicates(folder: Path) -> list[str]:
         )
     ]  # fmt: skip
     many = [f"length(t) * {n} > {n}" for n in range(20)]
-    return [*code, *rows, *chance, *refused, *raising, *large, *odd, *many]
+    return [*code, *rows, *chance, *refused, *raising, *large, *costly, *odd, *many]
