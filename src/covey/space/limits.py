@@ -7,7 +7,8 @@ whatever could take all memory or all time of a worker is refused when the predi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from covey.errors import SpaceError
@@ -46,11 +47,21 @@ class Limits:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Limits:
-        """Return the limits of fields by name, as JSON has them."""
+        """Return the limits of fields by name, as JSON has them.
+
+        >>> Limits.of({"depth": 5})
+        Traceback (most recent call last):
+        covey.errors.SpaceError: no limit is called 'depth': they are max_characters, \
+max_template, max_depth, max_growth, any_regex, functions
+        """
+        names = [field.name for field in dataclass_fields(cls)]
+        for name in fields:
+            if name not in names:
+                raise SpaceError(f"no limit is called {name!r}: they are {', '.join(names)}")
         return cls(**{**fields, "functions": tuple(fields.get("functions", ()))})
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        for field in dataclass_fields(self):
             value = getattr(self, field.name)
             if field.name.startswith("max_") and (not isinstance(value, int) or value < 1):
                 raise SpaceError(f"{field.name} must be at least 1, got {value!r}")
