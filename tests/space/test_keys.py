@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.errors import SpaceError
-from covey.space.keys import domain, float_key, from_column, key_float, value
+from covey.space.keys import (
+    domain,
+    double_key,
+    float_key,
+    from_column,
+    key_float,
+    key_number,
+    value,
+)
 from covey.space.text import TOP
 from covey.space.types import (
     BIGINT,
@@ -137,3 +145,17 @@ def test_a_value_has_its_key_again(type_: Type, data: st.DataObject) -> None:
     read = value(key, type_)
     if not isinstance(read, str) or type_ == STRING:
         assert keys_of(pa.array([read], to_arrow(type_)), type_) == [key]
+
+
+@given(st.floats())
+def test_one_double_has_the_key_that_an_array_has(number: float) -> None:
+    assert double_key(number) == float_key(np.array([number]))[0]
+    assert key_number(double_key(number), DOUBLE) == number or np.isnan(number)
+
+
+@given(st.sampled_from([FLOAT, DOUBLE]), st.data())
+def test_one_key_has_the_number_that_an_array_has(type_: Type, data: st.DataObject) -> None:
+    key = data.draw(st.integers(int(domain(type_).low), int(domain(type_).high)))
+    expected = float(key_float(np.array([key], np.int64), type_)[0])
+    assert key_number(key, type_) == expected or np.isnan(expected)
+    assert np.isnan(key_number(key, type_)) == np.isnan(expected)

@@ -18,7 +18,7 @@ import numpy as np
 
 from covey.language import casts
 from covey.language.literals import LiteralError, Typed, narrow
-from covey.space.keys import domain, float_key, value
+from covey.space.keys import domain, double_key, float_key, key_number, value
 from covey.space.space import Settings
 from covey.space.text import after
 from covey.space.types import (
@@ -189,12 +189,36 @@ def cuts(attribute: Type, common: Type, literal: Typed, settings: Settings) -> C
     if attribute == common or (attribute.is_integral and common.is_integral):
         return Cuts(min(max(bound, below), above), min(max(bound + 1, below), above))
     image = _image(attribute, common, settings)
-    at_least = _first(below, above, lambda key: image(key) >= bound)
-    return Cuts(at_least, _first(at_least, above, lambda key: image(key) > bound))
+    guess = _guess(attribute, common, bound)
+    at_least = _first(below, above, guess, lambda key: image(key) >= bound)
+    return Cuts(at_least, _first(at_least, above, at_least, lambda key: image(key) > bound))
 
 
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first integer from `low` on for which something holds, `high` if it holds for none."""
+def _first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -> int:
+    """Return the first integer from `low` on for which something holds, `high` if for none.
+
+    Steps double from a guess on, so that a good one is cheap and a bad one costs twice as much as
+    none.
+    """
+    if low >= high:
+        return low
+    guess, step = min(max(guess, low), high - 1), 1
+    if holds(guess):
+        high = guess
+        while low < high:
+            probe = max(low, high - step)
+            if not holds(probe):
+                low = probe + 1
+                break
+            high, step = probe, 2 * step
+    else:
+        low = guess + 1
+        while low < high:
+            probe = min(high - 1, low + step - 1)
+            if holds(probe):
+                high = probe
+                break
+            low, step = probe + 1, 2 * step
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
@@ -203,8 +227,13 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 def _image(attribute: Type, common: Type, settings: Settings) -> Callable[[int], int]:
     """The key of an attribute as an integer that orders values of the common type."""
-    if common.is_fractional:
-        return lambda key: _float_order(_as_number(key, attribute), common)
+    if common.is_fractional and attribute.is_fractional:
+        return lambda key: _float_order(key_number(key, attribute), common)
+    if common == DOUBLE:
+        divisor = 10**attribute.scale
+        return lambda key: double_key(key / divisor)  # Python rounds it once
+    if common == FLOAT:
+        return lambda key: _float_order(Decimal(key).scaleb(-attribute.scale, casts.EXACT), common)
     if common.is_decimal:
         shift = common.scale - attribute.scale
         return lambda key: key * 10**shift if shift >= 0 else _half_up(key, 10**-shift)
@@ -215,18 +244,26 @@ def _image(attribute: Type, common: Type, settings: Settings) -> Callable[[int],
     return lambda key: key
 
 
-def _as_number(key: int, attribute: Type) -> Any:
-    return (
-        value(key, attribute)
-        if attribute.is_fractional
-        else Decimal(key).scaleb(-attribute.scale, casts.EXACT)
-    )
+def _guess(attribute: Type, common: Type, bound: int) -> int:
+    """Return a key of an attribute whose image is near a value of the common type."""
+    if common.is_fractional:
+        number = key_number(bound, common)
+        if not math.isfinite(number):
+            return 0
+        if attribute.is_fractional:
+            return _float_order(number, attribute)
+        scaled = number * 10.0**attribute.scale
+        return int(scaled) if math.isfinite(scaled) else 0
+    if common.is_decimal:
+        shift = common.scale - attribute.scale
+        return int(bound // 10**shift if shift >= 0 else bound * 10**-shift)
+    return bound // casts.DAY if attribute == DATE else bound
 
 
 def _float_order(number: Any, common: Type) -> int:
     """A number as the key of a float or a double."""
     if common == DOUBLE:
-        return int(float_key(np.array([float(number)]))[0])
+        return double_key(float(number))
     exact = Decimal(number) if math.isfinite(number) else None
     single = np.float32(number) if exact is None else narrow(exact)
     return int(float_key(np.array([single], np.float32))[0])

@@ -272,7 +272,7 @@ class Conditions:
     def _as_pairs(self, attribute: Type, refs: Sequence[Ref]) -> bool:
         """Whether comparing with each value of a list by itself says the same as with the list."""
         raws = [raw for ref in refs for raw in literals.elements(self.operands.tree.raws[ref.slot])]
-        kinds = {literals.kind(raw.lstrip("+- ")) for raw in raws}
+        kinds = set(literals.kinds([raw.lstrip("+- ") for raw in raws]))
         if len(kinds) != 1 or max(map(len, raws)) > 18 or any(ref.cast for ref in refs):
             return False
         if kinds == {"s"}:

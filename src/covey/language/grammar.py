@@ -137,6 +137,11 @@ def check_length(text: str, limits: Limits) -> None:
     if len(text) > limits.max_characters:
         problem = f"a predicate may have {limits.max_characters:,} characters, got {len(text):,}"
         raise PredicateError(problem, text[:200])
+    if not _LITERAL_SIGN.search(text):
+        check_template(text, len(text), 0, limits)
+
+
+_LITERAL_SIGN = re.compile(r"""['"0-9]""")  # every literal has one
 
 
 def check_template(text: str, length: int, slots: int, limits: Limits) -> None:

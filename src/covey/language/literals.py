@@ -11,10 +11,11 @@ Cost: cutting one text takes about 4 µs, much less than parsing it.
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,11 +37,11 @@ __all__ = [
     "Typed",
     "cut",
     "decode",
+    "element_types",
     "elements",
     "kind",
     "narrow",
     "tokens",
-    "types_of",
     "uncommented",
     "unquote",
     "without",
@@ -116,17 +117,21 @@ def uncommented(text: str) -> str:
     for match in _NOTABLE.finditer(text):
         if match.start() < end or match.group()[0] not in "-/":
             continue
-        stop = match.end() if match.group()[0] == "-" else _bracket_end(text, match.start())
-        if stop == match.start():
+        start, stop, comment = match.start(), match.end(), match.group()
+        if comment == "/*":  # of which another one may be a part
+            stop = _bracket_end(text, start)
+            comment = text[start:stop]
+        if stop == start:
             break  # Spark does not read a text with a comment that is not closed
-        pieces += [text[end : match.start()], _NOT_NEWLINE.sub(" ", text[match.start() : stop])]
+        blank = _NOT_NEWLINE.sub(" ", comment) if "\n" in comment else " " * len(comment)
+        pieces += [text[end:start], blank]
         end = stop
     return "".join([*pieces, text[end:]])
 
 
 _NOTABLE = re.compile(
     rf"""(?<=[rR])'[^']*'|'{_SINGLE}|(?<=[rR])"[^"]*"|"{_DOUBLE}|`(?:[^`]|``)*`"""
-    r"""|--(?:\\\n|[^\r\n])*|/\*(?!\+)""",
+    r"""|--(?:\\\n|[^\r\n])*|/\*(?!\+)(?:[^*/]*\*/)?""",
     re.DOTALL,
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
@@ -195,12 +200,34 @@ def elements(raw: str) -> tuple[str, ...]:
     return tuple(_ELEMENT.findall(raw))
 
 
-def types_of(raws: Sequence[str]) -> list[Type]:
-    """The type of each literal; texts and short whole numbers, which are most, are not read."""
-    return [
-        STRING if raw[0] in "'\"" else INT if len(raw) < 10 and raw.isdigit() else decode(raw).type
-        for raw in raws
-    ]
+@lru_cache(maxsize=16)
+def element_types(raw: str) -> tuple[Type, ...]:
+    """The types of the literals in a list, of which few are read for it."""
+    return tuple(map(_type_of, elements(raw)))
+
+
+def _type_of(raw: str) -> Type:
+    if raw[0] in "'\"":
+        return STRING
+    digits = raw if raw[0] not in "+-" else raw[1:].lstrip()
+    if len(digits) < 10 and digits.isdigit():
+        return INT
+    letter = kind(digits)
+    if letter == "d" and len(digits) < 38 and (plain := _DECIMAL.fullmatch(digits)):
+        whole, fraction = plain[1] or "", plain[2] or ""
+        return _decimal_type(len((whole + fraction).lstrip("0")), len(fraction))
+    return _FRACTIONAL.get(letter) or decode(raw).type
+
+
+@cache
+def _decimal_type(significant: int, scale: int) -> Type:
+    return decimal(max(significant, scale, 1), scale)
+
+
+_DECIMAL = re.compile(r"(\d*)(?:\.(\d*))?(?:BD)?", re.ASCII | re.IGNORECASE)
+
+
+_FRACTIONAL = {"e": DOUBLE, "f": FLOAT}
 
 
 def decode(raw: str) -> Typed:
@@ -228,10 +255,10 @@ value=Decimal('-1.50')), 'bigint', "it's")
     except InvalidOperation:
         raise LiteralError(f"{digits} is out of range; write a smaller number") from None
     if letter == "e":
-        _check_range(number, sys.float_info.max, digits)
+        _check_range(number, _LARGEST_DOUBLE, digits)
         return Typed(DOUBLE, float(number))
     if letter == "f":
-        _check_range(number, float(np.finfo(np.float32).max), digits)
+        _check_range(number, _LARGEST_FLOAT, digits)
         return Typed(FLOAT, float(narrow(number)))
     return _decimal(number)
 
@@ -240,6 +267,9 @@ def narrow(number: Decimal) -> np.float32:
     """The nearest float32, in one rounding (through float64 there would be two)."""
     if number.copy_abs() >= _OVERFLOW:
         return np.float32(np.inf if number > 0 else -np.inf)
+    double = float(number)
+    if abs(double) > _NORMAL and _BITS.unpack(_FLOAT64.pack(double))[0] & _HALF_MASK != _HALF:
+        return np.float32(double)  # which is not half-way between two floats
     largest = np.finfo(np.float32).max
     best = np.float32(min(max(float(number), -float(largest)), float(largest)))
     for other in (np.nextafter(best, -largest), np.nextafter(best, largest)):
@@ -250,17 +280,21 @@ def narrow(number: Decimal) -> np.float32:
 
 
 _EXACT = Context(prec=1200)
+_NORMAL = 2.0**-126  # floats above it have all 24 bits
+_HALF, _HALF_MASK = 1 << 28, (1 << 29) - 1  # of a double's bits those that a float lacks
+_BITS, _FLOAT64 = struct.Struct("<q"), struct.Struct("<d")
 _OVERFLOW = Decimal(2**128 - 2**103)  # half-way between the largest float32 and the next power of 2
 
 
+@lru_cache(maxsize=16)
 def unquote(raw: str) -> str:
-    """The text that a string literal stands for, by Spark's escapes."""
+    """The text that a string literal stands for, by Spark's escapes; a long one is kept."""
     quote, body = raw[0], raw[1:-1]
     if "\\" not in body and quote not in body:
         return body
-    text = "".join(_unescaped(body, quote))
+    text = _ESCAPED[quote].sub(_unescaped, body)
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return "".join("?" if "\ud800" <= c <= "\udfff" else c for c in whole)
+    return _SURROGATE.sub("?", whole)
 
 
 _ESCAPES = {
@@ -273,30 +307,27 @@ _ESCAPES = {
     "%": "\\%",
     "_": "\\_",
 }
-_OCTAL = re.compile(r"[01][0-7]{2}", re.ASCII)
-_HEX = {"u": re.compile(r"[0-9a-fA-F]{4}"), "U": re.compile(r"[0-9a-fA-F]{8}")}
+_ESCAPED = {
+    quote: re.compile(
+        rf"""{quote}{quote}|\\(?:(?P<octal>[01][0-7]{{2}})|u(?P<short>[0-9a-fA-F]{{4}})
+        |U(?P<long>[0-9a-fA-F]{{8}})|(?P<letter>.))""",
+        re.DOTALL | re.VERBOSE,
+    )
+    for quote in "'\""
+}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _unescaped(body: str, quote: str) -> Iterator[str]:
-    i = 0
-    while i < len(body):
-        character = body[i]
-        if character == quote and body[i + 1 : i + 2] == quote:
-            yield quote
-            i += 2
-        elif character != "\\" or i + 1 == len(body):
-            yield character
-            i += 1
-        elif octal := _OCTAL.match(body, i + 1):
-            yield chr(int(octal.group(), 8))
-            i += 4
-        elif (letter := body[i + 1]) in _HEX and (digits := _HEX[letter].match(body, i + 2)):
-            code = int(digits.group(), 16)
-            yield chr(code) if code <= 0x10FFFF else "?"
-            i = digits.end()
-        else:
-            yield _ESCAPES.get(letter, letter)
-            i += 2
+def _unescaped(escape: re.Match[str]) -> str:
+    letter = escape["letter"]
+    if letter is not None:
+        return _ESCAPES.get(letter, letter)
+    if escape["octal"]:
+        return chr(int(escape["octal"], 8))
+    if digits := escape["short"] or escape["long"]:
+        code = int(digits, 16)
+        return chr(code) if code <= 0x10FFFF else "?"
+    return escape.group()[0]  # a quote that is written twice
 
 
 def _integer(sign: str, digits: str) -> Typed:
@@ -327,8 +358,12 @@ def _decimal(value: Decimal) -> Typed:
     return Typed(decimal(precision, -exponent), Decimal((sign, digits, exponent)))
 
 
-def _check_range(number: Decimal, largest: float, digits: str) -> None:
-    if number.copy_abs() > Decimal(largest):
+_LARGEST_DOUBLE = Decimal(sys.float_info.max)
+_LARGEST_FLOAT = Decimal(float(np.finfo(np.float32).max))
+
+
+def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
+    if number.adjusted() >= largest.adjusted() and number.copy_abs() > largest:
         raise LiteralError(f"{digits} is out of range; write a smaller number")
 
 

@@ -94,10 +94,10 @@ class Operands:
         self.derived[attribute.flag.name] = attribute.flag
         return attribute.flag
 
-    def types_in(self, node: exp.Expr) -> list[Type]:
+    def types_in(self, node: exp.Expr) -> tuple[Type, ...]:
         """The types of the values of a list."""
         try:
-            return literals.types_of(literals.elements(self.tree.raws[self.tree.slot(node)]))
+            return literals.element_types(self.tree.raws[self.tree.slot(node)])
         except LiteralError as error:
             raise self.tree.error(str(error), node) from None
 

@@ -51,7 +51,9 @@ def plain_shape(raw: str) -> object:
 def types_shape(raw: str) -> object:
     """The types of a literal, or of all values of a list in their order."""
     try:
-        return tuple(map(str, literals.types_of(literals.elements(raw))))
+        types = literals.element_types(raw)
+        shown = {type_: str(type_) for type_ in set(types)}
+        return tuple(map(shown.__getitem__, types))
     except LiteralError:
         return raw
 

@@ -7,7 +7,7 @@ literal by literal through `covey.language.coerce`, to the same result.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -158,16 +158,25 @@ class Slots:
                 self.failures.setdefault(i, Located(str(error), ref.slot))
                 at_least[i], above[i], outcome[i] = None, None, NULL
                 failed.add(of[i])
+                if of[-1] == 0 and self.list_of is not None:  # there is no other list
+                    outcome[:] = NULL
+                    break
         low = domain(attribute).low
         at_least[outcome != OK], above[outcome != OK] = low, low
         return Positions(at_least, above, outcome)
 
-    def _doubtful_first(self, slot: int) -> Sequence[int]:
+    def _doubtful_first(self, slot: int) -> Iterator[int]:
         """The rows; of lists, those first whose literal may be none of the attribute's type."""
         if self.list_of is None:
-            return range(self.count)
-        is_plain = [bool(_PLAIN.fullmatch(raw)) for raw in self.columns[slot]]
-        return sorted(range(self.count), key=is_plain.__getitem__)
+            yield from range(self.count)
+            return
+        plain = []
+        for i, raw in enumerate(self.columns[slot]):
+            if _PLAIN.fullmatch(raw):
+                plain.append(i)
+            else:
+                yield i
+        yield from plain
 
     def _columnwise(self, ref: Ref, attribute: Type, op: str) -> tuple[Keys, Keys] | None:
         raws = self.columns[ref.slot]

@@ -22,13 +22,12 @@ def centres(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[np.floa
     >>> centres("(0.1, 2)", 2, True, True)
     array([0.1, 2. ], dtype=float32)
     """
-    vector = _plain(raw) if is_cast and _PLAIN.issuperset(raw) else _closely(raw, is_cast, ansi)
-    if len(vector) != length:
+    found = len(elements(raw))
+    if found != length:
         raise LiteralError(
-            f"a vector of {len(vector)} numbers, but the attribute has {length}; "
-            f"write {length} numbers"
+            f"a vector of {found} numbers, but the attribute has {length}; write {length} numbers"
         )
-    return vector
+    return _plain(raw) if is_cast and _PLAIN.issuperset(raw) else _closely(raw, is_cast, ansi)
 
 
 def _plain(raw: str) -> NDArray[np.float32]:

@@ -11,6 +11,8 @@ Cost: 8 bytes per value; a few nanoseconds per value of a column, more for text 
 from __future__ import annotations
 
 import datetime as dt
+import math
+import struct
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -24,7 +26,10 @@ from covey.errors import SpaceError
 from covey.space.text import TOP, Below
 from covey.space.types import Type, to_arrow
 
-__all__ = ["Domain", "Keys", "domain", "float_key", "from_column", "key_float", "value"]
+__all__ = [
+    "Domain", "Keys", "domain", "double_key", "float_key", "from_column", "key_float", "key_number",
+    "value",
+]  # fmt: skip
 
 Keys = NDArray[Any]  # int64, or objects: str and Below for text, int for long decimals
 
@@ -67,6 +72,8 @@ _INT64 = np.dtype(np.int64)
 _OBJECT = np.dtype(object)
 _INFINITY64 = 0x7FF0 << 48
 _INFINITY32 = 0x7F80 << 16
+_BITS64, _BITS32 = struct.Struct("<q"), struct.Struct("<i")
+_DOUBLE, _SINGLE = struct.Struct("<d"), struct.Struct("<f")
 
 
 @cache
@@ -107,6 +114,29 @@ def float_key(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     if nan.any():
         keys[nan] = infinity + 1
     return keys
+
+
+def double_key(number: float) -> int:
+    """Return the key of one double: that of `float_key`, many times as fast for a single number.
+
+    >>> double_key(-0.0), double_key(5e-324), double_key(math.inf) < double_key(math.nan)
+    (0, 1, True)
+    """
+    if math.isnan(number):
+        return _INFINITY64 + 1
+    bits: int = _BITS64.unpack(_DOUBLE.pack(number))[0]
+    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)
+
+
+def key_number(key: int, type_: Type) -> float:
+    """Return the number of one key of a float or a double: that of `key_float`."""
+    wide = type_.name == "double"
+    size = abs(key)
+    if size > (_INFINITY64 if wide else _INFINITY32):
+        return math.nan
+    number: float
+    (number,) = _DOUBLE.unpack(_BITS64.pack(size)) if wide else _SINGLE.unpack(_BITS32.pack(size))
+    return -number if key < 0 else number
 
 
 def key_float(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:
@@ -152,7 +182,7 @@ def value(key: Any, type_: Type) -> Any:
     if type_.name == "boolean":
         return bool(key)
     if type_.is_fractional:
-        return float(key_float(np.array([key], np.int64), type_)[0])
+        return key_number(int(key), type_)
     if type_.is_decimal:
         sign, digits = int(key) < 0, str(abs(int(key)))
         return Decimal((int(sign), tuple(map(int, digits)), -type_.scale))

@@ -1,0 +1,85 @@
+"""Numbers as literals: rounded once, and compared with keys exactly, whatever is guessed."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.language.coerce import _first
+from covey.language.literals import decode, element_types, narrow, unquote
+
+
+def nearest(number: Decimal) -> float:
+    """The float32 next to a number, of two the one whose last bit is 0."""
+    with localcontext(prec=1200):
+        middle = np.float32(float(number))
+        near = [np.nextafter(middle, np.float32(to)) for to in (-np.inf, np.inf)]
+        finite = [f for f in (middle, *near) if np.isfinite(f)]
+        return float(
+            min(finite, key=lambda f: (abs(Decimal(float(f)) - number), f.view(np.uint32) % 2))
+        )
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(-3, 3))
+def test_half_way_between_two_floats_a_number_is_rounded_once(single: float, by: int) -> None:
+    with localcontext(prec=1200):
+        above = float(np.nextafter(np.float32(single), np.float32(np.inf)))
+        if not np.isfinite(above):
+            return
+        number = (Decimal(single) + Decimal(above)) / 2 + by * Decimal(2) ** -400
+    assert float(narrow(number)) == nearest(number)
+
+
+@given(
+    st.decimals(
+        allow_nan=False, allow_infinity=False, min_value=-Decimal(10**38), max_value=Decimal(10**38)
+    )
+)
+def test_any_number_becomes_the_nearest_float(number: Decimal) -> None:
+    assert float(narrow(number)) == nearest(number)
+
+
+@given(st.integers(-50, 50), st.integers(0, 60), st.integers(-99, 99), st.integers(-60, 60))
+def test_a_guess_changes_nothing_but_the_time(low: int, count: int, guess: int, at: int) -> None:
+    expected = min(max(at, low), low + count)
+    assert _first(low, low + count, guess, lambda key: key >= at) == expected
+
+
+def test_a_good_guess_is_cheap() -> None:
+    asked: list[int] = []
+
+    def holds(key: int) -> bool:
+        asked.append(key)
+        return key >= 1234567
+
+    assert _first(-(1 << 63), 1 << 63, 1234566, holds) == 1234567
+    assert len(asked) <= 4
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "1e5", "1.5E3D", "-2F", "+1.5e0F", "3L", "7Y", "1.50", "99999999999", "'a'", "- 5.5e1",
+        "-5", "+ 7", "- 12345678901", "-2147483648", "007.100BD", "0.000", "-12BD", ".5", "5.",
+        "12345678901234567890123456789012345.5",
+    ],
+)  # fmt: skip
+def test_the_type_of_a_literal_is_known_before_it_is_read(raw: str) -> None:
+    assert element_types(f"({raw})") == (decode(raw).type,)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (r"'a\nb'", "a\nb"), (r"'\101\u00e9\U0001F600'", "Aé😀"), (r"'\u12'", "u12"),
+        (r"'\%\_\x'", r"\%\_x"), ("'it''s'", "it's"), ('"a""b\'\'"', 'a"b\'\''),
+        (r"'\ud83d\ude00 \ud83d'", "😀 ?"), (r"'\U99999999'", "?"), (r"'\\'", "\\"),
+        (r"'\8\018'", "8" + chr(0) + "18"),
+    ],
+)  # fmt: skip
+def test_escapes_are_those_of_spark(raw: str, text: str) -> None:
+    assert unquote(raw) == text
