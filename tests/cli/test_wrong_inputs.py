@@ -89,9 +89,10 @@ def test_what_spark_logs_is_as_before_after_a_command(covey: Any) -> None:
     from pyspark.logger import PySparkLogger
 
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    before = logger.level
+    before, filters = logger.level, list(logger.filters)
     assert covey("preview", "n > nothing", "ticks.csv").exit_code == 2
     assert logger.level == before < logging.ERROR
+    assert logger.filters == filters
 
 
 @pytest.mark.integration

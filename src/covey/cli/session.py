@@ -21,10 +21,10 @@ from typing import IO
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from covey.errors import ValueRefused
+from covey.spark.query_log import mute_query_log
 
 __all__ = ["Session", "check_kafka", "has_class"]
 
@@ -36,7 +36,6 @@ _QUIET = {
 }
 _CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 _PATIENCE_S = 5.0
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -73,7 +72,7 @@ class Session:
     @contextmanager
     def started(self) -> Iterator[SparkSession]:
         """The session, while the command runs."""
-        with _unlogged():
+        with mute_query_log(all_threads=True):  # the command tells what is raised
             yield from self._session()
 
     def _session(self) -> Iterator[SparkSession]:
@@ -90,20 +89,6 @@ class Session:
         finally:
             if is_mine:
                 spark.stop()
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep PySpark from logging what it raises, which the command tells."""
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
 
 
 def _start(conf: Mapping[str, str]) -> SparkSession:

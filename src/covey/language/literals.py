@@ -11,7 +11,6 @@ Cost: cutting one text takes about 4 µs, much less than parsing it.
 from __future__ import annotations
 
 import re
-import struct
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal, InvalidOperation
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from covey.space.keys import double_key
 from covey.space.types import (
     BIGINT,
     DOUBLE,
@@ -268,7 +268,7 @@ def narrow(number: Decimal) -> np.float32:
     if number.copy_abs() >= _OVERFLOW:
         return np.float32(np.inf if number > 0 else -np.inf)
     double = float(number)
-    if abs(double) > _NORMAL and _BITS.unpack(_FLOAT64.pack(double))[0] & _HALF_MASK != _HALF:
+    if abs(double) > _NORMAL and abs(double_key(double)) & _HALF_MASK != _HALF:
         return np.float32(double)  # which is not half-way between two floats
     largest = np.finfo(np.float32).max
     best = np.float32(min(max(float(number), -float(largest)), float(largest)))
@@ -282,16 +282,20 @@ def narrow(number: Decimal) -> np.float32:
 _EXACT = Context(prec=1200)
 _NORMAL = 2.0**-126  # floats above it have all 24 bits
 _HALF, _HALF_MASK = 1 << 28, (1 << 29) - 1  # of a double's bits those that a float lacks
-_BITS, _FLOAT64 = struct.Struct("<q"), struct.Struct("<d")
 _OVERFLOW = Decimal(2**128 - 2**103)  # half-way between the largest float32 and the next power of 2
 
 
-@lru_cache(maxsize=16)
 def unquote(raw: str) -> str:
-    """The text that a string literal stands for, by Spark's escapes; a long one is kept."""
+    """The text that a string literal stands for, by Spark's escapes."""
     quote, body = raw[0], raw[1:-1]
     if "\\" not in body and quote not in body:
         return body
+    return _unescape(body, quote)
+
+
+@lru_cache(maxsize=16)
+def _unescape(body: str, quote: str) -> str:
+    """Replace escapes and doubled quotes; a long text is asked for several times in a row."""
     text = _ESCAPED[quote].sub(_unescaped, body)
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return _SURROGATE.sub("?", whole)

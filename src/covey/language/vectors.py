@@ -22,12 +22,13 @@ def centres(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[np.floa
     >>> centres("(0.1, 2)", 2, True, True)
     array([0.1, 2. ], dtype=float32)
     """
-    found = len(elements(raw))
+    is_plain = is_cast and _PLAIN.issuperset(raw)
+    found = raw.count(",") + 1 if is_plain else len(elements(raw))
     if found != length:
         raise LiteralError(
             f"a vector of {found} numbers, but the attribute has {length}; write {length} numbers"
         )
-    return _plain(raw) if is_cast and _PLAIN.issuperset(raw) else _closely(raw, is_cast, ansi)
+    return _plain(raw) if is_plain else _closely(raw, is_cast, ansi)
 
 
 def _plain(raw: str) -> NDArray[np.float32]:

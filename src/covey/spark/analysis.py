@@ -14,17 +14,13 @@ whoever waits for an answer may hold all the cores that a job would need.
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -35,31 +31,12 @@ from covey.language.analysis import KnownTypes, Refusal
 from covey.language.literals import MARK, LiteralError
 from covey.space import Attribute, Type
 from covey.space.guard import guarded
+from covey.spark.query_log import mute_query_log
 from covey.spark.schemas import attribute_type, derived_or_column
 
 __all__ = ["SparkTypes", "reason_of", "reasons_of"]
 
 _AT_ONCE = 100  # expressions in one projection
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep PySpark from logging what it raises in this thread: who asks tells of refusals."""
-    thread = threading.get_ident()
-
-    def is_of_others(record: logging.LogRecord) -> bool:
-        return record.thread != thread
-
-    loggers = [
-        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
-    ]
-    for logger in loggers:
-        logger.addFilter(is_of_others)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(is_of_others)
 
 
 class SparkTypes:
@@ -88,7 +65,7 @@ class SparkTypes:
         """Return the type of an expression, why it is refused, or None if it was not asked for."""
         return self.known.get(expression)
 
-    @_unlogged()
+    @mute_query_log()
     def ask(self, expressions: Sequence[str]) -> None:
         """Let Spark analyse expressions, of which the first are admitted where there are many."""
         new = [one for one in dict.fromkeys(expressions) if one not in self.known]
@@ -212,7 +189,7 @@ def reason_of(error: Exception) -> str:
     return f"Spark: {said[:500]}"
 
 
-@_unlogged()
+@mute_query_log()
 def reasons_of(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
     """Return why Spark cannot compute expressions for some of the events, of those that raise."""
     if not expressions:
