@@ -109,6 +109,27 @@ def test_no_result_is_longer_than_the_limit(text: str) -> None:
     assert refusal(text) is not None
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["element_at(tags, {})", "try_element_at(tags, {})", "split_part(sym, ',', {})"],
+)
+@pytest.mark.parametrize(
+    ("position", "is_admitted"),
+    [
+        ("1", True), ("-1", True), ("NULL", True), ("2147483647", True), ("'k'", True),
+        ("qty", False), ("qty + 1", False), ("-2147483648", False), ("'-2147483648'", False),
+        ("CAST(sym AS INT)", False), ("-2147483648.5", False), ("sym", False),
+    ],
+)  # fmt: skip
+def test_positions_that_end_sparks_process_are_refused(
+    call: str, position: str, is_admitted: bool
+) -> None:
+    """`element_at` reads outside of the array at the smallest int, and so does what uses it."""
+    problem = refusal(f"CAST({call.format(position)} AS STRING) = 'x'")
+    is_refused = problem is not None and "must be a literal" in problem
+    assert is_refused is not is_admitted
+
+
 @pytest.mark.parametrize("call", ["right({}, 3)", "nvl({}, 'a')"])
 def test_functions_of_functions_are_bounded(call: str) -> None:
     """Spark writes such a call out with its argument several times, and that again."""

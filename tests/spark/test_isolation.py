@@ -55,6 +55,11 @@ RAISING = [
     "qty + 2147483647 > 5 OR price > 1",
     "to_date(sym, 'yyyy') = DATE '2012-01-01' OR n = 1",
     "element_at(attrs, 'k') = 'v'",
+    "(qty <=> 'x') IS NOT NULL AND n < 5",  # Spark knows that this is never null, and does not look
+    "NOT ((qty <=> sym) IS NULL)",
+    "hash(price / qty) IS NOT NULL",
+    "isnotnull(xxhash64(CAST(sym AS INT))) AND n > 2",
+    "isnull(hash(price / qty)) OR n = 4",
 ]
 REFUSED = {
     "medain(price) > 1": "no function 'medain' is known",

@@ -9,7 +9,7 @@ memory or time of a worker.
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from covey.language.literals import LiteralError
 from covey.language.names import Names
 from covey.language.nodes import ARITHMETIC, COMPARISONS, LIKES, call_name, unwrapped
 from covey.language.row_functions import ROW_FUNCTIONS, why_refused
+from covey.space.types import SMALLINT, TINYINT
 
 __all__ = ["check_admitted", "check_call"]
 
@@ -65,6 +66,9 @@ _SIZES = {
 }  # fmt: skip
 """Functions whose result is as long as an argument says, and the places of such arguments."""
 
+_POSITIONS = {"element_at": 1, "try_element_at": 1, "split_part": 2}
+"""Functions that take a position, and where: the smallest int makes Spark read outside an array."""
+
 _FORMATS = frozenset({"format_string", "printf"})
 """Functions whose result is as long as a literal of theirs says."""
 
@@ -98,6 +102,7 @@ def check_admitted(names: Names) -> None:
         if isinstance(node, exp.Anonymous):
             check_call(names, node)
             _check_sizes(names, node)
+            _check_position(names, node)
         _check_patterns(names, node)
     _growth(names, names.tree.root)
     _copies(names, names.tree.root)
@@ -153,6 +158,32 @@ def _check_size(names: Names, node: exp.Anonymous, size: Decimal) -> None:
             f"the result of {call_name(node)} may have {most:,} elements at most", node,
             "write a smaller number",
         )  # fmt: skip
+
+
+def _check_position(names: Names, node: exp.Anonymous) -> None:
+    """Raise PredicateError where a position may be the smallest int, which ends Spark's process."""
+    place = _POSITIONS.get(call_name(node))
+    arguments = _arguments(names, node) if place is not None else []
+    if place is None or place >= len(arguments):
+        return
+    position = arguments[place]
+    if isinstance(position.node, exp.Column | exp.Dot):
+        is_safe = names.path(position.node)[0] in (TINYINT, SMALLINT)
+    else:
+        is_safe = isinstance(position.node, exp.Null) or not _may_be_smallest(position.value)
+    if not is_safe:
+        raise names.tree.error(
+            f"the position in {call_name(node)} must be a literal", position.node,
+            "write the number, or get(array, position - 1), or map[key]",
+        )  # fmt: skip
+
+
+def _may_be_smallest(value: object) -> bool:
+    """Return whether Spark could read a value as the smallest int; None is not known."""
+    try:
+        return value is None or int(Decimal(str(value).strip())) == -(1 << 31)
+    except (InvalidOperation, ValueError, OverflowError):
+        return False  # a key of a map
 
 
 def _check_format(names: Names, node: exp.Anonymous) -> None:

@@ -286,9 +286,15 @@ class Conditions:
         ):
             return self._boolean(node, outcome)
         if isinstance(node.expression, exp.Null):
-            attribute = self.operands.attribute(node.this)
-            return [(Nullness(attribute, State.NULL if outcome else _NOT_NULL),)]
+            return self._nullness(node, node.this, outcome, is_null=outcome)
         raise self.operands.expressions.names.outside(node)
+
+    def _nullness(self, node: exp.Expr, subject: exp.Expr, outcome: bool, is_null: bool) -> Union:
+        """Whether an expression is null; what can raise Spark computes only if it can be null."""
+        if self.operands.expressions.attribute(subject).can_raise:
+            return self._boolean(node, outcome)
+        attribute = self.operands.attribute(subject)
+        return [(Nullness(attribute, State.NULL if is_null else _NOT_NULL),)]
 
     def _like(self, node: exp.Expr, subject: exp.Expr, like: exp.Expr, outcome: bool) -> Union:
         literal = self.operands.literal(unwrapped(like))
@@ -316,13 +322,7 @@ class Conditions:
             and not self.operands.expressions.is_opaque(arguments[0])
         ):
             is_null = (name == "isnull") == outcome
-            return [
-                (
-                    Nullness(
-                        self.operands.attribute(arguments[0]), State.NULL if is_null else _NOT_NULL
-                    ),
-                )
-            ]
+            return self._nullness(node, arguments[0], outcome, is_null)
         if name == "startswith" and len(arguments) == 2:
             literal = self.operands.literal(arguments[1])
             plain = (
