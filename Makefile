@@ -123,7 +123,7 @@ nightly: jars kafka
 # after them: another.
 soak: export SPARK_LOCAL_IP ?= 127.0.0.1
 soak: jars kafka
-	COVEY_RUNS=$(RUNS) $(BIN)/python -m pytest -q tests/table/test_table.py -k test_a_link
+	COVEY_RUNS=$(RUNS) $(BIN)/python -m pytest -q tests/routing/test_routing_table.py -k test_a_link
 	folder=$$(mktemp -d) && $(BIN)/python -m soak --seed 7 --folder $$folder/soak && rm -r $$folder
 	COVEY_SUBSCRIBED=10000 $(BIN)/python -m pytest -q -m integration tests/stream -k acknowledged
 

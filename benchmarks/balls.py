@@ -33,12 +33,12 @@ from benchmarks.embeddings import PACKAGE, embeddings, is_available
 from benchmarks.harness import Value, interleaved
 from covey.geometry.balls import Balls
 from covey.geometry.distances import score_pairs
-from covey.index.clusters import Clusters
+from covey.index.segment.balls.ball_clusters import BallClusters
 from covey.space import Events
 from covey.space.events import VectorColumn
-from covey.space.keys import float_key, key_float
+from covey.space.keys import decode_floats, encode_floats
 from covey.space.types import FLOAT
-from covey.workload import by_name
+from covey.workload import create_workload
 
 Matrix = NDArray[np.float32]
 
@@ -106,9 +106,9 @@ def _measured(only: frozenset[str], full: bool) -> dict[str, Value]:
 
 
 def _watches(only: frozenset[str], full: bool) -> dict[str, Value]:
-    workload = by_name("watches")
-    given = workload.regions(0, 200_000 if full else 20_000).constraints["embedding"].batch
-    column = Events.from_arrow(workload.events(0, _LARGE), workload.space)["embedding"]
+    workload = create_workload("watches")
+    given = workload.generate_regions(0, 200_000 if full else 20_000).constraints["embedding"].batch
+    column = Events.from_arrow(workload.generate_events(0, _LARGE), workload.space)["embedding"]
     assert isinstance(given, Balls)
     assert isinstance(column, VectorColumn)
     case = _Case.of(given.centres, given.upper, column.matrix)
@@ -155,7 +155,7 @@ def _on_sphere(name: str, vectors: Matrix, own: NDArray[np.float64]) -> dict[str
     """Balls round the last vectors, with radii for some matches an event; the others are events."""
     events, centres = vectors[: -len(own)], vectors[-len(own) :]
     radius = _radius(events[:512] @ centres.T, own)
-    upper = float_key((radius * own).astype(np.float32))
+    upper = encode_floats((radius * own).astype(np.float32))
     seconds, matches = _Case.of(centres, upper, events).seconds(len(events))
     return {
         f"{name}_vs_gemm": round(seconds["gemm"] / seconds["covey"], 2),
@@ -185,25 +185,25 @@ class _Case:
     centres: Matrix
     upper: NDArray[np.int64]
     events: Matrix
-    clusters: Clusters
+    clusters: BallClusters
     build_s: float
 
     @classmethod
     def of(cls, centres: Matrix, upper: NDArray[np.int64], events: Matrix) -> _Case:
         start = time.process_time()
         zeros = np.zeros(len(centres), np.int64)
-        clusters = Clusters.build(zeros.astype(np.uint8), centres, zeros, upper)
+        clusters = BallClusters.build(zeros.astype(np.uint8), centres, zeros, upper)
         return cls(centres, upper, events, clusters, time.process_time() - start)
 
     def seconds(self, batch: int, faiss: bool = False) -> tuple[dict[str, float], float]:
         """Seconds per event of each contender, and matches per event."""
-        radii = key_float(self.upper, FLOAT).astype(np.float64)
+        radii = decode_floats(self.upper, FLOAT).astype(np.float64)
         thresholds = _thresholds(radii)
         self._check(thresholds)
         events = self.events[:batch]
         part, tile = events[:_GEMM_EVENTS], self._best_tile(thresholds)
         runs: dict[str, Callable[[], Any]] = {
-            "covey": lambda: self.clusters.containing(events),
+            "covey": lambda: self.clusters.find_containing(events),
             "gemm": lambda: _gemm(part, self.centres, thresholds, tile),
         }
         counts = {"covey": len(events), "gemm": len(part)}
@@ -213,7 +213,7 @@ class _Case:
             runs["faiss"] = lambda: _range_search(index, few, radii)
             counts["faiss"] = len(few)
             runs["faiss"]()
-        matches = len(self.clusters.containing(events)[0]) / len(events)
+        matches = len(self.clusters.find_containing(events)[0]) / len(events)
         taken = interleaved(_REPEATS, **runs)
         return {name: taken[name] / counts[name] for name in taken}, matches
 
@@ -222,10 +222,10 @@ class _Case:
         some = self.events[:_CHECKED]
         asked, stored = _gemm(some, self.centres, thresholds - np.float32(1e-4), _TILES[0])
         zeros = np.zeros(len(self.centres), np.uint8)
-        keys = float_key(score_pairs(zeros, some, asked, self.centres, stored)[0])
+        keys = encode_floats(score_pairs(zeros, some, asked, self.centres, stored)[0])
         held = keys <= self.upper[stored]
         expected = set(zip(asked[held].tolist(), stored[held].tolist(), strict=True))
-        found = self.clusters.containing(some)
+        found = self.clusters.find_containing(some)
         if set(zip(found[0].tolist(), found[1].tolist(), strict=True)) != expected:
             raise RuntimeError("clusters and brute force differ")
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.harness import Value, interleaved, progress
 from covey.space import Events
-from covey.store import Changes, Merger, Store
-from covey.testing.faults import flip_bytes, kill_writers
+from covey.store import BackgroundMerger, Changes, Store
+from covey.testing.store_faults import flip_bytes, kill_writers
 from covey.workload import UniformBoxes
 
 KEYS = {
@@ -56,10 +56,10 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     if "kills_survived" in only:
         with _folder() as folder:
             report = kill_writers(folder / "store", 200)
-            results["kills_survived"] = report.kills - len(report.lost)
+            results["kills_survived"] = report.kill_count - len(report.violations)
     if "flips_wrong" in only:
         with _folder() as folder:
-            results["flips_wrong"] = len(flip_bytes(folder / "store", 1_000).wrong)
+            results["flips_wrong"] = len(flip_bytes(folder / "store", 1_000).wrong_answers)
     return {key: value for key, value in results.items() if key in only}
 
 
@@ -73,9 +73,9 @@ def _recent_share() -> float:
         store.apply(_replaced(dead[:10_000], _STORED))
         after, events = store.snapshot(), _events()
         for snapshot in (before, after):
-            snapshot.matching(events)
+            snapshot.match(events)
         seconds = interleaved(
-            9, before=partial(before.matching, events), after=partial(after.matching, events)
+            9, before=partial(before.match, events), after=partial(after.match, events)
         )
     return round(1 - seconds["before"] / seconds["after"], 3)
 
@@ -97,12 +97,12 @@ def _under_change() -> dict[str, Value]:
     with _store(_MANY) as store:
         events = _events()
         usual = interleaved(9, match=partial(_match, store, events))["match"]
-        with Merger(store) as merger:
+        with BackgroundMerger(store) as merger:
             writer = _Writer(store)
             seconds = _match_for(60 * _MINUTES, partial(_match, store, events))
             writer.stop()
-            if merger.failure is not None:
-                raise merger.failure
+            if merger.last_error is not None:
+                raise merger.last_error
         shares = [usual / taken for taken in seconds]
         wanted = 60 * _MINUTES * _BATCH
         if writer.applied < 0.98 * wanted:
@@ -140,7 +140,7 @@ class _Writer:
 
 
 def _match(store: Store, events: Events) -> None:
-    store.snapshot().matching(events)
+    store.snapshot().match(events)
 
 
 def _match_for(seconds: float, match: Callable[[], None]) -> list[float]:
@@ -179,9 +179,9 @@ def _folder() -> Iterator[Path]:
 
 def _replaced(ids: np.ndarray[tuple[int], np.dtype[np.int64]], first: int) -> Changes:
     """These ids with the workload's boxes from number `first` on."""
-    regions = _WORKLOAD.regions(first, first + len(ids))
+    regions = _WORKLOAD.generate_regions(first, first + len(ids))
     return Changes(ids, regions, np.arange(len(ids)))
 
 
 def _events() -> Events:
-    return Events.from_arrow(_WORKLOAD.events(0, _EVENTS), _WORKLOAD.space)
+    return Events.from_arrow(_WORKLOAD.generate_events(0, _EVENTS), _WORKLOAD.space)

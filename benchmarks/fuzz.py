@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from benchmarks.harness import Value, progress
-from covey import Parser, Settings
-from covey.testing.generate import random_space
-from covey.testing.texts import wrong_texts
+from covey import Parser, SessionSettings
+from covey.testing.invalid_texts import malformed_predicates
+from covey.testing.random_cases import random_space
 
 KEYS = {
     "fuzz_texts": "texts parsed",
@@ -33,7 +33,9 @@ _ROUND = 20_000  # texts until hypothesis starts afresh: it remembers what it ha
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Parses texts from hypothesis, each alone, and keeps the worst of everything."""
     rounds = 50 if full else 1
-    worst = _Worst([Parser(random_space(s)) for s in (Settings(), Settings("Asia/Tokyo", False))])
+    worst = _Worst(
+        [Parser(random_space(s)) for s in (SessionSettings(), SessionSettings("Asia/Tokyo", False))]
+    )
     for n in range(rounds):
         progress(n, rounds, f"rounds of {_ROUND:,} texts")
         _round(worst, n)
@@ -78,7 +80,9 @@ def _round(worst: _Worst, number: int) -> None:
         max_examples=_ROUND // _AT_ONCE, deadline=None, database=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(st.lists(wrong_texts(worst.parsers[0].space), min_size=_AT_ONCE, max_size=_AT_ONCE))
+    @given(
+        st.lists(malformed_predicates(worst.parsers[0].space), min_size=_AT_ONCE, max_size=_AT_ONCE)
+    )
     def parse_all(texts: list[str]) -> None:
         for text in texts:
             worst.add(text)

@@ -6,8 +6,8 @@ timer; a ratio is of medians of runs that take turns, so that covey finds its ca
 matcher written by hand for just that workload: a hash, a grid or an inverted list, then a scan.
 `sorted` and `windows` are the same lists of which only a part is scanned, indexes made for the
 workload. Peers get their events ready outside of the timer, and a slow one only a part of the batch
-(covey always gets all of it). All answers of a peer are compared with covey's, some with `Scan`'s.
-`benchmarks.balls` and `benchmarks.changes` are parts of it.
+(covey always gets all of it). All answers of a peer are compared with covey's, some with
+`BruteForceIndex`'s. `benchmarks.balls` and `benchmarks.changes` are parts of it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from benchmarks.peers.contract import Look, Peer
 from benchmarks.peers.rtree import Rtree
 from benchmarks.peers.skewed import SkewedByHand
 from covey.geometry import Regions
-from covey.index import Pairs, Scan, Segment
+from covey.index import BruteForceIndex, Pairs, SegmentIndex
 from covey.space import Events
-from covey.workload import Alerts, Classifieds, Skewed, UniformBoxes, Workload
+from covey.workload import Alerts, Classifieds, SkewedBoxes, UniformBoxes, Workload
 
 _STORED = 1_000_000
 _EVENTS = 20_000
 _SAMPLE = range(1_000_000, 1_004_000)  # events that a segment is built with
 _SINGLES = 2_000
-_CHECKED = 20  # events that `Scan` answers too
+_CHECKED = 20  # events that `BruteForceIndex` answers too
 _REPEATS = 5
 _BATCHES = 15  # one after another, without a peer in between
 
@@ -69,7 +69,7 @@ _CASES = {
         _ways(AlertsByHand.build),
         5_000,
     ),
-    "skewed": _Case(Skewed(), {"hand": SkewedByHand.build}),
+    "skewed": _Case(SkewedBoxes(), {"hand": SkewedByHand.build}),
     "classifieds": _Case(
         Classifieds(),
         _ways(ClassifiedsByHand.build),
@@ -135,12 +135,12 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
 def _measured(case: _Case, asked: set[str]) -> dict[str, Value]:
     """What is asked of one workload, from one segment."""
     workload = case.workload
-    regions, sample = workload.regions(0, _STORED), _events(workload, _SAMPLE)
-    segment, events = Segment.build(regions, sample), _events(workload, range(_EVENTS))
-    pairs = segment.matching(events)
-    _check(pairs, Scan(regions).matching(_events(workload, range(_CHECKED))), _CHECKED)
+    regions, sample = workload.generate_regions(0, _STORED), _events(workload, _SAMPLE)
+    segment, events = SegmentIndex.build(regions, sample), _events(workload, range(_EVENTS))
+    pairs = segment.match(events)
+    _check(pairs, BruteForceIndex(regions).match(_events(workload, range(_CHECKED))), _CHECKED)
 
-    match = partial(segment.matching, events)
+    match = partial(segment.match, events)
     measured: dict[str, Value] = {
         "events_per_s": round(_EVENTS / interleaved(_BATCHES, alone=match)["alone"]),
         "matches_per_event": round(len(pairs) / _EVENTS, 2),
@@ -154,10 +154,10 @@ def _measured(case: _Case, asked: set[str]) -> dict[str, Value]:
             peer_rate = case.peer_events / seconds["peer"]
             measured[f"vs_{kind}"] = round(_EVENTS / seconds["covey"] / peer_rate, 2)
     if "bytes" in asked:
-        size_bytes = sum(array.nbytes for array in segment.arrays().values())
+        size_bytes = sum(array.nbytes for array in segment.to_arrays().values())
         measured["bytes"] = round(size_bytes / _STORED, 1)
     if "build_s" in asked:
-        build = partial(Segment.build, regions, sample)
+        build = partial(SegmentIndex.build, regions, sample)
         measured["build_s"] = round(interleaved(3, build=build)["build"], 2)
     if "single_us" in asked:
         measured["single_us"] = _single_us(segment, workload)
@@ -165,29 +165,29 @@ def _measured(case: _Case, asked: set[str]) -> dict[str, Value]:
 
 
 def _events(workload: Workload, rows: range) -> Events:
-    return Events.from_arrow(workload.events(rows.start, rows.stop), workload.space)
+    return Events.from_arrow(workload.generate_events(rows.start, rows.stop), workload.space)
 
 
 def _check(pairs: Pairs, expected: Pairs, asked: int) -> None:
     """Raises where the pairs of the first `asked` rows are others than expected."""
-    given = pairs.asked < asked
-    given_numbers = _numbers(Pairs(pairs.asked[given], pairs.stored[given]))
+    given = pairs.query_rows < asked
+    given_numbers = _numbers(Pairs(pairs.query_rows[given], pairs.stored_rows[given]))
     if not np.array_equal(np.sort(given_numbers), np.sort(_numbers(expected))):
         raise RuntimeError(f"{len(given_numbers)} pairs differ from the {len(expected)} expected")
 
 
 def _numbers(pairs: Pairs) -> NDArray[np.int64]:
     """A number of its own for each pair."""
-    return pairs.asked.astype(np.int64) * _STORED + pairs.stored
+    return pairs.query_rows.astype(np.int64) * _STORED + pairs.stored_rows
 
 
-def _single_us(segment: Segment, workload: Workload) -> float:
-    batch = workload.events(0, _SINGLES)
+def _single_us(segment: SegmentIndex, workload: Workload) -> float:
+    batch = workload.generate_events(0, _SINGLES)
     alone = [Events.from_arrow(batch.slice(i, 1), segment.space) for i in range(_SINGLES)]
     taken = []
     for event in alone:
         start = time.perf_counter()
-        segment.matching(event)
+        segment.match(event)
         taken.append(time.perf_counter() - start)
     return round(statistics.median(taken) * 1e6, 1)
 
@@ -196,8 +196,8 @@ def _seconds(by_size: Mapping[int, Workload]) -> dict[int, float]:
     """Seconds of a batch at each number of subscriptions."""
     runs: dict[str, Callable[[], object]] = {}
     for n, workload in by_size.items():
-        segment = Segment.build(workload.regions(0, n), _events(workload, _SAMPLE))
-        runs[str(n)] = partial(segment.matching, _events(workload, range(_EVENTS)))
+        segment = SegmentIndex.build(workload.generate_regions(0, n), _events(workload, _SAMPLE))
+        runs[str(n)] = partial(segment.match, _events(workload, range(_EVENTS)))
         runs[str(n)]()  # compiled, and its pages in memory
     return {int(n): taken for n, taken in interleaved(_REPEATS, **runs).items()}
 
@@ -212,27 +212,30 @@ def _build_alone(n: int) -> dict[str, Value]:
     """Seconds to build, and the peak memory of this process, which should do nothing else."""
     workload = UniformBoxes(4, 0.1 * (1e6 / n) ** 0.25)
     sample = _events(workload, _SAMPLE)
-    Segment.build(workload.regions(0, 1_000), sample)  # compiled
-    regions = workload.regions(0, n)
+    SegmentIndex.build(workload.generate_regions(0, 1_000), sample)  # compiled
+    regions = workload.generate_regions(0, n)
     start = time.perf_counter()
-    Segment.build(regions, sample)
+    SegmentIndex.build(regions, sample)
     taken = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"u4_10m_build_s": round(taken, 1), "u4_10m_build_gib": round(peak, 2)}
 
 
 def _covering() -> dict[str, Value]:
-    workload = Skewed()
-    stored, asked = workload.regions(0, _STORED), workload.regions(_STORED, _STORED + _EVENTS)
-    segment = Segment.build(stored, _events(workload, _SAMPLE))
-    every, some = segment.covering(asked), segment.covering(asked, limit=1)
-    _check(every, Scan(stored).covering(asked.take(np.arange(_CHECKED))), _CHECKED)
-    one_each = np.array_equal(some.asked, np.unique(every.asked))
+    workload = SkewedBoxes()
+    stored, asked = (
+        workload.generate_regions(0, _STORED),
+        workload.generate_regions(_STORED, _STORED + _EVENTS),
+    )
+    segment = SegmentIndex.build(stored, _events(workload, _SAMPLE))
+    every, some = segment.find_covering(asked), segment.find_covering(asked, limit=1)
+    _check(every, BruteForceIndex(stored).find_covering(asked.take(np.arange(_CHECKED))), _CHECKED)
+    one_each = np.array_equal(some.query_rows, np.unique(every.query_rows))
     if not one_each or not np.isin(_numbers(some), _numbers(every)).all():
         raise RuntimeError("with a limit of one, other covers are found than without")
     seconds = interleaved(
         _REPEATS,
-        cover_any_per_s=partial(segment.covering, asked, limit=1),
-        cover_all_per_s=partial(segment.covering, asked),
+        cover_any_per_s=partial(segment.find_covering, asked, limit=1),
+        cover_all_per_s=partial(segment.find_covering, asked),
     )
     return {key: round(_EVENTS / taken) for key, taken in seconds.items()}

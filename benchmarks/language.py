@@ -14,10 +14,10 @@ import pyarrow as pa
 import sqlglot
 
 from benchmarks.harness import Value, interleaved, progress
-from covey import Parser, Settings, Space
-from covey.language import literals
-from covey.testing.generate import random_events, random_predicate, random_space
-from covey.workload import by_name
+from covey import Parser, SessionSettings, Space
+from covey.language.values import literals
+from covey.testing.random_cases import random_events, random_predicate, random_space
+from covey.workload import create_workload
 
 KEYS = {
     "templated_per_s": "texts per second that share a template",
@@ -31,9 +31,12 @@ KEYS = {
 }
 
 _SESSIONS = [
-    Settings("UTC", True), Settings("America/New_York", True), Settings("Asia/Kathmandu", False),
-    Settings("America/New_York", False), Settings("Europe/Berlin", True),
-]  # fmt: skip
+    SessionSettings("UTC", True),
+    SessionSettings("America/New_York", True),
+    SessionSettings("Asia/Kathmandu", False),
+    SessionSettings("America/New_York", False),
+    SessionSettings("Europe/Berlin", True),
+]
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
@@ -53,7 +56,7 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
 
 def _templated() -> tuple[Space, list[str]]:
     rng = random.Random(1)
-    space = Space.of({"symbol": pa.string(), "price": pa.float64(), "qty": pa.int32()})
+    space = Space.from_types({"symbol": pa.string(), "price": pa.float64(), "qty": pa.int32()})
     return space, [
         f"symbol = 'S{rng.randrange(5_000)}' AND price > {rng.random() * 200:.2f} "
         f"AND qty BETWEEN {rng.randrange(100)} AND {rng.randrange(100, 1_000)}"
@@ -62,8 +65,8 @@ def _templated() -> tuple[Space, list[str]]:
 
 
 def _workload(name: str) -> tuple[Space, list[str]]:
-    workload = by_name(name)
-    return workload.space, workload.predicates(0, 100_000)
+    workload = create_workload(name)
+    return workload.space, workload.generate_predicates(0, 100_000)
 
 
 _SPEEDS: dict[str, Callable[[], tuple[Space, list[str]]]] = {
@@ -75,11 +78,11 @@ _SPEEDS: dict[str, Callable[[], tuple[Space, list[str]]]] = {
 
 def _distinct(only: frozenset[str]) -> dict[str, Value]:
     rng = random.Random(2)
-    space = random_space(Settings())
+    space = random_space(SessionSettings())
     by_template: dict[str, str] = {}
     while len(by_template) < 10_000:
         text = random_predicate(rng, space, 2)
-        by_template.setdefault(literals.cut(text)[0], text)
+        by_template.setdefault(literals.extract_literals(text)[0], text)
     texts = list(by_template.values())
     seconds = interleaved(
         3,
@@ -96,7 +99,7 @@ def _distinct(only: frozenset[str]) -> dict[str, Value]:
 def _against_spark(predicates: int) -> dict[str, Value]:
     from pyspark.sql import SparkSession
 
-    from covey.testing.oracle import compare
+    from covey.testing.spark_oracle import compare_with_spark
 
     spark = (
         SparkSession.builder.master("local[2]")
@@ -111,8 +114,10 @@ def _against_spark(predicates: int) -> dict[str, Value]:
         rng = random.Random(1_000 + n)
         space = random_space(settings)
         table = random_events(rng, space, 120)
-        report = compare(spark, space, table, [random_predicate(rng, space) for _ in range(each)])
-        read += report.read
+        report = compare_with_spark(
+            spark, space, table, [random_predicate(rng, space) for _ in range(each)]
+        )
+        read += report.parsed_count
         disagreements += len(report.disagreements)
     progress(len(_SESSIONS), len(_SESSIONS), "sessions")
     spark.stop()

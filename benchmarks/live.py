@@ -2,7 +2,7 @@
 
 A Kafka server and both pipelines are processes on this machine, the server's data in memory. The
 bare pipeline is Kafka → `mapInArrow` → Kafka with as many and as wide notifications and no
-matching; both have the same Spark configuration, partitions and limits (`settings`). One pipeline
+matching; both have the same Spark configuration, partitions and limits (`spark_conf`). One pipeline
 runs at a time, and they take turns; ratios are of medians of turns. What is timed in each part is
 said in `benchmarks/on_kafka/`. It needs `make jars` and `make kafka`.
 """
@@ -13,7 +13,7 @@ from types import ModuleType
 
 from benchmarks.harness import Value
 from benchmarks.on_kafka import changing, delays, drains, many, soak, starts
-from benchmarks.on_kafka.setting import Setting
+from benchmarks.on_kafka.environment import Environment
 from benchmarks.on_kafka.sizes import SHRINK, Sizes
 from benchmarks.parts import asked_sizes, keys_of, run_parts
 
@@ -25,5 +25,5 @@ KEYS = keys_of(_PARTS)
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
     sizes = asked_sizes(Sizes(), SHRINK, full)
-    with Setting.of(sizes) as setting:
-        return run_parts(_PARTS, setting, only)
+    with Environment.start(sizes) as environment:
+        return run_parts(_PARTS, environment, only)

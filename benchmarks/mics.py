@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Value, interleaved, progress
-from covey.compiled import kernel
+from covey._jit import kernel
 from covey.geometry import Regions, hilbert
-from covey.index.grid import Grid
-from covey.index.hybrid import Hybrid
+from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert.index import HilbertIndex
+from covey.routing.cell_strategy import HilbertCellStrategy
 from covey.space import Events
-from covey.table.hilbert import Cells
 from covey.workload import ZipfBoxes
 
 Ints = NDArray[np.int64]
@@ -115,8 +115,8 @@ def _ranges(d: int) -> dict[str, Value]:
     for side in _SIDES:
         count = max(20, 20_000 // side**d)
         lower = np.random.default_rng(side).integers(0, 257 - side, (count, d))
-        hilbert.ranges(lower[:1], lower[:1], _BITS)
-        compute = partial(hilbert.ranges, lower, lower + side - 1, _BITS)
+        hilbert.decompose_boxes(lower[:1], lower[:1], _BITS)
+        compute = partial(hilbert.decompose_boxes, lower, lower + side - 1, _BITS)
         taken.append(interleaved(_REPEATS, ours=compute)["ours"] / count * 1e6)
     return {f"ranges_us_{d}d": _series(taken)}
 
@@ -124,11 +124,11 @@ def _ranges(d: int) -> dict[str, Value]:
 def _forwarded(d: int) -> dict[str, Value]:
     """One after another, to a neighbour that knows all that was forwarded before."""
     workload = ZipfBoxes(d, 4)
-    cells, regions = Cells(_grid(workload)), workload.regions(0, _TABLE)
+    cells, regions = HilbertCellStrategy(_grid(workload)), workload.generate_regions(0, _TABLE)
     cells.add(np.arange(_TABLE), regions)
-    absorbers = cells.absorbers(np.arange(_TABLE))
+    absorbers = cells.find_absorbers(np.arange(_TABLE))
     first = absorbers.values[absorbers.offsets[:-1]]
-    lower, upper = cells.grid.boxes(regions)
+    lower, upper = cells.grid.find_boxes(regions)
     by_covering = np.count_nonzero(~_any_over(lower, upper, lower, upper, True))
     return {
         f"forwarded_covering_{d}d": round(by_covering / _TABLE, 4),
@@ -146,12 +146,12 @@ def _large(law: str) -> dict[str, Value]:
     return {f"insert_100k_us_4d_{law}": _insertion_us(cells, more, _LARGE)}
 
 
-def _insertion_us(cells: Cells, more: Regions, first: int) -> float:
+def _insertion_us(cells: HilbertCellStrategy, more: Regions, first: int) -> float:
     return round(_insertion(cells, more, first, lambda: None)[0] / _BATCH * 1e6, 2)
 
 
 def _insertion(
-    cells: Cells, more: Regions, first: int, other: Callable[[], object]
+    cells: HilbertCellStrategy, more: Regions, first: int, other: Callable[[], object]
 ) -> tuple[float, float]:
     """Median seconds of a batch's insertion, and of something else that takes turns with it."""
     numbers, taken = np.arange(first, first + _BATCH), []
@@ -169,11 +169,13 @@ def _insertion(
 def _against_linear(law: str) -> dict[str, Value]:
     """The same questions, answered by a loop over all boxes of cells."""
     cells, more = _filled(4, law, _TABLE)
-    workload = ZipfBoxes(4, 2, exponent=_LAWS[law])
-    lower, upper = (_narrow(ends) for ends in cells.grid.boxes(workload.regions(0, _TABLE)))
-    low, high = (_narrow(ends) for ends in cells.grid.boxes(more))
-    events = Events.from_arrow(workload.events(0, _BATCH), workload.space)
-    points = _narrow(cells.grid.cells(events))
+    workload = ZipfBoxes(4, 2, subscription_exponent=_LAWS[law])
+    lower, upper = (
+        _narrow(ends) for ends in cells.grid.find_boxes(workload.generate_regions(0, _TABLE))
+    )
+    low, high = (_narrow(ends) for ends in cells.grid.find_boxes(more))
+    events = Events.from_arrow(workload.generate_events(0, _BATCH), workload.space)
+    points = _narrow(cells.grid.find_cells(events))
     covering, matching = (
         partial(_any_over, lower, upper, low, high, False),
         partial(_any_over, lower, upper, points, points, False),
@@ -195,19 +197,22 @@ def _against_linear(law: str) -> dict[str, Value]:
 
 
 def _stored(law: str) -> dict[str, Value]:
-    shares = [_filled(d, law, _TABLE)[0].stored / (d * _TABLE) for d in _DIMENSIONS]
-    sizes = [_filled(3, law, _TABLE, size)[0].stored for size in (2, 4, 8)]
+    shares = [_filled(d, law, _TABLE)[0].range_count / (d * _TABLE) for d in _DIMENSIONS]
+    sizes = [_filled(3, law, _TABLE, size)[0].range_count for size in (2, 4, 8)]
     return {f"stored_share_{law}": _series(shares), f"stored_by_size_{law}": _series(sizes)}
 
 
 def _projected(law: str) -> dict[str, Value]:
     """What three of seven attributes forward, and how much of it no subscription wants."""
     workload = _seven(law)
-    cells, regions = Cells(_grid(workload, _CHOSEN)), workload.regions(0, _MANY[-1])
-    events = Events.from_arrow(workload.events(0, _EVENTS), workload.space)
+    cells, regions = (
+        HilbertCellStrategy(_grid(workload, _CHOSEN)),
+        workload.generate_regions(0, _MANY[-1]),
+    )
+    events = Events.from_arrow(workload.generate_events(0, _EVENTS), workload.space)
     first = np.full(_EVENTS, _MANY[-1])  # the first subscription that matches each event
-    pairs = Hybrid.build(regions, _CHOSEN).matching(events)
-    np.minimum.at(first, pairs.asked, pairs.stored)
+    pairs = HilbertIndex.build(regions, _CHOSEN).match(events)
+    np.minimum.at(first, pairs.query_rows, pairs.stored_rows)
     traffic, wrong = [], []
     for start, stop in zip((0, *_MANY), _MANY, strict=False):
         cells.add(np.arange(start, stop), regions.take(np.arange(start, stop)))
@@ -219,31 +224,31 @@ def _projected(law: str) -> dict[str, Value]:
 
 def _hybrid(law: str) -> dict[str, Value]:
     workload = _seven(law)
-    asked = workload.regions(_MANY[-1], _MANY[-1] + _BATCH)
+    asked = workload.generate_regions(_MANY[-1], _MANY[-1] + _BATCH)
     covers, meets = [], []
     for count in _MANY:
-        index = Hybrid.build(workload.regions(0, count), _CHOSEN, _BITS)
-        covers.append(float(index.proposed(asked).mean()))
-        meets.append(float(index.proposed_overlaps(asked).mean()))
+        index = HilbertIndex.build(workload.generate_regions(0, count), _CHOSEN, _BITS)
+        covers.append(float(index.count_covering_candidates(asked).mean()))
+        meets.append(float(index.count_overlapping_candidates(asked).mean()))
     return {f"candidates_{law}": _series(covers), f"candidates_meeting_{law}": _series(meets)}
 
 
-def _filled(d: int, law: str, count: int, size: int = 2) -> tuple[Cells, Regions]:
+def _filled(d: int, law: str, count: int, size: int = 2) -> tuple[HilbertCellStrategy, Regions]:
     """A table of so many boxes, and a batch of others."""
-    workload = ZipfBoxes(d, size, exponent=_LAWS[law])
-    cells = Cells(_grid(workload))
-    cells.add(np.arange(count), workload.regions(0, count))
-    return cells, workload.regions(count, count + _BATCH)
+    workload = ZipfBoxes(d, size, subscription_exponent=_LAWS[law])
+    cells = HilbertCellStrategy(_grid(workload))
+    cells.add(np.arange(count), workload.generate_regions(0, count))
+    return cells, workload.generate_regions(count, count + _BATCH)
 
 
 def _seven(law: str) -> ZipfBoxes:
-    return ZipfBoxes(7, 4, exponent=_LAWS[law], event_exponent=_LAWS[law])
+    return ZipfBoxes(7, 4, subscription_exponent=_LAWS[law], event_exponent=_LAWS[law])
 
 
-def _grid(workload: ZipfBoxes, attributes: tuple[str, ...] = ()) -> Grid:
+def _grid(workload: ZipfBoxes, attributes: tuple[str, ...] = ()) -> HilbertGrid:
     """Each of the workload's cells is one of the grid's."""
     names = attributes or tuple(attribute.name for attribute in workload.space)
-    return Grid.uniform(workload.space, names, _BITS, dict.fromkeys(names, (0, 255)))
+    return HilbertGrid.uniform(workload.space, names, _BITS, dict.fromkeys(names, (0, 255)))
 
 
 def _series(values: list[float] | list[int]) -> str:

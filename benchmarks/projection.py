@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Value, interleaved, progress
-from covey.compiled import kernel
-from covey.geometry.projections import Directions, expected_false
-from covey.index.projected import Projected
-from covey.testing.range_tree import RangeTree, box_points
+from covey._jit import kernel
+from covey.geometry.projections import Directions, false_cover_probability
+from covey.index.projection.index import RandomProjectionIndex
+from covey.testing.range_tree import RangeTree, boxes_to_points
 from covey.workload import CubeBalls
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,8 @@ def _keys() -> dict[str, str]:
         for d, shown in _SHOWN.items():
             for k in shown:
                 keys[f"false_pairs_d{d}_k{k}_{law}"] = (
-                    f"share found of pairs that do not cover; (2/π)^k is {expected_false(k):.4f}"
+                    "share found of pairs that do not cover; "
+                    f"(2/π)^k is {false_cover_probability(k):.4f}"
                 )
             keys[f"false_found_d{d}_k{d // 2}_{law}"] = "share of found covers that are none"
     return keys
@@ -74,7 +75,7 @@ def _is_of(key: str, d: int, law: str) -> bool:
 
 def _study(d: int, law: Law) -> dict[str, Value]:
     """All k of one d in one pass over the pairs."""
-    centres, radii = CubeBalls(law, d, seed=_SEED).balls(0, _BALLS)
+    centres, radii = CubeBalls(law, d, seed=_SEED).generate_balls(0, _BALLS)
     projected = centres @ Directions.orthonormal(d // 2, d, _SEED).matrix.T
     order = np.argsort(radii)
     found, true = _count(centres[order], radii[order], projected[order])
@@ -111,26 +112,35 @@ def _count(centres: Floats, radii: Floats, projected: Floats) -> Any:
 def _redundant() -> float:
     """Verified one candidate each, as the paper does: of 500 further balls."""
     balls = CubeBalls("uniform", 8, seed=_SEED)
-    index = Projected.build(balls.regions(0, _BALLS), k=4, seed=_SEED)
-    asked = balls.regions(_BALLS, _BALLS + _ASKED)
-    counted = index.false_covers(asked)
-    covered = len(np.unique(index.covering(asked, 1).asked))
+    index = RandomProjectionIndex.build(
+        balls.generate_regions(0, _BALLS), direction_count=4, seed=_SEED
+    )
+    asked = balls.generate_regions(_BALLS, _BALLS + _ASKED)
+    counted = index.measure_false_covers(asked)
+    covered = len(np.unique(index.find_covering(asked, 1).query_rows))
     return round(counted.redundant / max(1, covered), 4)
 
 
 def _against_range_tree() -> dict[str, Value]:
     """The same boxes in both, the same balls asked; both only propose."""
     balls = CubeBalls("pareto", 8, seed=_SEED)
-    stored, asked = balls.regions(0, _BALLS), balls.regions(_BALLS, _BALLS + _ASKED)
-    index = Projected.build(stored, k=2, seed=_SEED)
+    stored, asked = (
+        balls.generate_regions(0, _BALLS),
+        balls.generate_regions(_BALLS, _BALLS + _ASKED),
+    )
+    index = RandomProjectionIndex.build(stored, direction_count=2, seed=_SEED)
     directions = Directions.orthonormal(2, 8, _SEED)
-    tree = RangeTree.build(box_points(*directions.outer_balls(*balls.balls(0, _BALLS))))
-    points = box_points(*directions.balls(*balls.balls(_BALLS, _BALLS + _ASKED)))
-    index.proposed(asked)
+    tree = RangeTree.build(
+        boxes_to_points(*directions.project_outer_balls(*balls.generate_balls(0, _BALLS)))
+    )
+    points = boxes_to_points(
+        *directions.project_balls(*balls.generate_balls(_BALLS, _BALLS + _ASKED))
+    )
+    index.propose_covering(asked)
     seconds = interleaved(
         5,
-        segment=partial(index.proposed, asked),
-        tree=lambda: [tree.dominating(point) for point in points],
+        segment=partial(index.propose_covering, asked),
+        tree=lambda: [tree.find_dominating(point) for point in points],
     )
     return {
         "segment_vs_range_tree": round(seconds["tree"] / seconds["segment"], 1),

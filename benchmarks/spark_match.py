@@ -15,7 +15,7 @@ from types import ModuleType
 
 from benchmarks.harness import Value
 from benchmarks.on_spark import by_hand, classifieds, fits, memory, throughput, watches
-from benchmarks.on_spark.setting import Setting
+from benchmarks.on_spark.environment import Environment
 from benchmarks.on_spark.sizes import SHRINK, Sizes
 from benchmarks.parts import asked_sizes, keys_of, run_parts
 
@@ -27,5 +27,5 @@ KEYS = keys_of(_PARTS)
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
     sizes = asked_sizes(Sizes(), SHRINK, full)
-    with Setting.of(sizes) as setting:
-        return run_parts(_PARTS, setting, only)
+    with Environment.start(sizes) as environment:
+        return run_parts(_PARTS, environment, only)

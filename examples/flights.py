@@ -68,12 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     matcher = Matcher(
         eventSchema=flights.schema,
         idCol="alert_id",
-        output="arrays",
+        outputMode="arrays",
         eventCols=EVENT_COLUMNS,
     )
     with timed("fit"):
         model = matcher.fit(alerts)
-        print(f"{model.subscriptions:,} alerts, {model.rejected.count()} rejected")
+        print(f"{model.numSubscriptions:,} alerts, {model.rejectedSubscriptions.count()} rejected")
     with timed("match"):
         matched = model.transform(flights).cache()
         rows = per_flight(matched)

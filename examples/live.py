@@ -14,8 +14,8 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, Producer
 
-from covey.stream import change_message
-from covey.testing.broker import Broker
+from covey.stream import subscription_message
+from covey.testing.kafka_server import KafkaServer
 
 ROOT = Path(__file__).parent.parent
 CONFIG = """
@@ -24,7 +24,7 @@ servers = "{servers}"
 [events]
 topics = ["ads"]
 schema = "title STRING, price DOUBLE, city STRING"
-starting = "earliest"
+starting_offsets = "earliest"
 [subscriptions]
 topic = "alerts"
 [notifications]
@@ -48,9 +48,11 @@ def main() -> None:
     """Starts all of it, and prints what comes out."""
     with tempfile.TemporaryDirectory() as given:
         folder = Path(given)
-        with Broker.on_free_ports(ROOT / ".kafka", folder / "kafka", is_short_lived=True) as broker:
+        with KafkaServer.on_free_ports(
+            ROOT / ".kafka", folder / "kafka", is_short_lived=True
+        ) as broker:
             for topic in ("ads", "alerts", "notifications", "dead-letters"):
-                broker.create(topic, message_timestamp_type="LogAppendTime")
+                broker.create_topic(topic, message_timestamp_type="LogAppendTime")
             config = folder / "live.toml"
             config.write_text(CONFIG.format(servers=broker.address, jars=ROOT / ".jars"))
             command = [str(Path(sys.executable).with_name("covey")), "stream", str(config)]
@@ -68,7 +70,7 @@ def follow(servers: str, stream: subprocess.Popen[bytes]) -> None:
     producer = Producer({"bootstrap.servers": servers, "acks": "all", "log_level": 0})
     subscriptions = {"ann": "lower(title) LIKE 'bicycle%'", "bob": "city = 'Rome' AND price > 500"}
     for id, predicate in subscriptions.items():
-        key, value = change_message(id, predicate)
+        key, value = subscription_message(id, predicate)
         producer.produce("alerts", value, key)
     producer.flush()  # they are acknowledged
     for ad in ADS:

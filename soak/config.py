@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from covey.testing.broker import Broker
+from covey.testing.kafka_server import KafkaServer
 from soak.names import ALERTS, DEAD_LETTERS, EVENTS, NOTIFICATIONS, STATE
 from soak.rule import COLUMNS
 
 __all__ = ["create_topics", "write_config"]
 
-_FORGET_S = 300  # far above the time that a transaction stays open, far below that of a run
+_MAX_EVENT_DELAY_S = (
+    300  # far above the time that a transaction stays open, far below that of a run
+)
 
 
-def create_topics(broker: Broker, lag_s: float) -> None:
+def create_topics(broker: KafkaServer, lag_s: float) -> None:
     """Control records are compacted all the time, as soon as they are `lag_s` seconds old.
 
     A pipeline that is down for longer cannot know what it missed: who runs one sets
     `min.compaction.lag.ms` above the longest time that it may be down, and so must a run.
     """
     stamped = {"message_timestamp_type": "LogAppendTime"}
-    broker.create(EVENTS, 2, **stamped)
-    broker.create(
+    broker.create_topic(EVENTS, 2, **stamped)
+    broker.create_topic(
         ALERTS,
         2,
         cleanup_policy="compact",
@@ -33,8 +35,8 @@ def create_topics(broker: Broker, lag_s: float) -> None:
         delete_retention_ms="60000",
         **stamped,
     )
-    broker.create(NOTIFICATIONS, 2)
-    broker.create(DEAD_LETTERS, 1)
+    broker.create_topic(NOTIFICATIONS, 2)
+    broker.create_topic(DEAD_LETTERS, 1)
 
 
 def write_config(file: Path, servers: str, folder: Path, jars: str) -> None:
@@ -45,12 +47,16 @@ def write_config(file: Path, servers: str, folder: Path, jars: str) -> None:
             "topics": [EVENTS],
             "format": "json",
             "schema": ", ".join(f"{name} DOUBLE" for name in COLUMNS),
-            "starting": "earliest",
+            "starting_offsets": "earliest",
         },
-        "subscriptions": {"topic": ALERTS, "allowance_ms": 0},
+        "subscriptions": {"topic": ALERTS, "clock_skew_ms": 0},
         "notifications": {"topic": NOTIFICATIONS},
         "dead_letters": {"topic": DEAD_LETTERS},
-        "state": {"path": str(folder / STATE), "retention_s": 600, "forget_s": _FORGET_S},
+        "state": {
+            "path": str(folder / STATE),
+            "retention_s": 600,
+            "max_event_delay_s": _MAX_EVENT_DELAY_S,
+        },
         "spark": {"master": "local[2,4]", "jars": jars},
     }
     lines = []

@@ -82,7 +82,7 @@ def _cancel(rng: random.Random, past: Past) -> Sending:
 def _stale(rng: random.Random, past: Past) -> Sending:
     """An old revision that comes late, of a subscription that may have been cancelled since.
 
-    Not long since: the revision of one that is over is forgotten after `forget_s`.
+    Not long since: the revision of one that is over is forgotten after `max_event_delay_s`.
     """
     id_ = _one(rng, past.recent)
     highest, live = past.revisions.get(id_, 0), id_ in past.live

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from covey.testing.broker import Broker
+from covey.testing.kafka_server import KafkaServer
 from soak.config import create_topics, write_config
 from soak.names import STATE
 from soak.processes import Child
@@ -46,7 +46,7 @@ class Scene:
     """Everybody at work; entered it is started, left it is ended."""
 
     asked: Asked
-    broker: Broker = field(init=False)
+    broker: KafkaServer = field(init=False)
     driver: Child = field(init=False)
     load: Child = field(init=False)
     recorder: Child = field(init=False)
@@ -56,7 +56,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         asked, folder = self.asked, self.asked.folder
-        self.broker = Broker.on_free_ports(asked.kafka, folder / "kafka")
+        self.broker = KafkaServer.on_free_ports(asked.kafka, folder / "kafka")
         self.state = State(folder / STATE)
         sizes = [f"--events={asked.events}", f"--changes={asked.changes}"]
         self.load = self._own("load", *sizes, f"--rate={asked.rate}", f"--seed={asked.seed}")

@@ -96,7 +96,7 @@ def test_full_run_of_some_keys_does_not_replace_a_whole_one(sample, tmp_path):
 
 def test_a_result_that_was_never_declared_is_refused(tmp_path):
     class Undeclared:
-        KEYS = {"known": "declared"}  # noqa: RUF012 - a benchmark module's attribute
+        KEYS = {"known": "declared"}  # noqa: RUF012
 
         def run(self, only, full):
             return {"known": 1, "surprise": 2}

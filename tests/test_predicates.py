@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey import Events, Space, ValueRefused, parse, predicates
-from covey.index import Scan
+from covey import Events, InvalidArgumentError, Space, parse, predicates
+from covey.index import BruteForceIndex
 
-GLOBE = Space.of({"lat": pa.float64(), "lon": pa.float64()})
+GLOBE = Space.from_types({"lat": pa.float64(), "lon": pa.float64()})
 
 
 def _kilometres(a: tuple[float, float], b: tuple[float, float]) -> float:
     (p, q), (r, s) = (map(math.radians, a), map(math.radians, b))
     h = math.sin((r - p) / 2) ** 2 + math.cos(p) * math.cos(r) * math.sin((s - q) / 2) ** 2
-    return 2 * predicates.EARTH_KM * math.asin(math.sqrt(h))
+    return 2 * predicates.EARTH_RADIUS_KM * math.asin(math.sqrt(h))
 
 
 @pytest.mark.parametrize("place", [(52.5, 13.4), (-16.0, 179.99), (89.9, 0.0)])
@@ -33,7 +33,7 @@ def test_within_km_is_the_great_circle_distance(place: tuple[float, float]) -> N
     vectors = np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)], 1)
     column = pa.array(vectors.astype(np.float32).tolist(), pa.list_(pa.float32()))
     events = Events.from_arrow(pa.table({"lat": lat, "lon": lon, unit.name: column}), parsed.space)
-    found = set(Scan(parsed.regions).matching(events).asked.tolist())
+    found = set(BruteForceIndex(parsed.regions).match(events).query_rows.tolist())
     distances = [_kilometres(place, (a, o)) for a, o in zip(lat, lon, strict=True)]
     clear = [i for i, km in enumerate(distances) if abs(km - 50) > 0.002]
     assert {i for i in clear if distances[i] < 50} == found & set(clear)
@@ -50,15 +50,19 @@ def test_boxes_span_the_date_line() -> None:
     events = Events.from_arrow(
         pa.table({"lat": [-15.0, -15.0, -15.0], "lon": [179.0, -179.0, 0.0]}), GLOBE
     )
-    assert sorted(Scan(parse(GLOBE, [text]).regions).matching(events).asked.tolist()) == [0, 1]
+    assert sorted(
+        BruteForceIndex(parse(GLOBE, [text]).regions).match(events).query_rows.tolist()
+    ) == [0, 1]
 
 
 def test_tags() -> None:
-    space = Space.of({"words": pa.list_(pa.string())})
+    space = Space.from_types({"words": pa.list_(pa.string())})
     events = Events.from_arrow(pa.table({"words": [["red", "bike"], ["red"], ["it's"], []]}), space)
 
     def kept(text: str) -> list[int]:
-        return sorted(set(Scan(parse(space, [text]).regions).matching(events).asked.tolist()))
+        return sorted(
+            set(BruteForceIndex(parse(space, [text]).regions).match(events).query_rows.tolist())
+        )
 
     assert kept(predicates.has_all("words", ["red", "bike"])) == [0]
     assert kept(predicates.has_any("words", ["bike", "it's"])) == [0, 2]
@@ -67,27 +71,29 @@ def test_tags() -> None:
 
 def test_near_takes_a_distance_or_a_similarity() -> None:
     with pytest.raises(ValueError, match="either"):
-        predicates.near("v", [1.0])
-    space = Space.of({"v": pa.list_(pa.float32())}, vectors={"v": 2})
+        predicates.near_vector("v", [1.0])
+    space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
     events = Events.from_arrow(
         pa.table({"v": pa.array([[1, 0], [0, 1]], pa.list_(pa.float32()))}), space
     )
     for text in (
-        predicates.near("v", [1, 0], distance=0.5),
-        predicates.near("v", [2, 0.1], similarity=0.9),
+        predicates.near_vector("v", [1, 0], distance=0.5),
+        predicates.near_vector("v", [2, 0.1], similarity=0.9),
     ):
-        assert Scan(parse(space, [text]).regions).matching(events).asked.tolist() == [0]
+        assert BruteForceIndex(parse(space, [text]).regions).match(events).query_rows.tolist() == [
+            0
+        ]
 
 
 @pytest.mark.parametrize("tokens", ["ab", [], [1], [None]])
 def test_tokens_are_a_list_of_texts(tokens: object) -> None:
-    with pytest.raises(ValueRefused, match="list of texts"):
+    with pytest.raises(InvalidArgumentError, match="list of texts"):
         predicates.has_all("words", tokens)  # type: ignore[arg-type]
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert predicates.near("v", [1.0], distance=np.float64(1)).endswith("<= 1.0D")
-    with pytest.raises(ValueRefused, match="no number"):
-        predicates.near("v", [1.0], distance=float("inf"))
-    with pytest.raises(ValueRefused, match="no circle"):
+    assert predicates.near_vector("v", [1.0], distance=np.float64(1)).endswith("<= 1.0D")
+    with pytest.raises(InvalidArgumentError, match="no number"):
+        predicates.near_vector("v", [1.0], distance=float("inf"))
+    with pytest.raises(InvalidArgumentError, match="no circle"):
         predicates.within_km("lat", "lon", 91, 0, 5)

@@ -15,15 +15,15 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = [
     "",
-    "compact",
+    "covering",
     "index",
     "overlay",
     "plan",
     "predicates",
+    "routing",
     "spark",
     "store",
     "stream",
-    "table",
     "workload",
     "zones",
 ]

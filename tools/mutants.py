@@ -57,29 +57,29 @@ class Mutant:
 
 BY_HAND = [
     (
-        "src/covey/index/kernels/search.py",
+        "src/covey/index/kernels/tree_search.py",
         "doubts += np.uint64((outside == 0) & (doubtful != 0))",
         "doubts += np.uint64((outside == 0) & (doubtful == 0))",
     ),
     (
-        "src/covey/compact/kernels/merging.py",
+        "src/covey/covering/kernels/hull_merging.py",
         "touch &= a <= d + 1 and c <= b + 1",
         "touch &= a <= d + 2 and c <= b + 1",
     ),
     (
-        "src/covey/overlay/can/kernels/placing.py",
+        "src/covey/overlay/can/kernels/static_placement.py",
         "is_root[at], copies[at] = False, 1",
         "is_root[at], copies[at] = True, 1",
     ),
     (
-        "src/covey/plan/kernels/unions.py",
+        "src/covey/plan/kernels/box_unions.py",
         "at += measure.strides[k] * (2 * boxes[row, d + k] + 1)",
         "at += measure.strides[k] * (2 * boxes[row, d + k])",
     ),
     (
-        "src/covey/table/kernels/blocks.py",
-        "        if directory[HEAD, middle] <= position:\n            low = middle\n",
-        "        if directory[HEAD, middle] < position:\n            low = middle\n",
+        "src/covey/routing/kernels/run_blocks.py",
+        "        if directory[ENTRY_START, middle] <= position:\n            low = middle\n",
+        "        if directory[ENTRY_START, middle] < position:\n            low = middle\n",
     ),
 ]
 """Faults in kernels: the file, the text there, and what stands there instead."""

@@ -143,8 +143,8 @@ def _rank(file: str, changed: str, distance: int) -> tuple[int, int]:
 
 def _is_named_after(file: str, changed: str) -> bool:
     """Return whether a file holds the tests of a module by its name."""
-    path = PurePosixPath(file)
-    return path.name == f"test_{PurePosixPath(changed).name}" and _layer(file) == _layer(changed)
+    name = PurePosixPath(changed).name.removeprefix("_")
+    return PurePosixPath(file).name == f"test_{name}" and _layer(file) == _layer(changed)
 
 
 def _folder(path: str) -> str:

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.harness import Value, progress
 from covey.geometry import Regions
-from covey.index import Segment
+from covey.index import SegmentIndex
+from covey.routing import RoutingTable
 from covey.space import Events
-from covey.table import Table
 from covey.workload import UniformBoxes
 
 __all__ = ["KEYS", "run"]
@@ -70,7 +70,7 @@ def _wants(only: frozenset[str], strategy: str) -> bool:
 
 
 def _adds(strategy: str) -> dict[str, float]:
-    table, stored = Table(_WORKLOAD.space, strategy), STRATEGIES[strategy]
+    table, stored = RoutingTable(_WORKLOAD.space, strategy), STRATEGIES[strategy]
     label, loading = f"{strategy}: subscriptions added", list[float]()
     for start in range(0, stored, _DRAWN):
         progress(start, stored, label)
@@ -79,7 +79,7 @@ def _adds(strategy: str) -> dict[str, float]:
     batches = _add(table, stored, _BATCHES * _BATCH, _BATCH)
     first = stored + _BATCHES * _BATCH
     untidied = _add(table, first, _SINGLES // 10, 1)
-    table.tidy()
+    table.prune()
     singles = _add(table, first + _SINGLES, _SINGLES, 1)
     suffix = "" if strategy == "exact" else f"_{strategy}"
     found = {
@@ -92,9 +92,9 @@ def _adds(strategy: str) -> dict[str, float]:
     return {key: value for key, value in found.items() if key in KEYS}
 
 
-def _add(table: Table, first: int, count: int, batch: int) -> list[float]:
+def _add(table: RoutingTable, first: int, count: int, batch: int) -> list[float]:
     """The seconds of adding so many boxes of the workload, batch by batch."""
-    regions, seconds, of = _WORKLOAD.regions(first, first + count), [], np.arange(batch)
+    regions, seconds, of = _WORKLOAD.generate_regions(first, first + count), [], np.arange(batch)
     for start in range(0, count, batch):
         some = regions.take(np.arange(start, start + batch))
         ids = list(range(first + start, first + start + batch))
@@ -106,25 +106,27 @@ def _add(table: Table, first: int, count: int, batch: int) -> list[float]:
 
 def _popular() -> dict[str, Value]:
     """One that covers all is cancelled, and the others find their places step by step."""
-    table, regions = Table(_WORKLOAD.space), _WORKLOAD.regions(0, _POPULAR)
+    table, regions = RoutingTable(_WORKLOAD.space), _WORKLOAD.generate_regions(0, _POPULAR)
     everything = Regions(_WORKLOAD.space, 1, {})
     table.add(["popular"], everything, np.zeros(1, np.int64))
     table.add(list(range(_POPULAR)), regions, np.arange(_POPULAR))
-    if len(table.advertised) != 1:
+    if len(table.advertised_set) != 1:
         raise RuntimeError("the popular one does not absorb all others")
-    events = Events.from_arrow(_WORKLOAD.events(0, 20_000), _WORKLOAD.space)
-    wanted = np.unique(Segment.build(regions).matching(events).asked)
+    events = Events.from_arrow(_WORKLOAD.generate_events(0, 20_000), _WORKLOAD.space)
+    wanted = np.unique(SegmentIndex.build(regions).match(events).query_rows)
     missed = 0
     start = time.perf_counter()
     table.cancel(["popular"])
     cancelled, settled = time.perf_counter() - start, [0.0]
-    while not table.is_settled:
-        admitted = Segment.build(table.regions(table.advertised)).matching(events).asked
+    while not table.is_fully_withdrawn:
+        admitted = (
+            SegmentIndex.build(table.take_regions(table.advertised_set)).match(events).query_rows
+        )
         missed = max(missed, len(np.setdiff1d(wanted, admitted)))
         start = time.perf_counter()
-        table.settle(_SETTLED)
+        table.reassign_orphans(_SETTLED)
         settled.append(time.perf_counter() - start)
-    admitted = Segment.build(table.regions(table.advertised)).matching(events).asked
+    admitted = SegmentIndex.build(table.take_regions(table.advertised_set)).match(events).query_rows
     return {
         "cancel_popular_ms": round(cancelled * 1e3, 1),
         "settle_popular_ms": round(max(settled) * 1e3, 1),

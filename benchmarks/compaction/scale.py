@@ -15,14 +15,14 @@ import time
 import numpy as np
 
 from benchmarks.harness import Value
+from benchmarks.on_spark.environment import BOXES, Environment
 from benchmarks.on_spark.processes import descendants, resident_mb
-from benchmarks.on_spark.setting import BOXES, Setting
 from benchmarks.on_spark.sizes import SHRINK, Sizes
 from benchmarks.parts import asked_sizes
 from benchmarks.watch import peak_of
-from covey.spark import Compaction, compact
-from covey.table import Table
-from covey.workload import by_name
+from covey.routing import RoutingTable
+from covey.spark import ReductionResult, reduce_subscriptions
+from covey.workload import create_workload
 
 __all__ = ["KEYS", "run"]
 
@@ -38,34 +38,34 @@ KEYS = {
     "compact_100k_s": "seconds to compact 100,000",
     "compact_growth": "exponent of growth from 100,000 to 10M",
     "compact_growth_1m": "exponent from 1M to 10M, where starting jobs counts for little",
-    "compact_differs": "of 200,000, ids whose standing differs from the exact table's: none",
+    "compact_differs": "of 200,000, ids whose status differs from the exact table's: none",
 }
 
 
 def run(only: frozenset[str]) -> dict[str, Value]:
     """All sizes in one session, the small ones first."""
     found: dict[str, Value] = {}
-    with Setting.of(asked_sizes(Sizes(), SHRINK, full=False)) as setting:
-        _timed(setting, 2_000)
+    with Environment.start(asked_sizes(Sizes(), SHRINK, full=False)) as environment:
+        _timed(environment, 2_000)
         if "compact_differs" in only:
-            found["compact_differs"] = _differs(setting)
+            found["compact_differs"] = _differs(environment)
         if only - {"compact_differs"}:
-            sizes = setting.sizes
-            found |= _sizes(setting, (sizes.few, sizes.stored, sizes.many))
+            sizes = environment.sizes
+            found |= _sizes(environment, (sizes.few, sizes.stored, sizes.many))
     return found
 
 
-def _sizes(setting: Setting, counts: tuple[int, int, int]) -> dict[str, Value]:
+def _sizes(environment: Environment, counts: tuple[int, int, int]) -> dict[str, Value]:
     few, stored, many = counts
-    small, middle = _timed(setting, few)[0], _timed(setting, stored)[0]
+    small, middle = _timed(environment, few)[0], _timed(environment, stored)[0]
     with peak_of(_memory_mb) as peak:
-        large, compaction = _timed(setting, many)
+        large, compaction = _timed(environment, many)
     summary = compaction.summary
     return {
         "compact_10m_s": round(large, 1),
-        **{f"compact_10m_{part}_s": round(compaction.seconds[part], 1) for part in _PARTS},
+        **{f"compact_10m_{part}_s": round(compaction.seconds_by_step[part], 1) for part in _PARTS},
         "compact_10m_gib": round(peak[0] / 1024, 1),
-        "compact_10m_active": round(1 - summary.passive / summary.subscriptions, 4),
+        "compact_10m_active": round(1 - summary.redundant / summary.subscriptions, 4),
         "compact_1m_s": round(middle, 1),
         "compact_100k_s": round(small, 1),
         "compact_growth": round(math.log(large / small) / math.log(many / few), 3),
@@ -73,31 +73,33 @@ def _sizes(setting: Setting, counts: tuple[int, int, int]) -> dict[str, Value]:
     }
 
 
-def _timed(setting: Setting, count: int, subtractions: int = 32) -> tuple[float, Compaction]:
-    subscriptions = setting.tables.ranges(BOXES, count)
-    events = setting.tables.events(BOXES, 1_000)
-    names = [attribute.name for attribute in by_name(BOXES).space]
+def _timed(
+    environment: Environment, count: int, subtractions: int = 32
+) -> tuple[float, ReductionResult]:
+    subscriptions = environment.tables.ranges(BOXES, count)
+    events = environment.tables.events(BOXES, 1_000)
+    names = [attribute.name for attribute in create_workload(BOXES).space]
     start = time.perf_counter()
-    compaction = compact(
+    compaction = reduce_subscriptions(
         subscriptions,
         eventSchema=events.schema,
         rangeCols={name: (f"{name}_low", f"{name}_high") for name in names},
-        subtractions=subtractions,
+        max_subtractions=subtractions,
     )
     return time.perf_counter() - start, compaction
 
 
-def _differs(setting: Setting) -> int:
+def _differs(environment: Environment) -> int:
     """Standing by covering alone, on Spark and in a table that was tidied."""
-    workload = by_name(BOXES)
-    _, compaction = _timed(setting, _CHECKED, subtractions=0)
-    passive = {row["id"] for row in compaction.passive.select("id").collect()}
-    table = Table(workload.space)
+    workload = create_workload(BOXES)
+    _, compaction = _timed(environment, _CHECKED, subtractions=0)
+    passive = {row["id"] for row in compaction.redundant.select("id").collect()}
+    table = RoutingTable(workload.space)
     for start in range(0, _CHECKED, _BATCH):
         ids = list(range(start, start + _BATCH))
-        table.add(ids, workload.regions(start, start + _BATCH), np.arange(_BATCH))
-    table.tidy()
-    return len(passive ^ set(table.passive()))
+        table.add(ids, workload.generate_regions(start, start + _BATCH), np.arange(_BATCH))
+    table.prune()
+    return len(passive ^ set(table.find_redundant()))
 
 
 def _memory_mb() -> float:

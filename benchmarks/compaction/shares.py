@@ -17,20 +17,20 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Value, interleaved, progress
-from covey.compact import Budget, Compaction, Standing, compact
-from covey.compact.filtering import wanted
+from covey.covering import Reduction, ReductionLimits, RegionStatus, reduce_regions
+from covey.covering.filters import matches_any
 from covey.geometry import Regions
-from covey.index import Segment
+from covey.index import SegmentIndex
+from covey.routing import RoutingTable
 from covey.space import Events
 from covey.store import Changes, Store
-from covey.table import Table
-from covey.workload import Alerts, Classifieds, Skewed, UniformBoxes, Workload
+from covey.workload import Alerts, Classifieds, SkewedBoxes, UniformBoxes, Workload
 
 __all__ = ["KEYS", "run"]
 
 _WORKLOADS: dict[str, Workload] = {
     "uniform": UniformBoxes(4, 0.1),
-    "pareto": Skewed(),
+    "pareto": SkewedBoxes(),
     "alerts": Alerts(),
     "classifieds": Classifieds(),
 }
@@ -73,10 +73,12 @@ def run(only: frozenset[str]) -> dict[str, Value]:
 
 
 def _workload(workload: Workload) -> dict[str, Value]:
-    regions = workload.regions(0, _STORED)
-    events = Events.from_arrow(workload.events(0, _EVENTS), workload.space)
+    regions = workload.generate_regions(0, _STORED)
+    events = Events.from_arrow(workload.generate_events(0, _EVENTS), workload.space)
     every = np.arange(_STORED)
-    compacted = compact(regions, every, events, Budget(added=_ADDED))
+    compacted = reduce_regions(
+        regions, every, events, ReductionLimits(max_false_positive_rate=_ADDED)
+    )
     s = compacted.summary
     return {
         "covered": _share(s.equal + s.covered),
@@ -104,50 +106,52 @@ def _online_differs(workload: Workload, regions: Regions, covered: int) -> int:
     return max(abs(online - (_STORED - covered)), max(all_told) - min(all_told))
 
 
-def _advertised(table: Table) -> int:
-    table.tidy()
-    return len(table.advertised)
+def _advertised(table: RoutingTable) -> int:
+    table.prune()
+    return len(table.advertised_set)
 
 
 def _cells(workload: Workload, regions: Regions, events: Events) -> dict[str, Value]:
     table = _table(workload, regions, "hilbert")
-    is_wanted, admitted = wanted(Segment.build(regions), events), table.admits(events)
+    is_wanted, admitted = matches_any(SegmentIndex.build(regions), events), table.admits(events)
     if (is_wanted & ~admitted).any():
         raise RuntimeError("cells lose events")
     return {
-        "cells_passive": round(len(table.passive()) / len(regions), 4),
-        "cells_told": round(len(table.advertised) / len(regions), 4),
+        "cells_passive": round(len(table.find_redundant()) / len(regions), 4),
+        "cells_told": round(len(table.advertised_set) / len(regions), 4),
         "cells_in_vain": round(float((admitted & ~is_wanted).sum() / max(1, admitted.sum())), 4),
     }
 
 
-def _table(workload: Workload, regions: Regions, strategy: str) -> Table:
-    table = Table(workload.space, strategy)
+def _table(workload: Workload, regions: Regions, strategy: str) -> RoutingTable:
+    table = RoutingTable(workload.space, strategy)
     for start in range(0, len(regions), _BATCH):
         rows = np.arange(start, start + _BATCH)
         table.add(rows.tolist(), regions.take(rows), np.arange(_BATCH))
     return table
 
 
-def _matching(workload: Workload, regions: Regions, found: Compaction) -> dict[str, Value]:
-    events = Events.from_arrow(workload.events(_EVENTS, _EVENTS + _MATCHED), workload.space)
-    is_active = found.standing == Standing.ACTIVE
+def _matching(workload: Workload, regions: Regions, found: Reduction) -> dict[str, Value]:
+    events = Events.from_arrow(
+        workload.generate_events(_EVENTS, _EVENTS + _MATCHED), workload.space
+    )
+    is_active = found.statuses == RegionStatus.ACTIVE
     with (
         tempfile.TemporaryDirectory(prefix="covey-") as folder,
         Store.create(Path(folder, "store"), workload.space) as store,
     ):
-        base = store.apply(_put(regions, np.arange(_STORED))).number
-        over = store.prepare(_put(regions, np.flatnonzero(is_active)))
-        under = store.prepare(_put(regions, np.flatnonzero(~is_active)))
+        base = store.apply(_put(regions, np.arange(_STORED))).version
+        over = store.stage(_put(regions, np.flatnonzero(is_active)))
+        under = store.stage(_put(regions, np.flatnonzero(~is_active)))
         if over is None or under is None:
             return {"matching": 1.0, "matches": 0.0}
-        version = store.arrange(over, under, "compacted", base).number
+        version = store.commit_gated(over, under, "compacted", base).version
         full, compacted = store.snapshot(base), store.snapshot(version)
-        pairs = [len(one.matching(events)) for one in (full, compacted)]
+        pairs = [len(one.match(events)) for one in (full, compacted)]
         if pairs[0] != pairs[1]:
             raise RuntimeError(f"{pairs[0]} matches, but {pairs[1]} when compacted")
         seconds = interleaved(
-            7, full=partial(full.matching, events), compacted=partial(compacted.matching, events)
+            7, full=partial(full.match, events), compacted=partial(compacted.match, events)
         )
     ratio = seconds["full"] / seconds["compacted"]
     return {"matching": round(ratio, 3), "matches": round(pairs[0] / _MATCHED, 1)}

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from covey.errors import CoveyError
 from covey.spark import Matcher, MatcherModel
-from covey.testing.oracle import spark_matches
+from covey.testing.spark_oracle import match_with_spark
 
 __all__ = ["FAILURES", "MAX_DERIVED", "Found", "fitted", "found_by", "table_of", "wrong_among"]
 
@@ -52,12 +52,12 @@ def fitted(events: DataFrame, texts: Mapping[str, str], **params: Any) -> Matche
 def found_by(model: MatcherModel, events: DataFrame) -> Found:
     """What a model finds."""
     rows = model.transform(events).collect()
-    refused = {row["id"]: row["error"] for row in model.rejected.collect()}
+    refused = {row["id"]: row["error"] for row in model.rejectedSubscriptions.collect()}
     return Found(frozenset((row["n"], row["id"]) for row in rows), refused)
 
 
 def wrong_among(events: DataFrame, texts: Mapping[str, str], found: Found) -> list[str]:
     """Return the subscriptions that were taken and match other events than `where` keeps."""
     taken = {id_: text for id_, text in texts.items() if id_ not in found.refused}
-    kept = spark_matches(events, taken, "n") if taken else set()
+    kept = match_with_spark(events, taken, "n") if taken else set()
     return sorted({id_ for _, id_ in kept ^ found.of(list(taken))})

@@ -17,8 +17,8 @@ from benchmarks.on_kafka.pipelines import COVEY, Sections, configured
 from benchmarks.on_kafka.processes import Process
 from benchmarks.on_kafka.topics import Topics
 from covey.errors import StreamError
-from covey.stream import cancel_message, change_message
-from covey.testing.broker import Broker
+from covey.stream import cancel_message, subscription_message
+from covey.testing.kafka_server import KafkaServer
 
 __all__ = ["Stream"]
 
@@ -35,7 +35,9 @@ _MOST_TURNS = 10  # a stream computes the expressions of those who have cancelle
 class Stream:
     """A stream with normal subscriptions, in which all events are sent in each turn."""
 
-    def __init__(self, broker: Broker, folder: Path, normal: Mapping[str, str], events: DataFrame):
+    def __init__(
+        self, broker: KafkaServer, folder: Path, normal: Mapping[str, str], events: DataFrame
+    ):
         self._normal = {_ALL: "n IS NOT NULL", **normal}
         self._topics, self._folder = Topics(broker), folder
         rows = events.select("n", F.to_json(F.struct("*")).alias("text")).collect()
@@ -47,7 +49,7 @@ class Stream:
     @contextmanager
     def beside(cls, normal: Mapping[str, str], events: DataFrame, folder: Path) -> Iterator[Stream]:
         """A stream with a Kafka server of its own, as long as they are needed."""
-        with Broker.on_free_ports(_ROOT / ".kafka", folder / "kafka") as broker:
+        with KafkaServer.on_free_ports(_ROOT / ".kafka", folder / "kafka") as broker:
             one = cls(broker, folder, normal, events)
             try:
                 yield one
@@ -85,7 +87,7 @@ class Stream:
     def _tried(self, some: Mapping[str, str]) -> Found:
         self._turn += 1
         starts = {name: self._topics.ends(self._name(name)) for name in (_FOUND, _LETTERS)}
-        self._change(change_message(id_, text) for id_, text in some.items())
+        self._change(subscription_message(id_, text) for id_, text in some.items())
         pairs = self._matched(list(self._texts), starts[_FOUND])
         pairs |= self._matched([_LAST], self._topics.ends(self._name(_FOUND)))  # a batch later
         letters = self._read(_LETTERS, starts[_LETTERS])
@@ -139,7 +141,7 @@ class Stream:
         self._begun += 1
         self._topics.create_control(self._name(_CONTROL))
         self._topics.create(*map(self._name, (_EVENTS, _FOUND, _LETTERS)))
-        self._change(change_message(id_, text) for id_, text in self._normal.items())
+        self._change(subscription_message(id_, text) for id_, text in self._normal.items())
         folder = self._folder / f"stream-{self._begun}"
         self._process = configured(COVEY, self._sections(folder), folder)
         self._process.start()
@@ -148,8 +150,8 @@ class Stream:
         return {
             "kafka": {"servers": self._topics.broker.address},
             "events": {
-                "topics": [self._name(_EVENTS)], "schema": _SCHEMA, "starting": "earliest",
-                "per_batch": 1_000,
+                "topics": [self._name(_EVENTS)], "schema": _SCHEMA, "starting_offsets": "earliest",
+                "max_events_per_batch": 1_000,
             },
             "subscriptions": {"topic": self._name(_CONTROL), "max_derived": MAX_DERIVED},
             "notifications": {"topic": self._name(_FOUND), "include": ["n", "turn"]},

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from benchmarks.harness import Value, progress
 from benchmarks.on_attack.sizes import Sizes
-from covey.language.parse import Parser
-from covey.space import Settings, Space
+from covey.language.parser import Parser
+from covey.space import SessionSettings, Space
 
 __all__ = ["KEYS", "run"]
 
@@ -98,7 +98,7 @@ def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Va
     forms = _FORMS[:: max(1, 1_000 // sizes.normal)]
     for n, (ansi, form) in enumerate(product((True, False), forms)):
         progress(n, 2 * len(forms), "texts")
-        space = Space.of(_ATTRIBUTES, settings=Settings(ansi=ansi))
+        space = Space.from_types(_ATTRIBUTES, settings=SessionSettings(ansi=ansi))
         seconds, is_refused = _timed(space, _text(form, 0))
         if seconds > _SLOW_S:
             again = [_timed(space, _text(form, n))[0] for n in range(1, _VARIANTS)]

@@ -36,8 +36,8 @@ def main(path: Path) -> None:
         spark.readStream.format("kafka")
         .options(**clients)
         .option("subscribe", ",".join(given["topics"]))
-        .option("startingOffsets", given["starting"])
-        .option("maxOffsetsPerTrigger", given["per_batch"])
+        .option("startingOffsets", given["starting_offsets"])
+        .option("maxOffsetsPerTrigger", given["max_events_per_batch"])
         .load()
         .select("topic", "partition", "offset", "value")
     )
@@ -48,7 +48,7 @@ def main(path: Path) -> None:
         .option("topic", config["notifications"]["topic"])
         .option("checkpointLocation", str(Path(config["state"]["path"], "checkpoint")))
     )
-    query = writer.trigger(processingTime=f"{given['every_ms']} milliseconds").start()
+    query = writer.trigger(processingTime=f"{given['trigger_interval_ms']} milliseconds").start()
     while not query.awaitTermination(1) and not stop.is_set():
         pass
     for progress in query.recentProgress:

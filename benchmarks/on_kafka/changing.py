@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.harness import Value
+from benchmarks.on_kafka.environment import Environment, say
 from benchmarks.on_kafka.pipelines import COVEY, Pipeline
-from benchmarks.on_kafka.setting import Setting, say
 
 __all__ = ["KEYS", "run"]
 
@@ -26,32 +26,34 @@ KEYS = {
 COUNT, COST = "changes", "decide_ms"  # fields of a line of covey's log
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """A pipeline for each number of subscriptions, from nothing."""
-    counts = dict(zip(_NAMES, (*setting.sizes.fewer, setting.sizes.subscriptions), strict=True))
+    counts = dict(
+        zip(_NAMES, (*environment.sizes.fewer, environment.sizes.subscriptions), strict=True)
+    )
     results: dict[str, Value] = {}
     for name, count in counts.items():
         key = f"change_ms_{name}"
         if key in only:
-            results[key] = _cost(setting, setting.pipeline(COVEY, count))
+            results[key] = _cost(environment, environment.pipeline(COVEY, count))
             say(f"{count:,} subscriptions: {results[key]} ms for a batch of changes")
     return results
 
 
-def _cost(setting: Setting, pipeline: Pipeline) -> float:
-    setting.forget(pipeline)
-    process, before = pipeline.process(), setting.topics.size(pipeline.notifications)
+def _cost(environment: Environment, pipeline: Pipeline) -> float:
+    environment.forget(pipeline)
+    process, before = pipeline.process(), environment.topics.size(pipeline.notifications)
     try:
         process.start()
-        with setting.loaded(pipeline):
-            setting.wait_for_first(pipeline, process, before)
-            time.sleep(setting.sizes.warm_s)
+        with environment.loaded(pipeline):
+            environment.wait_for_first(pipeline, process, before)
+            time.sleep(environment.sizes.warm_s)
             said = len(process.said())
-            time.sleep(setting.sizes.changing_s)
+            time.sleep(environment.sizes.changing_s)
         costs = list(_costs(process.said()[said:]))
     finally:
         process.stop()
-    setting.forget(pipeline)
+    environment.forget(pipeline)
     if not costs:
         raise RuntimeError(f"no line of covey's log has {COUNT} and {COST}")
     return round(statistics.median(costs), 2)

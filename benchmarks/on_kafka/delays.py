@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Value
+from benchmarks.on_kafka.environment import Environment, say
 from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
-from benchmarks.on_kafka.setting import Setting, say
 
 __all__ = ["KEYS", "Window", "run", "window"]
 
@@ -42,17 +42,17 @@ class Window:
     per_event: float
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """Windows in turns, and medians over them."""
     alone = {"bare_p50_ms", "bare_p99_ms"}
     names = [BARE] if only <= alone else [COVEY] if only <= {"matches_per_event"} else [BARE, COVEY]
     windows: dict[str, list[Window]] = {name: [] for name in names}
-    for turn in range(setting.sizes.windows):
+    for turn in range(environment.sizes.windows):
         for name in names:
-            found = window(setting, setting.pipeline(name))
+            found = window(environment, environment.pipeline(name))
             windows[name].append(found)
             say(
-                f"window {turn + 1}/{setting.sizes.windows} {name}: p50 {found.p50_ms:.0f} ms, "
+                f"window {turn + 1}/{environment.sizes.windows} {name}: p50 {found.p50_ms:.0f} ms, "
                 f"p99 {found.p99_ms:.0f} ms, {found.per_event:.2f} notifications an event"
             )
     results: dict[str, Value] = {}
@@ -70,27 +70,27 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
     return results
 
 
-def window(setting: Setting, pipeline: Pipeline) -> Window:
+def window(environment: Environment, pipeline: Pipeline) -> Window:
     """Starts a pipeline, measures it, and ends it."""
-    topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
+    topics, sizes, process = environment.topics, environment.sizes, pipeline.process()
     before, events = topics.size(pipeline.notifications), topics.size(pipeline.events)
     try:
         process.start()
-        with setting.loaded(pipeline):
-            setting.wait_for_first(pipeline, process, before)
+        with environment.loaded(pipeline):
+            environment.wait_for_first(pipeline, process, before)
             time.sleep(sizes.warm_s)
             start = _now_ms()
             time.sleep(sizes.window_s)
             end = _now_ms()
-        setting.wait_until_written(
+        environment.wait_until_written(
             process,
             topics.size(pipeline.events) - events,
             lambda: topics.size(pipeline.notifications) - before,
         )
     finally:
         process.stop()
-    appended = _appended(setting, pipeline, start, end)
-    found = _delays(setting, pipeline, appended, start)
+    appended = _appended(environment, pipeline, start, end)
+    found = _delays(environment, pipeline, appended, start)
     for name in pipeline.topics:
         topics.empty(name)
     return found
@@ -109,20 +109,20 @@ def _median(windows: list[Window]) -> Window:
 
 
 def _appended(
-    setting: Setting, pipeline: Pipeline, start: int, end: int
+    environment: Environment, pipeline: Pipeline, start: int, end: int
 ) -> dict[int, tuple[int, NDArray[np.int64]]]:
     """Of each partition the first offset in the window, and append times from there on."""
-    first = setting.topics.at(pipeline.events, start)
+    first = environment.topics.at(pipeline.events, start)
     times: dict[int, list[int]] = {part: [] for part in first}
-    last = setting.topics.at(pipeline.events, end)
-    for messages in setting.topics.read(pipeline.events, first, last):
+    last = environment.topics.at(pipeline.events, end)
+    for messages in environment.topics.read(pipeline.events, first, last):
         for message in messages:
             times[message.partition()].append(message.timestamp()[1])
     return {part: (first[part], np.array(times[part], np.int64)) for part in first}
 
 
 def _delays(
-    setting: Setting,
+    environment: Environment,
     pipeline: Pipeline,
     appended: dict[int, tuple[int, NDArray[np.int64]]],
     start: int,
@@ -130,8 +130,8 @@ def _delays(
     parts: list[int] = []
     offsets: list[int] = []
     times: list[int] = []
-    from_ = setting.topics.at(pipeline.notifications, start)
-    for messages in setting.topics.read(pipeline.notifications, from_):
+    from_ = environment.topics.at(pipeline.notifications, start)
+    for messages in environment.topics.read(pipeline.notifications, from_):
         for message in messages:
             part, offset = _event(message.value())
             parts.append(part)

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.harness import Value
 from benchmarks.on_kafka import boxes
+from benchmarks.on_kafka.environment import Environment, say
 from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
-from benchmarks.on_kafka.setting import Setting, say
 
 __all__ = ["KEYS", "drained", "run"]
 
@@ -28,27 +28,28 @@ KEYS = {
 _DRAWN = 200_000  # events that a backlog repeats
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """Drains in turns, and medians over them."""
     alone = {"bare_events_per_s": [BARE], "events_per_s": [COVEY]}
     names = next((alone[key] for key in only), []) if len(only) == 1 else []
     names = names or [BARE, COVEY]
     rates: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(setting.sizes.turns):
+    for turn in range(environment.sizes.turns):
         for name in names:
-            rates[name].append(drained(setting, setting.pipeline(name)))
-            say(f"drain {turn + 1}/{setting.sizes.turns} {name}: {rates[name][-1]:,.0f} events/s")
-    setting.rates |= {name: statistics.median(found) for name, found in rates.items()}
+            rates[name].append(drained(environment, environment.pipeline(name)))
+            turns, rate = environment.sizes.turns, rates[name][-1]
+            say(f"drain {turn + 1}/{turns} {name}: {rate:,.0f} events/s")
+    environment.rates |= {name: statistics.median(found) for name, found in rates.items()}
     keys = {BARE: "bare_events_per_s", COVEY: "events_per_s"}
-    results: dict[str, Value] = {keys[name]: round(setting.rates[name]) for name in names}
+    results: dict[str, Value] = {keys[name]: round(environment.rates[name]) for name in names}
     if len(names) == 2:
-        results["rate_vs_bare"] = round(setting.rates[COVEY] / setting.rates[BARE], 3)
+        results["rate_vs_bare"] = round(environment.rates[COVEY] / environment.rates[BARE], 3)
     return results
 
 
-def drained(setting: Setting, pipeline: Pipeline) -> float:
+def drained(environment: Environment, pipeline: Pipeline) -> float:
     """Events a second after the warm part of a backlog."""
-    topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
+    topics, sizes, process = environment.topics, environment.sizes, pipeline.process()
     values = boxes.events(_DRAWN, np.random.default_rng(1))
     topics.fill_events([pipeline.events], values, sizes.backlog)
     before = topics.size(pipeline.notifications)
@@ -61,8 +62,8 @@ def drained(setting: Setting, pipeline: Pipeline) -> float:
 
     try:
         process.start()
-        with setting.loaded(pipeline, events_per_s=0):
-            setting.wait_until_written(process, sizes.backlog, count)
+        with environment.loaded(pipeline, events_per_s=0):
+            environment.wait_until_written(process, sizes.backlog, count)
     finally:
         process.stop()
     for name in pipeline.topics:

@@ -7,9 +7,9 @@ processes of the pipeline together.
 from __future__ import annotations
 
 from benchmarks.harness import Value
+from benchmarks.on_kafka.environment import Environment, say
 from benchmarks.on_kafka.memory import total_mb
 from benchmarks.on_kafka.pipelines import COVEY
-from benchmarks.on_kafka.setting import Setting, say
 from benchmarks.on_kafka.starts import cold, waiting
 from benchmarks.watch import peak_of
 
@@ -21,10 +21,10 @@ KEYS = {
 }
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """One start; afterwards nothing is kept."""
-    pipeline = setting.pipeline(COVEY, setting.sizes.most)
-    waiting(setting, pipeline)
+    pipeline = environment.pipeline(COVEY, environment.sizes.most)
+    waiting(environment, pipeline)
     process = pipeline.process()
 
     def memory_mb() -> float:
@@ -32,10 +32,10 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
 
     try:
         with peak_of(memory_mb) as peak:
-            seconds = cold(setting, pipeline, process)
+            seconds = cold(environment, pipeline, process)
     finally:
         process.stop()
     gib = peak[0] / 1024
-    setting.forget(pipeline)
-    say(f"{setting.sizes.most:,} subscriptions: {seconds:.1f} s, {gib:.1f} GiB")
+    environment.forget(pipeline)
+    say(f"{environment.sizes.most:,} subscriptions: {seconds:.1f} s, {gib:.1f} GiB")
     return {"cold_start_10m_s": round(seconds, 1), "cold_start_10m_gib": round(gib, 2)}

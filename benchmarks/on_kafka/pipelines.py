@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.on_kafka import boxes, settings
+from benchmarks.on_kafka import boxes, spark_conf
 from benchmarks.on_kafka.processes import Process
 
 __all__ = ["BARE", "COVEY", "Pipeline", "Sections", "configured"]
@@ -68,22 +68,22 @@ class Pipeline:
 
     def _sections(self) -> Sections:
         return {
-            "kafka": {"servers": self.servers, "spark_options": settings.CLIENTS},
+            "kafka": {"servers": self.servers, "spark_options": spark_conf.CLIENTS},
             "events": {
                 "topics": [self.events],
                 "schema": _SCHEMA,
-                "starting": "earliest",
-                "per_batch": settings.PER_BATCH,
-                "every_ms": settings.EVERY_MS,
+                "starting_offsets": "earliest",
+                "max_events_per_batch": spark_conf.PER_BATCH,
+                "trigger_interval_ms": spark_conf.EVERY_MS,
             },
             "subscriptions": {"topic": self.control},
             "notifications": {"topic": self.notifications},
             "dead_letters": {"topic": self.dead_letters},
-            "state": {"path": str(self.state), "retention_s": settings.RETENTION_S},
+            "state": {"path": str(self.state), "retention_s": spark_conf.RETENTION_S},
             "spark": {
-                "master": settings.MASTER,
+                "master": spark_conf.MASTER,
                 "jars": str(self.jars / "*.jar"),
-                "conf": settings.CONF,
+                "conf": spark_conf.CONF,
             },
         }
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from benchmarks.harness import Value, progress
 from benchmarks.on_kafka.drains import drained
+from benchmarks.on_kafka.environment import Environment, say
 from benchmarks.on_kafka.memory import KINDS, folder_mb, memory_mb
 from benchmarks.on_kafka.pipelines import COVEY, Pipeline
 from benchmarks.on_kafka.processes import Process
-from benchmarks.on_kafka.setting import Setting, say
 
 __all__ = ["KEYS", "RATE", "run"]
 
@@ -41,17 +41,17 @@ _OUTPUT = Path(__file__).parent.parent / "output"
 Sample = dict[str, float]
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """One long run."""
-    pipeline = setting.pipeline(COVEY)
-    rate = _rate(setting, pipeline)
-    say(f"soak at {rate:,} events/s for {setting.sizes.soak_s:.0f} s")
-    samples, behind = _sampled(setting, pipeline, rate)
+    pipeline = environment.pipeline(COVEY)
+    rate = _rate(environment, pipeline)
+    say(f"soak at {rate:,} events/s for {environment.sizes.soak_s:.0f} s")
+    samples, behind = _sampled(environment, pipeline, rate)
     _OUTPUT.mkdir(exist_ok=True)
     (_OUTPUT / "live-soak.json").write_text(json.dumps(samples), encoding="utf-8")
     draw(samples, rate, _OUTPUT / "live-soak.png")
     say(f"drawn to {_OUTPUT.name}/live-soak.png")
-    warm = [each for each in samples if each["s"] >= setting.sizes.soak_warm_s]
+    warm = [each for each in samples if each["s"] >= environment.sizes.soak_warm_s]
     most = ", ".join(f"{name} {max(each[name] for each in warm):,.0f}" for name in _MEASURED)
     results: dict[str, Value] = {"soak": f"{rate:,} events/s, MB: {most}", "soak_behind_s": behind}
     for name in _MEASURED:
@@ -86,24 +86,24 @@ def draw(samples: Sequence[Sample], rate: int, path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _rate(setting: Setting, pipeline: Pipeline) -> int:
+def _rate(environment: Environment, pipeline: Pipeline) -> int:
     if RATE in os.environ:
         return int(os.environ[RATE])
-    if COVEY not in setting.rates:
-        setting.rates[COVEY] = drained(setting, pipeline)
-        say(f"highest rate: {setting.rates[COVEY]:,.0f} events/s")
-    return int(_SHARE * setting.rates[COVEY])
+    if COVEY not in environment.rates:
+        environment.rates[COVEY] = drained(environment, pipeline)
+        say(f"highest rate: {environment.rates[COVEY]:,.0f} events/s")
+    return int(_SHARE * environment.rates[COVEY])
 
 
-def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Sample], float]:
+def _sampled(environment: Environment, pipeline: Pipeline, rate: int) -> tuple[list[Sample], float]:
     """Samples, and how far behind it was in the end."""
-    topics, sizes, process = setting.topics, setting.sizes, pipeline.process()
+    topics, sizes, process = environment.topics, environment.sizes, pipeline.process()
     before, events = topics.size(pipeline.notifications), topics.size(pipeline.events)
     samples: list[Sample] = []
     try:
         process.start()
-        with setting.loaded(pipeline, rate):
-            setting.wait_for_first(pipeline, process, before)
+        with environment.loaded(pipeline, rate):
+            environment.wait_for_first(pipeline, process, before)
             start = time.monotonic()
             while (now := time.monotonic() - start) < sizes.soak_s:
                 progress(int(now), int(sizes.soak_s), "soak")
@@ -112,14 +112,14 @@ def _sampled(setting: Setting, pipeline: Pipeline, rate: int) -> tuple[list[Samp
                 process.check()
             progress(int(sizes.soak_s), int(sizes.soak_s), "soak")
         ended = time.time()
-        setting.wait_until_written(
+        environment.wait_until_written(
             process,
             topics.size(pipeline.events) - events,
             lambda: topics.size(pipeline.notifications) - before,
         )
     finally:
         process.stop()
-    return samples, round(max(0.0, _last(setting, pipeline) - ended), 1)
+    return samples, round(max(0.0, _last(environment, pipeline) - ended), 1)
 
 
 def _sample(pipeline: Pipeline, process: Process) -> Sample:
@@ -128,9 +128,9 @@ def _sample(pipeline: Pipeline, process: Process) -> Sample:
     return {name: round(size, 2) for name, size in sizes.items()}
 
 
-def _last(setting: Setting, pipeline: Pipeline) -> float:
+def _last(environment: Environment, pipeline: Pipeline) -> float:
     """Append time of the last notification."""
-    topics, name = setting.topics, pipeline.notifications
+    topics, name = environment.topics, pipeline.notifications
     ends = topics.ends(name)
     last = {part: max(0, end - 1) for part, end in ends.items()}
     found = topics.read(name, last, ends)

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.harness import Value
 from benchmarks.on_kafka import boxes
+from benchmarks.on_kafka.environment import Environment, say
 from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
 from benchmarks.on_kafka.processes import Process
-from benchmarks.on_kafka.setting import Setting, say
 
 __all__ = ["KEYS", "cold", "run", "waiting"]
 
@@ -36,18 +36,18 @@ _PAUSE_S = 2.0  # a JVM without a driver has ended by then
 _AGAIN_S = 0.2
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """Starts and kills in turns, and medians over them."""
     prefixes = {BARE: "bare_", COVEY: ""}
     names = [name for name, prefix in prefixes.items() if _keys(prefix) & only]
     taken: dict[str, list[float]] = {key: [] for name in names for key in _keys(prefixes[name])}
-    for turn in range(setting.sizes.turns):
+    for turn in range(environment.sizes.turns):
         for name in names:
-            first, recovered = _started_and_killed(setting, setting.pipeline(name))
+            first, recovered = _started_and_killed(environment, environment.pipeline(name))
             taken[f"{prefixes[name]}cold_start_s"].append(first)
             taken[f"{prefixes[name]}recovery_s"].append(recovered)
             say(
-                f"start {turn + 1}/{setting.sizes.turns} {name}: "
+                f"start {turn + 1}/{environment.sizes.turns} {name}: "
                 f"cold {first:.1f} s, after a kill {recovered:.1f} s"
             )
     return {key: round(statistics.median(seconds), 1) for key, seconds in taken.items()}
@@ -57,46 +57,46 @@ def _keys(prefix: str) -> set[str]:
     return {f"{prefix}cold_start_s", f"{prefix}recovery_s"}
 
 
-def _started_and_killed(setting: Setting, pipeline: Pipeline) -> tuple[float, float]:
-    waiting(setting, pipeline)
+def _started_and_killed(environment: Environment, pipeline: Pipeline) -> tuple[float, float]:
+    waiting(environment, pipeline)
     process = pipeline.process()
     try:
-        first = cold(setting, pipeline, process)
-        with setting.loaded(pipeline):
-            time.sleep(setting.sizes.before_kill_s)
+        first = cold(environment, pipeline, process)
+        with environment.loaded(pipeline):
+            time.sleep(environment.sizes.before_kill_s)
             killed = time.time()
             process.kill()
-            _restarted(setting, pipeline, process)
+            _restarted(environment, pipeline, process)
             time.sleep(_AFTER_S)
     finally:
         process.stop()
-    recovered = _recovered(setting, pipeline, killed)
-    setting.forget(pipeline)
+    recovered = _recovered(environment, pipeline, killed)
+    environment.forget(pipeline)
     return first, recovered
 
 
-def waiting(setting: Setting, pipeline: Pipeline) -> None:
+def waiting(environment: Environment, pipeline: Pipeline) -> None:
     """Nothing is kept, and a few events wait."""
-    setting.forget(pipeline)
+    environment.forget(pipeline)
     values = boxes.events(_WAITING, np.random.default_rng(2))
-    setting.topics.fill_events([pipeline.events], values, _WAITING)
+    environment.topics.fill_events([pipeline.events], values, _WAITING)
 
 
-def cold(setting: Setting, pipeline: Pipeline, process: Process) -> float:
+def cold(environment: Environment, pipeline: Pipeline, process: Process) -> float:
     """Seconds from the start of a process to the append time of its first notification."""
-    before = setting.topics.ends(pipeline.notifications)
+    before = environment.topics.ends(pipeline.notifications)
     start = time.time()
     process.start()
-    setting.wait_for_first(pipeline, process, sum(before.values()))
+    environment.wait_for_first(pipeline, process, sum(before.values()))
     written = [
         message.timestamp()[1] / 1000
-        for messages in setting.topics.read(pipeline.notifications, before)
+        for messages in environment.topics.read(pipeline.notifications, before)
         for message in messages
     ]
     return float(min(written)) - start
 
 
-def _restarted(setting: Setting, pipeline: Pipeline, process: Process) -> None:
+def _restarted(environment: Environment, pipeline: Pipeline, process: Process) -> None:
     """Starts it, until notifications come after a pause."""
     process.start()
     size, since, attempts = -1, time.monotonic(), 1
@@ -107,20 +107,20 @@ def _restarted(setting: Setting, pipeline: Pipeline, process: Process) -> None:
             time.sleep(_AGAIN_S)
             process.start()
             attempts += 1
-        now, then = setting.topics.size(pipeline.notifications), size
+        now, then = environment.topics.size(pipeline.notifications), size
         if now == size:
             return False
         paused, size, since = time.monotonic() - since, now, time.monotonic()
         return then >= 0 and paused > _PAUSE_S
 
-    setting.wait(process, writes_again)
+    environment.wait(process, writes_again)
     if attempts > 1:
         say(f"{pipeline.name} was started {attempts} times before it stayed")
 
 
-def _recovered(setting: Setting, pipeline: Pipeline, killed: float) -> float:
+def _recovered(environment: Environment, pipeline: Pipeline, killed: float) -> float:
     """Seconds from a kill to the end of the longest pause between new notifications after it."""
-    topics, first = setting.topics, dict[bytes, int]()
+    topics, first = environment.topics, dict[bytes, int]()
     start = topics.at(pipeline.notifications, int((killed - _BEFORE_S) * 1000))
     for messages in topics.read(pipeline.notifications, start):
         for message in messages:

@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from covey.testing.broker import Broker
+from covey.testing.kafka_server import KafkaServer
 
 __all__ = ["PARTITIONS", "Topics", "producer"]
 
@@ -44,14 +44,14 @@ def producer(servers: str, **options: object) -> Producer:
 class Topics:
     """The topics of one server."""
 
-    broker: Broker
+    broker: KafkaServer
     _consumer: Any = field(default=None, init=False)
     _parts: dict[str, list[int]] = field(default_factory=dict, init=False)
 
     def create(self, *names: str) -> None:
         """Makes topics of as many partitions as there are cores."""
         for name in names:
-            self.broker.create(
+            self.broker.create_topic(
                 name,
                 PARTITIONS,
                 message_timestamp_type="LogAppendTime",
@@ -62,7 +62,9 @@ class Topics:
 
     def create_control(self, name: str) -> None:
         """Makes a compacted topic, as subscriptions are kept in."""
-        self.broker.create(name, message_timestamp_type="LogAppendTime", cleanup_policy="compact")
+        self.broker.create_topic(
+            name, message_timestamp_type="LogAppendTime", cleanup_policy="compact"
+        )
 
     def fill(self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> int:
         """Writes keys and values as fast as it goes, and gives how many there were."""

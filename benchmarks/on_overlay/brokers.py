@@ -19,20 +19,20 @@ import numpy as np
 
 from benchmarks.harness import Value, progress
 from covey.geometry import Regions
-from covey.index import Segment
-from covey.index.grid import Grid, selective
-from covey.overlay import BrokerNetwork, by_cells, by_regions
+from covey.index import SegmentIndex
+from covey.index.hilbert.grid import HilbertGrid, find_selective_attributes
+from covey.overlay import BrokerNetwork, cell_links, region_links
 from covey.overlay.brokers.broker import MakeLink
-from covey.overlay.brokers.messages import Forwarded, Told
-from covey.overlay.simulator import Name
+from covey.overlay.brokers.messages import ForwardEvents, RoutingUpdateMessage
+from covey.overlay.simulator import NodeName
+from covey.routing.strategies import STRATEGIES
 from covey.space import Events
-from covey.table.strategies import STRATEGIES
 from covey.workload import ZipfBoxes
 
 __all__ = ["KEYS", "run"]
 
 _SIZES, _COUNT, _PORTIONS, _EVENTS = (127, 1_023), 100_000, 10, 1_000
-_WORKLOAD = ZipfBoxes(d=2, size=8)
+_WORKLOAD = ZipfBoxes(dimensions=2, cells_per_side=8)
 _FIGURES = ("told", "kept", "vain")
 
 KEYS = {
@@ -48,10 +48,10 @@ KEYS = {
 
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
     """One network after another."""
-    regions = _WORKLOAD.regions(0, _COUNT)
-    events = Events.from_arrow(_WORKLOAD.events(0, _EVENTS), _WORKLOAD.space)
-    pairs = Segment.build(regions).matching(events)
-    wanted = set(zip(pairs.asked.tolist(), pairs.stored.tolist(), strict=True))
+    regions = _WORKLOAD.generate_regions(0, _COUNT)
+    events = Events.from_arrow(_WORKLOAD.generate_events(0, _EVENTS), _WORKLOAD.space)
+    pairs = SegmentIndex.build(regions).match(events)
+    wanted = set(zip(pairs.query_rows.tolist(), pairs.stored_rows.tolist(), strict=True))
     results: dict[str, Value] = {}
     wrong = notifications = 0
     asked = [(size, name) for size in _SIZES for name in STRATEGIES]
@@ -69,8 +69,10 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
 
 def _links(name: str, regions: Regions) -> MakeLink:
     if name == "hilbert":
-        return by_cells(Grid.of(regions, selective(regions, 2), 8))
-    return by_regions(regions.space, name)
+        return cell_links(
+            HilbertGrid.from_regions(regions, find_selective_attributes(regions, 2), 8)
+        )
+    return region_links(regions.space, name)
 
 
 class _Run:
@@ -80,14 +82,17 @@ class _Run:
         self, size: int, links: MakeLink, regions: Regions, events: Events, wanted: set[Any]
     ) -> None:
         self.told = self.forwards = 0
-        self.network = BrokerNetwork.tree(size, regions.space, links, joining=True)
-        self.network.simulator.on_sent = self._sent
+        self.network = BrokerNetwork.build_tree(size, regions.space, links, coalesce=True)
+        self.network.simulator.on_send = self._sent
         self.at = np.random.default_rng(size).integers(0, size, len(regions))
         start = time.perf_counter()
         self._subscribe(regions)
         seconds = time.perf_counter() - start
         kept = np.mean(
-            [sum(link.size for link in b.links.values()) for b in self.network.brokers.values()]
+            [
+                sum(link.entry_count for link in b.links.values())
+                for b in self.network.brokers.values()
+            ]
         )
         publishers = np.random.default_rng(size + 1).integers(0, size, len(events))
         self._publish(events, publishers)
@@ -95,7 +100,7 @@ class _Run:
         told, kept_share = self.told / (len(regions) * (size - 1)), kept / len(regions)
         vain = (self.forwards - needed) / max(1, needed)
         figures = f"{told:.4f}, {kept_share:.4f}, {vain:.4f}, {seconds:.0f} s"
-        self.found: tuple[str, list[Any]] = figures, self.network.delivered
+        self.found: tuple[str, list[Any]] = figures, self.network.deliveries
 
     def _subscribe(self, regions: Regions) -> None:
         for portion in range(_PORTIONS):
@@ -113,10 +118,10 @@ class _Run:
             self.network.publish(broker, rows, events.take(rows))
         self.network.simulator.run()
 
-    def _sent(self, sender: Name, to: Name, message: Any) -> None:
-        if isinstance(message, Told):
-            self.told += len(message.steps.advertised) + len(message.steps.withdrawn)
-        elif isinstance(message, Forwarded):
+    def _sent(self, sender: NodeName, to: NodeName, message: Any) -> None:
+        if isinstance(message, RoutingUpdateMessage):
+            self.told += len(message.update.advertised) + len(message.update.withdrawn)
+        elif isinstance(message, ForwardEvents):
             self.forwards += len(message.events)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Value, progress
-from covey.overlay.can.cube import Cube
-from covey.overlay.can.study import place, zones_of
+from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.study import build_random_zones, place_statically
 from covey.space import Events
 from covey.space.events import VectorColumn
 from covey.workload import CubeBalls
@@ -59,14 +59,15 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
 
 def _figures(law: Any, d: int, k: int, count: int) -> Figures:
     """One configuration, both ways."""
-    workload, cube = CubeBalls(law, d, _R_MAX), Cube.drawn(k, d, _R_MAX, seed=1)
-    centres, radii = workload.balls(0, count)
+    workload, cube = CubeBalls(law, d, _R_MAX), CubeProjection.build_random(k, d, _R_MAX, seed=1)
+    centres, radii = workload.generate_balls(0, count)
     events = points(workload, _EVENTS)
-    zones = zones_of(_NODES, k, seed=1)
+    zones = build_random_zones(_NODES, k, seed=1)
     start = time.perf_counter()
-    boxes, middles = cube.boxes(centres, radii), cube.points(centres)
+    boxes, middles = cube.project_balls(centres, radii), cube.project_points(centres)
     pure, smart = (
-        place(zones, boxes, middles, cube.points(events), is_smart) for is_smart in (False, True)
+        place_statically(zones, boxes, middles, cube.project_points(events), is_smart)
+        for is_smart in (False, True)
     )
     seconds = time.perf_counter() - start
     return {
@@ -74,13 +75,13 @@ def _figures(law: Any, d: int, k: int, count: int) -> Figures:
         "pure": round(float(pure.copies.mean()), 2), "smart": round(float(smart.copies.mean()), 2),
         "pure_deviation": round(float(pure.load.std()), 1),
         "smart_deviation": round(float(smart.load.std()), 1),
-        "visited": round(float(smart.visited.mean()), 1),
+        "visited": round(float(smart.visited_nodes.mean()), 1),
     }  # fmt: skip
 
 
 def points(workload: CubeBalls, count: int) -> Floats:
     """A workload's events."""
-    column = Events.from_arrow(workload.events(0, count), workload.space)["position"]
+    column = Events.from_arrow(workload.generate_events(0, count), workload.space)["position"]
     assert isinstance(column, VectorColumn)
     return column.matrix.astype(np.float64)
 

@@ -6,17 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.harness import Value, progress
-from covey.overlay import BrokerTrial, CanTrial, Outcome
-from covey.table.strategies import STRATEGIES
+from covey.overlay import BrokerTrial, CanTrial, TrialOutcome
+from covey.routing.strategies import STRATEGIES
 
 __all__ = ["KEYS", "run"]
 
 _RUNS, _PRINTED = 2_400, 400
 _KINDS: list[Callable[[int], Any]] = [
-    lambda seed: CanTrial(seed, smart=True, faults=True),
-    lambda seed: CanTrial(seed, smart=False, faults=True),
-    lambda seed: BrokerTrial(seed, announcing=True, faults=True),
-    *(lambda seed, name=name: BrokerTrial(seed, strategy=name, faults=True) for name in STRATEGIES),
+    lambda seed: CanTrial(seed, smart=True, with_faults=True),
+    lambda seed: CanTrial(seed, smart=False, with_faults=True),
+    lambda seed: BrokerTrial(seed, requires_announcements=True, with_faults=True),
+    *(
+        lambda seed, name=name: BrokerTrial(seed, strategy=name, with_faults=True)
+        for name in STRATEGIES
+    ),
 ]
 
 KEYS = {
@@ -32,8 +35,10 @@ KEYS = {
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
     """Each seed can be run again: `covey simulate`."""
     found = _all("trials", _RUNS, lambda seed: _KINDS[seed % len(_KINDS)](seed))
-    can = _all("printed CAN", _PRINTED, lambda seed: CanTrial(seed, printed=True))
-    brokers = _all("printed brokers", _PRINTED, lambda seed: BrokerTrial(seed, printed=True))
+    can = _all("printed CAN", _PRINTED, lambda seed: CanTrial(seed, uses_paper_rules=True))
+    brokers = _all(
+        "printed brokers", _PRINTED, lambda seed: BrokerTrial(seed, uses_paper_rules=True)
+    )
     return {
         "trials": len(found),
         "trials_lost": sum(one.lost for one in found),
@@ -44,7 +49,7 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
     }
 
 
-def _all(label: str, count: int, trial: Callable[[int], Any]) -> list[Outcome]:
+def _all(label: str, count: int, trial: Callable[[int], Any]) -> list[TrialOutcome]:
     found = []
     for seed in range(count):
         progress(seed, count, label)

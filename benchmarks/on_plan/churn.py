@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.harness import Value, progress
 from benchmarks.on_plan.sizes import Sizes
-from covey.plan import follow, search
-from covey.plan.sets import SETS
+from covey.plan import replan, search
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
 __all__ = ["KEYS", "run"]
 
@@ -27,7 +27,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     """Topics, seed 1."""
     count = sizes.subscribers
     new = round(_CHURN * count)
-    whole = SETS["topics"](count + sizes.periods * new, sizes.brokers, seed=1)
+    whole = ASSIGNMENT_PROBLEMS["topics"](count + sizes.periods * new, sizes.brokers, seed=1)
     random, rows = np.random.default_rng(1), np.arange(count)
     plan = search(whole.take(rows), steps=sizes.steps)
     ratios, moved, seconds, invalid = [], [], [], 0
@@ -38,7 +38,9 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         problem = whole.take(rows)
         before = np.r_[stays, np.full(new, -1)]
         began = time.perf_counter()
-        found = follow(plan, problem, before, moves=_MOVES, steps=sizes.period_steps, seed=period)
+        found = replan(
+            plan, problem, before, max_moved_share=_MOVES, steps=sizes.period_steps, seed=period
+        )
         seconds.append(time.perf_counter() - began)
         moves = np.count_nonzero(found.assignment[: len(stays)] != plan.assignment[stays])
         moved.append(moves / count)

@@ -22,10 +22,10 @@ from benchmarks.harness import Value
 from benchmarks.on_kafka.topics import Topics
 from benchmarks.on_plan.sizes import Sizes
 from covey import Events, Space, parse
-from covey.index import Segment
+from covey.index import SegmentIndex
 from covey.plan import Plan, SavedPlan, search
-from covey.plan.sets import hot_spots
-from covey.testing.broker import Broker
+from covey.plan.workload.problems import make_hot_spots_problem
+from covey.testing.kafka_server import KafkaServer
 
 __all__ = ["KEYS", "run"]
 
@@ -50,15 +50,18 @@ KEYS = {
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     """Hot spots, two levels of brokers; loads nearly even, so that no broker is left out."""
     problem = replace(
-        hot_spots(sizes.deployed, 10, degree=4, seed=2), max_delay=2.0, load=1.0, most_load=1.1,
-        events=_drawn(1, sizes.events),
-    )  # fmt: skip
+        make_hot_spots_problem(sizes.deployed, 10, degree=4, seed=2),
+        max_delay=2.0,
+        target_load=1.0,
+        max_load=1.1,
+        event_sample=_drawn(1, sizes.events),
+    )
     plan, events = search(problem, steps=sizes.period_steps), _drawn(2, sizes.events)
     values = [b'{"x":%r,"y":%r}' % tuple(row) for row in events.tolist()]
     with tempfile.TemporaryDirectory(prefix="covey-") as name:
         folder = Path(name)
-        SavedPlan.of(plan, ["x", "y"]).save(folder / "plan")
-        with Broker.on_free_ports(_ROOT / ".kafka", folder / "kafka") as broker:
+        SavedPlan.from_plan(plan, ["x", "y"]).save(folder / "plan")
+        with KafkaServer.on_free_ports(_ROOT / ".kafka", folder / "kafka") as broker:
             topics = Topics(broker)
             topics.create(_EVENTS, *(f"{_PREFIX}.{n}" for n in range(len(problem.tree))))
             topics.fill(_EVENTS, ((b"%d" % row, value) for row, value in enumerate(values)))
@@ -72,9 +75,10 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     flat = _notified(plan, [(np.arange(sizes.deployed), np.arange(len(events)))], events)
     deployed = _notified(plan, (part for part in by_broker if len(part[0])), events)
     return {
-        "deployed_share_off": round(float(np.abs(shares / plan.received - 1).max()), 4),
+        "deployed_share_off": round(float(np.abs(shares / plan.bandwidth_by_broker - 1).max()), 4),
         "deployed_shares": " ".join(
-            f"{100 * a:.2f}/{100 * b:.2f}" for a, b in zip(shares, plan.received, strict=True)
+            f"{100 * a:.2f}/{100 * b:.2f}"
+            for a, b in zip(shares, plan.bandwidth_by_broker, strict=True)
         ),
         "deployed_notifications": int(flat[0].sum()),
         "deployed_missed": int((flat != deployed).any(axis=0).sum()),
@@ -121,18 +125,21 @@ def _notified(plan: Plan, parts: Iterable[tuple[Ints, Ints]], events: Floats) ->
 
     A part is some subscribers, and the rows of events that they are matched with by covey's index.
     """
-    wanted, space = plan.problem.subscribers, Space.of({"x": pa.float64(), "y": pa.float64()})
+    wanted, space = (
+        plan.problem.subscribers,
+        Space.from_types({"x": pa.float64(), "y": pa.float64()}),
+    )
     total = np.zeros((2, len(wanted)))
     for mine, rows in parts:
         boxes = np.hstack([wanted.lower, wanted.upper])[mine].tolist()
         texts = [f"x BETWEEN {a!r} AND {c!r} AND y BETWEEN {b!r} AND {d!r}" for a, b, c, d in boxes]
         parsed = parse(space, texts)
-        index = Segment.build(parsed.regions)
+        index = SegmentIndex.build(parsed.regions)
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
             table = pa.table({"x": events[some, 0], "y": events[some, 1]})
-            pairs = index.matching(Events.from_arrow(table, space))
-            subscribers = mine[parsed.texts(pairs.stored.astype(np.int64))]
-            for sums, weights in zip(total, (None, some[pairs.asked]), strict=True):
+            pairs = index.match(Events.from_arrow(table, space))
+            subscribers = mine[parsed.to_predicate_rows(pairs.stored_rows.astype(np.int64))]
+            for sums, weights in zip(total, (None, some[pairs.query_rows]), strict=True):
                 sums += np.bincount(subscribers, weights, len(wanted))
     return total

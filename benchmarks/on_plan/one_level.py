@@ -16,17 +16,17 @@ import numpy as np
 from benchmarks.harness import Value, progress
 from benchmarks.on_plan.problems import with_plans
 from benchmarks.on_plan.sizes import Sizes
-from covey.plan import Plan, Problem, balance, closest, greedy, lower_bound, search
-from covey.plan.sets import SETS
+from covey.plan import Plan, Problem, assign_nearest, balance_loads, greedy, lower_bound, search
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
 __all__ = ["KEYS", "run"]
 
 _OTHERS = {
-    "Gr": lambda problem: greedy(problem, offline=False),
-    "Gr-l": lambda problem: greedy(problem, offline=False, with_latency=False),
-    "Closest": closest,
-    "Closest-b": lambda problem: closest(problem, with_balance=False),
-    "Balance": balance,
+    "Gr": lambda problem: greedy(problem, is_offline=False),
+    "Gr-l": lambda problem: greedy(problem, is_offline=False, with_latency=False),
+    "Closest": assign_nearest,
+    "Closest-b": lambda problem: assign_nearest(problem, with_capacity=False),
+    "Balance": balance_loads,
 }
 
 _LIMITS = ("fair", "target")
@@ -44,30 +44,35 @@ KEYS = {
     "search_s": "seconds of a search, the slowest",
     **{
         f"{name}_{limit}_over_grstar": f"{name}: search against Gr* at equal load, all seeds"
-        for name in SETS
+        for name in ASSIGNMENT_PROBLEMS
         for limit in _LIMITS
     },
-    **{f"{name}_gap": f"{name}: search at the most load against the bound" for name in SETS},
+    **{
+        f"{name}_gap": f"{name}: search at the most load against the bound"
+        for name in ASSIGNMENT_PROBLEMS
+    },
     **{
         f"{name}_others": f"{name}: {', '.join(_OTHERS)} against Gr*, and how many they violate"
-        for name in SETS
+        for name in ASSIGNMENT_PROBLEMS
     },
 }
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     """All plans are verified. Bounds take longest, and are left out where no gap is asked for."""
-    ratios: dict[tuple[str, str], list[float]] = {(n, at): [] for n in SETS for at in _LIMITS}
-    gaps: dict[str, list[float]] = {name: [] for name in SETS}
+    ratios: dict[tuple[str, str], list[float]] = {
+        (n, at): [] for n in ASSIGNMENT_PROBLEMS for at in _LIMITS
+    }
+    gaps: dict[str, list[float]] = {name: [] for name in ASSIGNMENT_PROBLEMS}
     results: dict[str, Value] = {}
     invalid, slowest = 0, 0.0
     wants_gaps = any("gap" in key for key in only)
     without: list[str] = []
     without_start: list[str] = []
-    for number, name in enumerate(SETS):
+    for number, name in enumerate(ASSIGNMENT_PROBLEMS):
         problems = with_plans(name, sizes.subscribers, sizes.brokers, None, without)
         for seed, problem in enumerate(itertools.islice(problems, sizes.seeds)):
-            progress(number * sizes.seeds + seed, len(SETS) * sizes.seeds, "plans")
+            progress(number * sizes.seeds + seed, len(ASSIGNMENT_PROBLEMS) * sizes.seeds, "plans")
             for limit, held in _held(problem).items():
                 start = greedy(held)
                 began = time.perf_counter()
@@ -98,20 +103,23 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         results |= {
             "gap_to_bound_2": round(max(gaps["interests"]), 3),
             "gap_to_bound_max": round(max(itertools.chain(*gaps.values())), 2),
-            **{f"{name}_gap": " ".join(f"{gap:.2f}" for gap in gaps[name]) for name in SETS},
+            **{
+                f"{name}_gap": " ".join(f"{gap:.2f}" for gap in gaps[name])
+                for name in ASSIGNMENT_PROBLEMS
+            },
         }
     return results
 
 
 def _held(problem: Problem) -> dict[str, Problem]:
     """The problem with one load that both ways of planning may use, the most and the wanted one."""
-    most = replace(problem, load=problem.most_load)
-    factor = greedy(problem).factor
+    most = replace(problem, target_load=problem.max_load)
+    factor = greedy(problem).feasible_load_factor
     return {"fair": most, "target": most if factor is None else _at(problem, factor)}
 
 
 def _at(problem: Problem, factor: float) -> Problem:
-    return replace(problem, load=factor, most_load=factor)
+    return replace(problem, target_load=factor, max_load=factor)
 
 
 def _others(problem: Problem, start: Plan) -> str:
@@ -119,6 +127,12 @@ def _others(problem: Problem, start: Plan) -> str:
     for name, way in _OTHERS.items():
         plan = way(problem)
         kept = plan.verify()
-        wrong = kept.late + kept.uncovered + kept.beyond + kept.unnested + kept.complex
+        wrong = (
+            kept.too_far
+            + kept.uncovered
+            + kept.over_capacity
+            + kept.not_nested
+            + kept.too_many_rectangles
+        )
         said.append(f"{name} {plan.bandwidth / start.bandwidth:.2f} ({wrong})")
     return ", ".join(said)

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator
 
 from covey.plan import Problem
-from covey.plan.demand import Demand
-from covey.plan.flow import flow
-from covey.plan.sets import SETS
+from covey.plan.capacity.max_flow import solve_max_flow
+from covey.plan.groups.demand_groups import DemandGroups
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
 __all__ = ["with_plans"]
 
@@ -21,10 +21,13 @@ def with_plans(
     What is wanted does not matter to the flow, so where there is no room no plan is valid.
     """
     for seed in itertools.count(1):
-        problem = SETS[name](subscribers, brokers, degree=degree, seed=seed)
-        demand = Demand.of(problem)
-        room = problem.most(problem.most_load)
-        if flow(demand.sets, demand.set_counts, room).sum() == subscribers:
+        problem = ASSIGNMENT_PROBLEMS[name](subscribers, brokers, degree=degree, seed=seed)
+        demand = DemandGroups.from_problem(problem)
+        room = problem.compute_capacities(problem.max_load)
+        if (
+            solve_max_flow(demand.leaf_sets, demand.subscribers_by_leaf_set, room).sum()
+            == subscribers
+        ):
             yield problem
         else:
             without.append(f"{name}:{seed}")

@@ -14,9 +14,9 @@ from benchmarks.harness import Value, progress
 from benchmarks.on_plan.problems import with_plans
 from benchmarks.on_plan.sizes import Sizes
 from covey.plan import greedy, slp
-from covey.plan.preliminary import covering
-from covey.plan.relaxing import Relaxed
-from covey.plan.sets import SETS
+from covey.plan.lp.relaxation import RelaxationResult
+from covey.plan.lp.sampling_rounds import cover_sample
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
 __all__ = ["KEYS", "run"]
 
@@ -33,13 +33,17 @@ _DRAWN = 1_000  # subscribers of a sample, beside those for load
 
 KEYS = {
     **{
-        f"{name}_slp": f"{name}: SLP1, Gr* over fractional (paper: {_PAPER[name]})" for name in SETS
+        f"{name}_slp": f"{name}: SLP1, Gr* over fractional (paper: {_PAPER[name]})"
+        for name in ASSIGNMENT_PROBLEMS
     },
-    **{f"{name}_lp": f"{name}: rows, columns, entries of the last program" for name in SETS},
+    **{
+        f"{name}_lp": f"{name}: rows, columns, entries of the last program"
+        for name in ASSIGNMENT_PROBLEMS
+    },
     "lp_growth": "entries of a first program, of the most subscribers of tables against the fewest",
     **{
         f"{name}_slp_took": f"{name}: programs, seconds of one, missed by the last, violations"
-        for name in SETS
+        for name in ASSIGNMENT_PROBLEMS
     },
 }
 
@@ -47,21 +51,21 @@ KEYS = {
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     """One seed of each set."""
     results: dict[str, Value] = {}
-    for number, name in enumerate(SETS):
-        progress(number, len(SETS), "linear programs")
+    for number, name in enumerate(ASSIGNMENT_PROBLEMS):
+        progress(number, len(ASSIGNMENT_PROBLEMS), "linear programs")
         problem = next(with_plans(name, sizes.subscribers, sizes.brokers, None, []))
-        found, start = slp(problem, seconds=sizes.programs_s), greedy(problem)
+        found, start = slp(problem, max_seconds=sizes.programs_s), greedy(problem)
         if not found.programs:
             results |= {f"{name}_{key}": "no time" for key in ("slp", "lp", "slp_took")}
             continue
         last, kept = found.programs[-1], found.plan.verify()
         seconds = sum(one.seconds for one in found.programs) / len(found.programs)
-        wrong = kept.late + kept.uncovered + kept.beyond + kept.complex
-        over = (plan.bandwidth / found.fractional for plan in (found.plan, start))
+        wrong = kept.too_far + kept.uncovered + kept.over_capacity + kept.too_many_rectangles
+        over = (plan.bandwidth / found.fractional_value for plan in (found.plan, start))
         results[f"{name}_slp"] = " ".join(f"{ratio:.2f}" for ratio in over)
-        results[f"{name}_lp"] = f"{last.rows:,} {last.columns:,} {last.entries:,}"
+        results[f"{name}_lp"] = f"{last.rows:,} {last.columns:,} {last.nonzeros:,}"
         results[f"{name}_slp_took"] = (
-            f"{len(found.programs)}, {seconds:.1f} s, {found.missed}, {wrong}"
+            f"{len(found.programs)}, {seconds:.1f} s, {found.missed_count}, {wrong}"
         )
     return results | {"lp_growth": _growth(sizes)}
 
@@ -70,9 +74,12 @@ def _growth(sizes: Sizes) -> float:
     """Interests, of which programs are quick; samples are drawn from all, and are of one size."""
     entries = []
     for count in (min(sizes.tables), max(sizes.tables)):
-        problem, programs = SETS["interests"](count, sizes.brokers, seed=1), list[Relaxed]()
+        problem, programs = (
+            ASSIGNMENT_PROBLEMS["interests"](count, sizes.brokers, seed=1),
+            list[RelaxationResult](),
+        )
         random = np.random.default_rng(0)
         drawn = random.choice(count, _DRAWN)
-        covering(problem, drawn, programs, time.monotonic() + sizes.programs_s, random)
-        entries.append(programs[0].entries if programs else np.nan)
+        cover_sample(problem, drawn, programs, time.monotonic() + sizes.programs_s, random)
+        entries.append(programs[0].nonzeros if programs else np.nan)
     return round(entries[1] / entries[0], 3)

@@ -17,8 +17,8 @@ from benchmarks.harness import Value, progress
 from benchmarks.on_plan.sizes import Sizes
 from benchmarks.on_spark.session import session
 from covey.plan import greedy
-from covey.plan.sets import SETS
-from covey.spark import plan_table
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
+from covey.spark import assign_subscribers
 
 __all__ = ["KEYS", "run"]
 
@@ -40,17 +40,23 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     with tempfile.TemporaryDirectory(prefix="covey-") as folder, session() as spark:
         for number, count in enumerate(sizes.tables):
             progress(number, len(sizes.tables), "tables")
-            problem = SETS["topics"](count, sizes.brokers, seed=1)
+            problem = ASSIGNMENT_PROBLEMS["topics"](count, sizes.brokers, seed=1)
             path = Path(folder) / str(count)
             _write(path, problem.subscribers)
             began = time.perf_counter()
-            found = plan_table(
-                spark.read.parquet(str(path)), problem.tree, position=_AT, lower=_LOW, upper=_HIGH,
-                load=problem.load, most_load=problem.most_load, steps=sizes.steps,
-            )  # fmt: skip
-            found.assigned.write.format("noop").mode("overwrite").save()
+            found = assign_subscribers(
+                spark.read.parquet(str(path)),
+                problem.tree,
+                position_cols=_AT,
+                lower_cols=_LOW,
+                upper_cols=_HIGH,
+                target_load=problem.target_load,
+                max_load=problem.max_load,
+                steps=sizes.steps,
+            )
+            found.assignment.write.format("noop").mode("overwrite").save()
             seconds.append(time.perf_counter() - began)
-            sets.append(found.sets)
+            sets.append(found.leaf_set_count)
             invalid += not found.verify().is_valid
             if number < 2:
                 ratios.append(found.bandwidth / greedy(problem).bandwidth)

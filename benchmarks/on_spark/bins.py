@@ -15,8 +15,8 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from benchmarks.on_spark import sql
+from benchmarks.on_spark.environment import BOXES, Environment
 from benchmarks.on_spark.session import drain
-from benchmarks.on_spark.setting import BOXES, Setting
 
 __all__ = ["Join", "best_join"]
 
@@ -35,11 +35,11 @@ class Join:
     seconds: float
 
 
-def best_join(setting: Setting, names: Sequence[str]) -> Join:
+def best_join(environment: Environment, names: Sequence[str]) -> Join:
     """The fastest join on bins of these attributes."""
     best, worse = None, 0
     for bins in _SWEPT[len(names)]:
-        fastest = min(_tried(setting, names, bins), key=lambda join: join.seconds)
+        fastest = min(_tried(environment, names, bins), key=lambda join: join.seconds)
         if best is None or fastest.seconds < best.seconds:
             best, worse = fastest, 0
         else:
@@ -50,13 +50,13 @@ def best_join(setting: Setting, names: Sequence[str]) -> Join:
     return best
 
 
-def _tried(setting: Setting, names: Sequence[str], bins: int) -> list[Join]:
-    path = str(setting.tables.folder / f"cells-{len(names)}-{bins}")
-    ranges = setting.tables.ranges(BOXES, setting.sizes.few)
+def _tried(environment: Environment, names: Sequence[str], bins: int) -> list[Join]:
+    path = str(environment.tables.folder / f"cells-{len(names)}-{bins}")
+    ranges = environment.tables.ranges(BOXES, environment.sizes.few)
     in_order = sql.in_cells(ranges, names, bins).orderBy("cell")  # a cell's rows lie together
     in_order.write.mode("overwrite").parquet(path)
-    cells = setting.spark.read.parquet(path)
-    events, tried = setting.tables.events(BOXES, setting.sizes.swept_events), []
+    cells = environment.spark.read.parquet(path)
+    events, tried = environment.tables.events(BOXES, environment.sizes.swept_events), []
     for hint in _HINTS:
         if hint != "broadcast" or cells.count() <= _MOST_BROADCAST:
             pairs = partial(sql.binned, cells=cells, names=names, bins=bins, hint=hint)

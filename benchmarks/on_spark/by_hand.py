@@ -18,8 +18,8 @@ from benchmarks.harness import Value, interleaved
 from benchmarks.on_spark import sql
 from benchmarks.on_spark.answers import agreed, digest
 from benchmarks.on_spark.bins import best_join
+from benchmarks.on_spark.environment import BOXES, Environment
 from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
-from benchmarks.on_spark.setting import BOXES, Setting
 
 __all__ = ["KEYS", "run"]
 
@@ -40,26 +40,26 @@ KEYS = {
 }
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """All that is asked for, join by join."""
     results: dict[str, Value] = {}
     for name in _BINNED:
         mine = {f"vs_{name}", f"{name}_events_per_s", f"{name}_best"}
         if (mine | {f"answers_{name}_pairs", f"answers_{name}_hash"}) & only:
-            results |= _beside_bins(setting, name)
+            results |= _beside_bins(environment, name)
     if {"vs_nested_loop", "nested_loop_events_per_s"} & only:
-        results |= _beside_loop(setting)
+        results |= _beside_loop(environment)
     return {key: value for key, value in results.items() if key in KEYS}
 
 
-def _beside_bins(setting: Setting, name: str) -> dict[str, Value]:
-    count = setting.sizes.joined_events
-    events = setting.tables.events(BOXES, count)
-    ours = partial(setting.fitted(BOXES, setting.sizes.few).transform, events, "pairs")
-    best = best_join(setting, events.columns[1 : 1 + _BINNED[name]])
+def _beside_bins(environment: Environment, name: str) -> dict[str, Value]:
+    count = environment.sizes.joined_events
+    events = environment.tables.events(BOXES, count)
+    ours = partial(environment.fitted(BOXES, environment.sizes.few).transform, events, "pairs")
+    best = best_join(environment, events.columns[1 : 1 + _BINNED[name]])
     theirs = partial(best.pairs, events)
     same = agreed(name, digest(ours()), digest(theirs()))
-    seconds = _turns(setting, ours, theirs)
+    seconds = _turns(environment, ours, theirs)
     return {
         f"vs_{name}": round(seconds["theirs"] / seconds["ours"], 2),
         f"{name}_events_per_s": round(count / seconds["theirs"]),
@@ -69,19 +69,19 @@ def _beside_bins(setting: Setting, name: str) -> dict[str, Value]:
     }
 
 
-def _beside_loop(setting: Setting) -> dict[str, Value]:
-    tables, sizes = setting.tables, setting.sizes
+def _beside_loop(environment: Environment) -> dict[str, Value]:
+    tables, sizes = environment.tables, environment.sizes
     few, many = (tables.events(BOXES, n) for n in (sizes.looped_events, sizes.joined_events))
-    fitted = setting.fitted(BOXES, sizes.few)
+    fitted = environment.fitted(BOXES, sizes.few)
     loop = partial(sql.nested_loop, few, tables.ranges(BOXES, sizes.few))
     agreed("a nested loop", digest(fitted.transform(few, "pairs")), digest(loop()))
-    seconds = _turns(setting, partial(fitted.transform, many, "pairs"), loop)
+    seconds = _turns(environment, partial(fitted.transform, many, "pairs"), loop)
     ours, theirs = sizes.joined_events / seconds["ours"], sizes.looped_events / seconds["theirs"]
     return {"vs_nested_loop": round(ours / theirs, 1), "nested_loop_events_per_s": round(theirs)}
 
 
 def _turns(
-    setting: Setting, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]
+    environment: Environment, ours: Callable[[], DataFrame], theirs: Callable[[], DataFrame]
 ) -> dict[str, float]:
-    set_batch(setting.spark, LARGE_BATCH)
+    set_batch(environment.spark, LARGE_BATCH)
     return interleaved(_REPEATS, ours=lambda: drain(ours()), theirs=lambda: drain(theirs()))

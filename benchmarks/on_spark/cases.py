@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.on_spark.environment import Form
 from benchmarks.on_spark.session import DEFAULT_BATCH, LARGE_BATCH
-from benchmarks.on_spark.setting import Form
 
 __all__ = ["CASES", "KEYS", "RUNS", "Case", "Run"]
 

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from benchmarks.harness import Value, interleaved
 from benchmarks.on_spark import fits
 from benchmarks.on_spark.answers import agreed, chosen_by_where, digest
+from benchmarks.on_spark.environment import Environment
 from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
-from benchmarks.on_spark.setting import Setting
 
 __all__ = ["KEYS", "run"]
 
@@ -34,15 +34,15 @@ KEYS = {
 }
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """The fit, and then what is asked of its model."""
-    fitted = setting.fitted("classifieds", setting.sizes.searches)
+    fitted = environment.fitted("classifieds", environment.sizes.searches)
     found = fits.results("classifieds_fit", fitted)
     if any(key.startswith("answers") for key in only):
-        found |= _answers(setting)
+        found |= _answers(environment)
     if any(key.startswith(("classifieds_transform", "classifieds_matches")) for key in only):
-        ads = setting.tables.events("classifieds", setting.sizes.ads)
-        set_batch(setting.spark, LARGE_BATCH)
+        ads = environment.tables.events("classifieds", environment.sizes.ads)
+        set_batch(environment.spark, LARGE_BATCH)
         size = F.size("matches")
         counts = (F.mean(size), F.median(size), F.percentile(size, 0.99), F.max(size))
         row = fitted.transform(ads, "arrays").agg(*counts).first()
@@ -55,12 +55,12 @@ def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
     return found
 
 
-def _answers(setting: Setting) -> dict[str, Value]:
+def _answers(environment: Environment) -> dict[str, Value]:
     """What a sample of the searches matches, by `where` and by the model."""
-    searches = setting.sizes.searches
+    searches = environment.sizes.searches
     some = f"id % {max(1, searches // _CHECKED)} = 0"
-    ads = setting.tables.events("classifieds", setting.sizes.checked_ads)
-    ours = setting.fitted("classifieds", searches).transform(ads, "pairs").where(some)
-    chosen = setting.tables.predicates("classifieds", searches).where(some)
+    ads = environment.tables.events("classifieds", environment.sizes.checked_ads)
+    ours = environment.fitted("classifieds", searches).transform(ads, "pairs").where(some)
+    chosen = environment.tables.predicates("classifieds", searches).where(some)
     same = agreed("classifieds", digest(ours), chosen_by_where(ads, chosen))
     return {"answers_classifieds_pairs": same.pairs, "answers_classifieds_hash": str(same.hash)}

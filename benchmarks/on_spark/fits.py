@@ -1,7 +1,7 @@
 """Seconds of `fit`, and of its parts.
 
 The timer holds all from the call of `fit` to the model, with reading the subscriptions from
-Parquet. Parts come from `model.fitSeconds`: `parse` and `index` are sums over tasks, of which two
+Parquet. Parts come from `model.fitMetrics`: `parse` and `index` are sums over tasks, of which two
 run at a time, `encode` is the time in which they were done, shuffle included, and `merge` the one
 task after them. They are those of the median fit.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.harness import Value
 from benchmarks.on_spark.answers import agreed, chosen_by_where, digest
-from benchmarks.on_spark.setting import BOXES, Fitted, Form, Setting
+from benchmarks.on_spark.environment import BOXES, Environment, Fitted, Form
 
 __all__ = ["KEYS", "PARTS", "keys", "results", "run"]
 
@@ -62,26 +62,26 @@ KEYS |= {
 }
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """All that is asked for, fit by fit."""
     found: dict[str, Value] = {}
     for name, case in _CASES.items():
         if keys(name, case.text).keys() & only:
-            stored = getattr(setting.sizes, case.stored)
-            fits = [setting.fit(case.workload, stored, case.form) for _ in range(case.repeats)]
+            stored = getattr(environment.sizes, case.stored)
+            fits = [environment.fit(case.workload, stored, case.form) for _ in range(case.repeats)]
             median = sorted(fits, key=lambda fitted: fitted.seconds)[len(fits) // 2]
             found |= results(name, median)
     if any("alerts" in key for key in only):
-        found |= _alerts(setting)
+        found |= _alerts(environment)
     return found
 
 
-def _alerts(setting: Setting) -> dict[str, Value]:
+def _alerts(environment: Environment) -> dict[str, Value]:
     """What a sample of the alerts matches, by `where` and by the model."""
-    stored = setting.sizes.stored
+    stored = environment.sizes.stored
     step = max(1, stored // _CHECKED)
-    events = setting.tables.events("alerts", min(_CHECKED_EVENTS, stored))
-    some = setting.tables.predicates("alerts", stored).where(f"id % {step} = 0")
-    ours = setting.fitted("alerts", stored).transform(events, "pairs").where(f"id % {step} = 0")
+    events = environment.tables.events("alerts", min(_CHECKED_EVENTS, stored))
+    some = environment.tables.predicates("alerts", stored).where(f"id % {step} = 0")
+    ours = environment.fitted("alerts", stored).transform(events, "pairs").where(f"id % {step} = 0")
     same = agreed("alerts", digest(ours), chosen_by_where(events, some))
     return {"answers_alerts_pairs": same.pairs, "answers_alerts_hash": str(same.hash)}

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.harness import Value
+from benchmarks.on_spark.environment import BOXES, Environment
 from benchmarks.on_spark.processes import resident_mb, workers_below
 from benchmarks.on_spark.session import LARGE_BATCH, drain, session, set_batch
-from benchmarks.on_spark.setting import BOXES, Setting
 from benchmarks.watch import meanwhile
 from covey.spark import MatcherModel
 
@@ -31,12 +31,12 @@ KEYS = {
 _SECONDS = 0.05  # between two looks
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """Two processes, one after the other."""
-    sizes, model = setting.sizes, str(setting.tables.folder / "model")
-    setting.fitted(BOXES, sizes.stored).model.write().overwrite().save(model)
+    sizes, model = environment.sizes, str(environment.tables.folder / "model")
+    environment.fitted(BOXES, sizes.stored).model.write().overwrite().save(model)
     before, after = (
-        _peaks(model, setting.tables.events(BOXES, count).inputFiles())
+        _peaks(model, environment.tables.events(BOXES, count).inputFiles())
         for count in (sizes.events_before, sizes.events_after)
     )
     return {

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from benchmarks.on_spark.draw import balls, events, predicates, ranges
 from benchmarks.on_spark.session import batches_of
-from covey.workload.rows import BLOCK
+from covey.workload.block_rng import BLOCK_ROWS
 
 __all__ = ["WIDTH", "Tables"]
 
@@ -71,7 +71,7 @@ class Tables:
                         yield draw(workload, numbers[0].as_py(), numbers[-1].as_py() + 1)
 
             numbers = self.spark.range(0, count, 1, _FILES)
-            with batches_of(self.spark, 4 * BLOCK):
+            with batches_of(self.spark, 4 * BLOCK_ROWS):
                 numbers.mapInArrow(rows, schema).write.parquet(str(path))
         return self.spark.read.parquet(str(path))
 

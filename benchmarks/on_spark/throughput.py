@@ -20,53 +20,55 @@ from benchmarks.on_spark import sql
 from benchmarks.on_spark.answers import agreed, digest
 from benchmarks.on_spark.bare import bare, keep_pattern
 from benchmarks.on_spark.cases import CASES, KEYS, RUNS, Run
+from benchmarks.on_spark.environment import BOXES, Environment, Fitted
 from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
-from benchmarks.on_spark.setting import BOXES, Fitted, Setting
 
 __all__ = ["KEYS", "run"]
 
 _SAME = 0.02  # the share by which an operator may emit more or less, besides what is chance
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """All that is asked for, case by case."""
     results: dict[str, Value] = {}
     for name, case in CASES.items():
         runs = [one for one in RUNS if one.case == name and {one.ratio, one.rate} & only]
         others = {f"matches_per_event_{name}", f"answers_{name}_pairs", f"answers_{name}_hash"}
         if runs or others & only:
-            fitted = setting.fitted(BOXES, getattr(setting.sizes, case.stored), case.form)
-            results |= _answers(setting, fitted, name)
-            results |= _beside_bare(setting, fitted, name, runs)
+            fitted = environment.fitted(BOXES, getattr(environment.sizes, case.stored), case.form)
+            results |= _answers(environment, fitted, name)
+            results |= _beside_bare(environment, fitted, name, runs)
     return results
 
 
-def _answers(setting: Setting, fitted: Fitted, name: str) -> dict[str, Value]:
+def _answers(environment: Environment, fitted: Fitted, name: str) -> dict[str, Value]:
     """Pairs of the first events, with those that Spark joins."""
     case = CASES[name]
-    events = _events(setting, name, setting.sizes.checked)
-    ranges = setting.tables.ranges(BOXES, getattr(setting.sizes, case.stored))
+    events = _events(environment, name, environment.sizes.checked)
+    ranges = environment.tables.ranges(BOXES, getattr(environment.sizes, case.stored))
     spark = digest(sql.nested_loop(F.broadcast(_narrow(events)), ranges))
     for output in ("arrays", "pairs"):
         agreed(f"{output}, {case.text}", digest(fitted.transform(events, output)), spark)
     return {f"answers_{name}_pairs": spark.pairs, f"answers_{name}_hash": str(spark.hash)}
 
 
-def _beside_bare(setting: Setting, fitted: Fitted, name: str, runs: list[Run]) -> dict[str, Value]:
-    count, events = setting.sizes.events, _events(setting, name, setting.sizes.events)
-    pattern = setting.tables.folder / f"pattern-{name}"
-    keep_pattern(fitted.transform(_events(setting, name, LARGE_BATCH), "arrays"), pattern)
-    set_batch(setting.spark, LARGE_BATCH)
+def _beside_bare(
+    environment: Environment, fitted: Fitted, name: str, runs: list[Run]
+) -> dict[str, Value]:
+    count, events = environment.sizes.events, _events(environment, name, environment.sizes.events)
+    pattern = environment.tables.folder / f"pattern-{name}"
+    keep_pattern(fitted.transform(_events(environment, name, LARGE_BATCH), "arrays"), pattern)
+    set_batch(environment.spark, LARGE_BATCH)
     volume = _volume(fitted.transform(events, "arrays"))
     timed: dict[str, Callable[[], None]] = {}
     for one in runs:
         ours = partial(fitted.transform, events, one.output)
         theirs = partial(bare, _narrow(events), ours(), pattern)
-        set_batch(setting.spark, one.batch)
+        set_batch(environment.spark, one.batch)
         for who, output in {"transform": ours, "bare operator": theirs}.items():
             _check(f"{one.ratio}: the {who}", _volume(output()), volume)
-        timed[one.rate] = partial(_drain, setting, one.batch, ours)
-        timed[one.ratio] = partial(_drain, setting, one.batch, theirs)
+        timed[one.rate] = partial(_drain, environment, one.batch, ours)
+        timed[one.ratio] = partial(_drain, environment, one.batch, theirs)
     seconds = interleaved(CASES[name].repeats, **timed)
     results: dict[str, Value] = {f"matches_per_event_{name}": round(volume / count, 2)}
     for one in runs:
@@ -75,8 +77,8 @@ def _beside_bare(setting: Setting, fitted: Fitted, name: str, runs: list[Run]) -
     return results
 
 
-def _events(setting: Setting, name: str, count: int) -> DataFrame:
-    tables = setting.tables
+def _events(environment: Environment, name: str, count: int) -> DataFrame:
+    tables = environment.tables
     return (tables.wide_events if name == "wide" else tables.events)(BOXES, count)
 
 
@@ -98,6 +100,6 @@ def _check(who: str, emitted: int, expected: int) -> None:
         raise RuntimeError(f"{who} emits {emitted} ids, and not {expected}")
 
 
-def _drain(setting: Setting, batch: int, make: Callable[[], DataFrame]) -> None:
-    set_batch(setting.spark, batch)
+def _drain(environment: Environment, batch: int, make: Callable[[], DataFrame]) -> None:
+    set_batch(environment.spark, batch)
     drain(make())

@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from benchmarks.harness import Value, interleaved
 from benchmarks.on_spark import fits
 from benchmarks.on_spark.answers import agreed, digest
+from benchmarks.on_spark.environment import Environment
 from benchmarks.on_spark.gemm import Tile, keep_balls, multiplied
 from benchmarks.on_spark.session import DEFAULT_BATCH, drain, set_batch
-from benchmarks.on_spark.setting import Setting
 
 __all__ = ["KEYS", "run"]
 
@@ -41,27 +41,27 @@ KEYS = {
 }
 
 
-def run(setting: Setting, only: frozenset[str]) -> dict[str, Value]:
+def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     """The fit, and then what is asked of its model."""
-    found = fits.results("watches_fit", setting.fitted("watches", setting.sizes.balls))
-    set_batch(setting.spark, DEFAULT_BATCH)
+    found = fits.results("watches_fit", environment.fitted("watches", environment.sizes.balls))
+    set_batch(environment.spark, DEFAULT_BATCH)
     beside_gemm = {key for key in KEYS if "gemm" in key} | {
         "watches_events_per_s", "watches_matches_per_event",
     }  # fmt: skip
     if beside_gemm & only:
-        found |= _beside_gemm(setting)
+        found |= _beside_gemm(environment)
     if any("nested_loop" in key or key.startswith("answers") for key in only):
-        found |= _beside_loop(setting)
+        found |= _beside_loop(environment)
     return found
 
 
-def _beside_gemm(setting: Setting) -> dict[str, Value]:
-    tables, sizes = setting.tables, setting.sizes
+def _beside_gemm(environment: Environment) -> dict[str, Value]:
+    tables, sizes = environment.tables, environment.sizes
     all_, part = (tables.events("watches", n) for n in (sizes.vectors, sizes.multiplied))
-    fitted = setting.fitted("watches", sizes.balls)
+    fitted = environment.fitted("watches", sizes.balls)
     folder = tables.folder / "balls"
     keep_balls(tables.balls("watches", sizes.balls), folder)
-    tile = _best_tile(setting)
+    tile = _best_tile(environment)
     theirs = partial(multiplied, part, folder, tile)
     matches, found = fitted.transform(part, "pairs").count(), theirs().count()
     if abs(matches - found) > _SAME * matches:
@@ -79,10 +79,10 @@ def _beside_gemm(setting: Setting) -> dict[str, Value]:
     }
 
 
-def _best_tile(setting: Setting) -> Tile:
+def _best_tile(environment: Environment) -> Tile:
     """The fastest block, all of them in turns."""
-    few = setting.tables.events("watches", min(_TUNED_EVENTS, setting.sizes.multiplied))
-    folder = setting.tables.folder / "balls"
+    few = environment.tables.events("watches", min(_TUNED_EVENTS, environment.sizes.multiplied))
+    folder = environment.tables.folder / "balls"
     runs = {
         f"{tile}": partial(lambda tile: drain(multiplied(few, folder, tile)), tile)
         for tile in _TILES
@@ -92,8 +92,8 @@ def _best_tile(setting: Setting) -> Tile:
     return min(_TILES, key=lambda tile: seconds[f"{tile}"])
 
 
-def _beside_loop(setting: Setting) -> dict[str, Value]:
-    tables, sizes = setting.tables, setting.sizes
+def _beside_loop(environment: Environment) -> dict[str, Value]:
+    tables, sizes = environment.tables, environment.sizes
     events = tables.events("watches", sizes.looped_vectors)
     balls = tables.balls("watches", sizes.balls)
     near = F.expr("vector_l2_distance(embedding, centre) <= radius")
@@ -101,7 +101,7 @@ def _beside_loop(setting: Setting) -> dict[str, Value]:
     start = time.perf_counter()
     spark = digest(loop)
     taken = time.perf_counter() - start
-    fitted = setting.fitted("watches", sizes.balls)
+    fitted = environment.fitted("watches", sizes.balls)
     same = agreed("watches", digest(fitted.transform(events, "pairs")), spark)
     return {
         "watches_nested_loop_events_per_s": round(sizes.looped_vectors / taken, 2),

@@ -19,8 +19,8 @@ from benchmarks.on_zones.here import Spread, cut, events_of, timed
 from benchmarks.on_zones.sizes import Sizes
 from covey.space.types import INT
 from covey.workload import ZipfBoxes
-from covey.zones import Sample, ZoneTree
-from covey.zones.cuts import ByKey
+from covey.zones import ZoneSample, ZoneTree
+from covey.zones.splits import KeySplit
 
 __all__ = ["KEYS", "run"]
 
@@ -32,17 +32,17 @@ KEYS = {
     "zone_owners": "owners of 64 zones",
     "zone_memory_imbalance": "boxes of the largest zone against the mean",
 }
-_LOAD = ZipfBoxes(d=4, size=4, event_exponent=1.0)
+_LOAD = ZipfBoxes(dimensions=4, cells_per_side=4, event_exponent=1.0)
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     """Zones are built one after another."""
-    regions = _LOAD.regions(0, sizes.skewed)
+    regions = _LOAD.generate_regions(0, sizes.skewed)
     zoning = cut(_LOAD, sizes.skewed, sizes.skewed_zones, sizes.sampled)
     events = events_of(_LOAD, sizes.sampled, sizes.sampled + sizes.skewed_events)
-    some = _LOAD.regions(0, min(sizes.skewed, sizes.sampled))
-    work = Sample.of(events, some, sizes.skewed).work
-    owners, owned = zoning.tree.owners(events), zoning.owners
+    some = _LOAD.generate_regions(0, min(sizes.skewed, sizes.sampled))
+    work = ZoneSample.from_events(events, some, sizes.skewed).event_work
+    owners, owned = zoning.tree.find_event_zones(events), zoning.partitions_per_zone
     spread = Spread.of(regions, zoning)
     seconds = np.zeros(len(zoning))
     for zone, segments in spread.segments(len(zoning)):
@@ -52,7 +52,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
             seconds[zone] = timed(segments, events.take(mine))
     progress(len(zoning), len(zoning), "zones")
     by_work = np.bincount(owners, work, minlength=len(zoning))
-    uniform = _uniform(sizes.skewed_zones).owners(events)
+    uniform = _uniform(sizes.skewed_zones).find_event_zones(events)
     held = np.array([len(spread.rows.get(zone, ())) for zone in range(len(zoning))])
     return {
         "zone_imbalance": _imbalance(by_work, owned),
@@ -75,13 +75,13 @@ def _imbalance(work: NDArray[Any], owners: NDArray[np.int64]) -> float:
 def _uniform(zones: int) -> ZoneTree:
     """The grid of cells halved along its longest side, the largest part first."""
     tree = ZoneTree()
-    boxes = {0: [(0, _LOAD.cells)] * _LOAD.d}
+    boxes = {0: [(0, _LOAD.cells_per_dimension)] * _LOAD.dimensions}
     while len(tree) < zones:
         zone = max(boxes, key=lambda z: np.prod([high - low for low, high in boxes[z]]))
         box = boxes[zone]
-        axis = max(range(_LOAD.d), key=lambda k: box[k][1] - box[k][0])
+        axis = max(range(_LOAD.dimensions), key=lambda k: box[k][1] - box[k][0])
         middle = sum(box[axis]) // 2
         boxes[len(tree)] = [(middle, e[1]) if k == axis else e for k, e in enumerate(box)]
         boxes[zone] = [(e[0], middle) if k == axis else e for k, e in enumerate(box)]
-        tree = tree.parted(zone, ByKey(f"x{axis + 1}", INT, middle))
+        tree = tree.with_split(zone, KeySplit(f"x{axis + 1}", INT, middle))
     return tree

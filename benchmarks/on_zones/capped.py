@@ -21,15 +21,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.harness import Value, interleaved
 from benchmarks.on_spark.answers import Digest, agreed, digest
+from benchmarks.on_spark.environment import BOXES
 from benchmarks.on_spark.session import LARGE_BATCH, session, set_batch
-from benchmarks.on_spark.setting import BOXES
 from benchmarks.on_spark.tables import Tables
 from benchmarks.on_zones.fitting import fitted, matched, stored_mb
 from benchmarks.on_zones.sizes import SHRINK, Sizes
 from benchmarks.parts import asked_sizes
 from covey.errors import CoveyError
 from covey.spark import MatcherModel
-from covey.spark.task import told
+from covey.spark.single_task import reraise_worker_errors
 
 __all__ = ["KEYS", "run"]
 
@@ -75,8 +75,8 @@ def run(folder: Path, sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         "unzoned_events_per_s": round(rates[1]),
         "zoned_matches_per_event": round(found[1].pairs / sizes.events, 3),
         "zoned_pairs_hash": str(found[1].hash),
-        "zoned_fit_s": round(models[sizes.zones].fitSeconds["total"], 1),
-        "unzoned_fit_s": round(models[1].fitSeconds["total"], 1),
+        "zoned_fit_s": round(models[sizes.zones].fitMetrics["total"], 1),
+        "unzoned_fit_s": round(models[1].fitMetrics["total"], 1),
         "capped_worker_mb": sizes.worker_mb,
         "unzoned_segment_mb": stored_mb(folder / "model-1"),
         "capped_fit_s": capped["fit_s"],
@@ -106,14 +106,14 @@ def _capped(folder: Path, sizes: Sizes) -> dict[str, Any]:
         said = _said(spark, folder, events)
         model = _fitted(tables, sizes, sizes.zones)
         found = digest(model.transform(events))
-        fit_s = round(model.fitSeconds["total"], 1)
+        fit_s = round(model.fitMetrics["total"], 1)
     return {"pairs": found.pairs, "hash": found.hash, "fit_s": fit_s, "said": said}
 
 
 def _said(spark: SparkSession, folder: Path, events: DataFrame) -> str:
     """What comes of the one segment, in short."""
     try:
-        with told():
+        with reraise_worker_errors():
             matched(MatcherModel.load(str(folder / "model-1")), events)
     except CoveyError as error:
         return str(error).partition(":")[0].rpartition("/")[2].partition(" ")[2]

@@ -10,14 +10,14 @@ from pyspark.sql import DataFrame
 from benchmarks.on_spark.session import drain
 from benchmarks.on_spark.tables import Tables
 from covey.spark import Matcher, MatcherModel
-from covey.workload import by_name
+from covey.workload import create_workload
 
 __all__ = ["fitted", "matched", "stored_mb"]
 
 
 def fitted(tables: Tables, workload: str, stored: int, sampled: int, **params: Any) -> MatcherModel:
     """The model of so many boxes; zones are cut from a sample of events."""
-    ends = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in by_name(workload).space}
+    ends = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in create_workload(workload).space}
     sample = tables.events(workload, sampled)
     matcher = Matcher(eventSchema=sample.schema, rangeCols=ends, eventCols=["event_id"], **params)
     is_zoned = params["zones"] != 1

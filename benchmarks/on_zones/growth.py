@@ -18,13 +18,13 @@ import numpy as np
 from benchmarks.harness import Value, interleaved, progress
 from benchmarks.on_zones.here import Spread, batched, cut, events_of, matches
 from benchmarks.on_zones.sizes import Sizes
-from covey.index import Segment
+from covey.index import SegmentIndex
 from covey.space import Events
 from covey.workload import UniformBoxes
 
 __all__ = ["KEYS", "run"]
 
-InZone = tuple[list[Segment], list[Events]]
+InZone = tuple[list[SegmentIndex], list[Events]]
 
 _ZONES = Sizes().growing
 _TURNS = 5
@@ -63,8 +63,8 @@ def _spread(zones: int, sizes: Sizes) -> list[InZone]:
     load = UniformBoxes(4, _WIDTH / zones**0.25)
     zoning = cut(load, count, zones, sizes.sampled)
     events = events_of(load, sizes.sampled, sizes.sampled + zones * sizes.growing_events)
-    owners = zoning.tree.owners(events)
-    found = Spread.of(load.regions(0, count), zoning).segments(len(zoning))
+    owners = zoning.tree.find_event_zones(events)
+    found = Spread.of(load.generate_regions(0, count), zoning).segments(len(zoning))
     return [
         (segments, batched(events.take(np.flatnonzero(owners == zone)))) for zone, segments in found
     ]

@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.index import Segment
+from covey.index import SegmentIndex
 from covey.space import Events
 from covey.workload import Workload
-from covey.zones import EVERYWHERE, Sample, Zoning, cut_zones
+from covey.zones import EVERYWHERE, ZoneMap, ZoneSample, build_zone_tree
 
 __all__ = ["Spread", "batched", "cut", "events_of", "matches", "timed"]
 
@@ -23,17 +23,17 @@ _AT_ONCE = 1 << 15  # events, as a worker takes them
 _REPEATS = 9
 
 
-def cut(load: Workload, count: int, zones: int, sampled: int) -> Zoning:
+def cut(load: Workload, count: int, zones: int, sampled: int) -> ZoneMap:
     """Zones from a sample of the first events and of all subscriptions."""
-    regions = load.regions(0, min(count, sampled))
-    sample = Sample.of(events_of(load, 0, sampled), regions, count)
-    tree = cut_zones(sample, zones)
-    return Zoning.of(tree, sample.loads(tree)[0], zones, regions)
+    regions = load.generate_regions(0, min(count, sampled))
+    sample = ZoneSample.from_events(events_of(load, 0, sampled), regions, count)
+    tree = build_zone_tree(sample, zones)
+    return ZoneMap.build(tree, sample.measure_loads(tree)[0], zones, regions)
 
 
 def events_of(load: Workload, start: int, stop: int) -> Events:
     """Events of a workload as columns."""
-    return Events.from_arrow(pa.Table.from_batches([load.events(start, stop)]), load.space)
+    return Events.from_arrow(pa.Table.from_batches([load.generate_events(start, stop)]), load.space)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Spread:
     rows: dict[int, Rows]
 
     @classmethod
-    def of(cls, regions: Regions, zoning: Zoning) -> Spread:
+    def of(cls, regions: Regions, zoning: ZoneMap) -> Spread:
         """Each region is a subscription."""
         count = len(regions)
-        some = zoning.spread(regions, np.arange(count), count)
+        some = zoning.iterate_members(regions, np.arange(count), count)
         return cls(regions, {one.zone: one.rows for one in some})
 
     @property
@@ -55,15 +55,15 @@ class Spread:
         """How many there are in all."""
         return sum(map(len, self.rows.values()))
 
-    def segments(self, zones: int) -> Iterator[tuple[int, list[Segment]]]:
+    def segments(self, zones: int) -> Iterator[tuple[int, list[SegmentIndex]]]:
         """The indexes of a zone: its own, and the one that is everywhere if there is one."""
         everywhere = self._built(EVERYWHERE)
         for zone in range(zones):
             yield zone, [*self._built(zone), *everywhere]
 
-    def _built(self, zone: int) -> list[Segment]:
+    def _built(self, zone: int) -> list[SegmentIndex]:
         rows = self.rows.get(zone)
-        return [] if rows is None else [Segment.build(self.regions.take(rows))]
+        return [] if rows is None else [SegmentIndex.build(self.regions.take(rows))]
 
 
 def batched(events: Events) -> list[Events]:
@@ -74,12 +74,12 @@ def batched(events: Events) -> list[Events]:
     ]
 
 
-def matches(segments: list[Segment], batches: list[Events]) -> int:
+def matches(segments: list[SegmentIndex], batches: list[Events]) -> int:
     """How many matches batches have in all of some segments."""
-    return sum(len(index.matching(batch)) for batch in batches for index in segments)
+    return sum(len(index.match(batch)) for batch in batches for index in segments)
 
 
-def timed(segments: list[Segment], events: Events) -> float:
+def timed(segments: list[SegmentIndex], events: Events) -> float:
     """Seconds to match events: the fastest of nine, for few of them take milliseconds."""
     batches, taken = batched(events), []
     for _ in range(_REPEATS):

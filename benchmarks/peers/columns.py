@@ -12,7 +12,7 @@ from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
 from covey.space import Events
 from covey.space.events import ScalarColumn
-from covey.space.keys import Keys, key_float
+from covey.space.keys import Keys, decode_floats
 from covey.space.types import DOUBLE
 
 __all__ = ["UNKNOWN", "boxes", "column", "numbered", "numbers_of", "points", "scalars"]
@@ -29,15 +29,17 @@ def boxes(regions: Regions, names: Sequence[str]) -> tuple[Floats, Floats]:
     lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
     for k, name in enumerate(names):
         rows, batch = scalars(regions, name)
-        lower[rows, k] = key_float(batch.lower, DOUBLE)
-        upper[rows, k] = np.nan_to_num(key_float(batch.upper, DOUBLE), nan=np.inf, posinf=np.inf)
+        lower[rows, k] = decode_floats(batch.lower, DOUBLE)
+        upper[rows, k] = np.nan_to_num(
+            decode_floats(batch.upper, DOUBLE), nan=np.inf, posinf=np.inf
+        )
     return lower, upper
 
 
 def points(events: Events, names: Sequence[str]) -> Floats:
     """Doubles, a row an event; no event of these workloads has a null or NaN in them."""
     keys = [column(events, name).keys for name in names]
-    return np.stack([key_float(each, DOUBLE) for each in keys], axis=1, dtype=np.float64)
+    return np.stack([decode_floats(each, DOUBLE) for each in keys], axis=1, dtype=np.float64)
 
 
 def scalars(regions: Regions, name: str) -> tuple[Ints, Scalars]:

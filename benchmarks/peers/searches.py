@@ -13,7 +13,7 @@ from covey.geometry import Regions
 from covey.geometry.tags import Tags
 from covey.space import Events
 from covey.space.events import TagColumn
-from covey.space.ragged import Ragged
+from covey.space.ragged_array import RaggedArray
 
 __all__ = ["Ads", "Searches"]
 
@@ -45,7 +45,7 @@ class Searches:
     traits: Ints  # bits of the conditions, then of the kinds of seller that are admitted
     lower: Floats  # of latitude, longitude and price
     upper: Floats
-    keywords: Ragged  # the rarest first
+    keywords: RaggedArray  # the rarest first
     numbers: dict[str, dict[str, int]]
 
     @classmethod
@@ -116,11 +116,11 @@ def _bit(number: Ints) -> Ints:
     return np.asarray(1 << (number & (_BITS - 1)), np.int64)
 
 
-def _keywords(regions: Regions, numbers: dict[str, int]) -> Ragged:
+def _keywords(regions: Regions, numbers: dict[str, int]) -> RaggedArray:
     given = regions.constraints["words"]
     assert isinstance(given.batch, Tags)
     words = numbered(given.batch.tokens.values, numbers)
     lengths = np.zeros(len(regions), np.int64)
     lengths[given.rows] = given.batch.groups.lengths
     owner = np.repeat(np.arange(len(regions)), lengths)
-    return Ragged.from_lengths(lengths, words[np.lexsort((np.bincount(words)[words], owner))])
+    return RaggedArray.from_lengths(lengths, words[np.lexsort((np.bincount(words)[words], owner))])

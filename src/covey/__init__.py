@@ -1,26 +1,74 @@
-"""covey matches every event to every standing query that wants it, exactly."""
+"""Content-based publish/subscribe: match every event to every subscription, exactly.
+
+A subscription is a Spark SQL predicate; it matches an event exactly when `events.where(predicate)`
+would keep the event. The names exported here parse, explain and render predicates; everything else
+is imported from its package. Packages in the order in which data passes through them:
+
+- `space`: attributes, types and the ordered keys of values.
+- `geometry`: regions, and whether one contains, covers or overlaps another.
+- `language`: predicates to regions and back, with explanations.
+- `index`: indexes over regions; candidates first, then exact verification.
+- `zones`: splits of the event space, for work that is distributed.
+- `covering`: removal of redundant subscriptions, and filters that cover many.
+- `store`: versions of a set of subscriptions, as immutable segments and manifests.
+- `routing`, `overlay`: routing tables of links, brokers and CAN nodes, with a simulator.
+- `plan`, `network`: assignment of subscribers to brokers, and the deployment of a plan.
+- `spark`, `stream`: matching of data frames, and of Kafka topics without end.
+- `cli`: the commands. `workload`, `testing`: generators, and contracts for tests.
+
+Modules beside the packages:
+
+- `errors`: the tree of all exceptions that covey raises on purpose.
+- `predicates`: functions that write predicates for circles, boxes, vectors and tags.
+- `sql_names`: quoting of column names as Spark reads them back.
+- `_lazy`: exports that are imported on first use.
+- `_jit`: the `@kernel` decorator, numba with a cache of machine code that is keyed by content.
+"""
 
 from typing import TYPE_CHECKING
 
-from covey.lazily import lazily
+from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from covey.errors import CoveyError, PredicateError, SpaceError, StoreError, ValueRefused
+    from covey.errors import (
+        CoveyError,
+        InvalidArgumentError,
+        PredicateError,
+        ResultTooLargeError,
+        SchemaError,
+        StoreError,
+        StreamError,
+    )
     from covey.language import Explanation, Parser, Predicates, explain, parse, render
-    from covey.space import Attribute, Events, Settings, Space
+    from covey.space import Attribute, Events, SessionSettings, Space
 
 __all__ = [
-    "Attribute", "CoveyError", "Events", "Explanation", "Parser", "PredicateError", "Predicates",
-    "Settings", "Space", "SpaceError", "StoreError", "ValueRefused", "explain", "parse", "render",
-]  # fmt: skip
+    "Attribute",
+    "CoveyError",
+    "Events",
+    "Explanation",
+    "InvalidArgumentError",
+    "Parser",
+    "PredicateError",
+    "Predicates",
+    "ResultTooLargeError",
+    "SchemaError",
+    "SessionSettings",
+    "Space",
+    "StoreError",
+    "StreamError",
+    "explain",
+    "parse",
+    "render",
+]
 
 __version__ = "0.1.0"
 
-_ERRORS = ("CoveyError", "PredicateError", "SpaceError", "StoreError", "ValueRefused")
-_SPACE = ("Attribute", "Events", "Settings", "Space")
-__getattr__ = lazily(
+_ERROR_NAMES = [name for name in __all__ if name.endswith("Error")]
+_SPACE_NAMES = ("Attribute", "Events", "SessionSettings", "Space")
+__getattr__ = lazy_exports(
     __name__,
     dict.fromkeys(__all__, "language")
-    | dict.fromkeys(_ERRORS, "errors")
-    | dict.fromkeys(_SPACE, "space"),
+    | dict.fromkeys(_ERROR_NAMES, "errors")
+    | dict.fromkeys(_SPACE_NAMES, "space"),
 )

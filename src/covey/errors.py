@@ -2,12 +2,12 @@
 
 ```
 CoveyError
-├── SpaceError       a schema, an attribute or a column of events does not fit
-├── ValueRefused     an argument that a function cannot use; a ValueError too
-├── StoreError       a stored file is damaged, missing or foreign, or a store cannot be written to
-├── TooManyPairs     an answer exceeds the bound that was given with the question
-├── StreamError      a topic is missing, cannot be read, or no longer has what is needed
-└── PredicateError   a predicate's text is wrong: says line, column and what to write instead
+├── SchemaError            a schema, an attribute or a column of events does not fit
+├── InvalidArgumentError   an argument that a function cannot use; a ValueError too
+├── StoreError             a stored file is damaged, missing or foreign, or a store is not writable
+├── StreamError            a topic is missing, cannot be read, or no longer has what is needed
+├── ResultTooLargeError    an answer exceeds the bound that was given with the question
+└── PredicateError         a predicate's text is wrong: says line, column and what to write instead
 ```
 
 A message says what was wrong, where, and how to go on. Nothing of a library below covey reaches
@@ -19,9 +19,14 @@ from __future__ import annotations
 import re
 
 __all__ = [
-    "CoveyError", "PredicateError", "SpaceError", "StoreError", "StreamError", "TooManyPairs",
-    "ValueRefused",
-    "raised_elsewhere",
+    "CoveyError",
+    "InvalidArgumentError",
+    "PredicateError",
+    "ResultTooLargeError",
+    "SchemaError",
+    "StoreError",
+    "StreamError",
+    "extract_worker_error",
 ]  # fmt: skip
 
 
@@ -29,11 +34,11 @@ class CoveyError(Exception):
     """The root of the tree: `except CoveyError` catches all that covey raises on purpose."""
 
 
-class SpaceError(CoveyError):
+class SchemaError(CoveyError):
     """A schema, an attribute or a column of events does not fit."""
 
 
-class ValueRefused(CoveyError, ValueError):
+class InvalidArgumentError(CoveyError, ValueError):
     """An argument that a function cannot use."""
 
 
@@ -45,7 +50,7 @@ class StreamError(CoveyError):
     """A topic is missing, cannot be read, or no longer has what is needed."""
 
 
-class TooManyPairs(CoveyError):
+class ResultTooLargeError(CoveyError):
     """An answer exceeds the bound that was given with the question."""
 
 
@@ -68,10 +73,10 @@ class PredicateError(CoveyError):
         self.offset = offset
         self.line = before.count("\n") + 1
         self.column = offset - (before.rfind("\n") + 1) + 1
-        super().__init__(self._message())
+        super().__init__(self._format_message())
 
     @classmethod
-    def at(cls, problem: str, text: str, line: int, column: int) -> PredicateError:
+    def from_position(cls, problem: str, text: str, line: int, column: int) -> PredicateError:
         """The error at a line and column, both from 1."""
         before = text.split("\n")[: line - 1]
         return cls(problem, text, sum(len(one) + 1 for one in before) + column - 1)
@@ -79,27 +84,27 @@ class PredicateError(CoveyError):
     def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str]]:
         return type(self), (self.problem, self.text, self.offset, self.hint)
 
-    def _message(self) -> str:
+    def _format_message(self) -> str:
         head = f"line {self.line}, column {self.column}: {self.problem}"
         if self.hint:
             head += f"; {self.hint}"
-        shown, mark = self._excerpt()
+        shown, mark = self._excerpt_line()
         return f"{head}\n  {shown}\n  {' ' * mark}^"
 
-    def _excerpt(self, width: int = 90) -> tuple[str, int]:
+    def _excerpt_line(self, width: int = 90) -> tuple[str, int]:
         """The part of the line around the place, and where the mark stands in it."""
         line = self.text.split("\n")[self.line - 1] if self.text else ""
         start = max(0, min(self.column - 1 - width // 2, len(line) - width))
         return line[start : start + width], self.column - 1 - start
 
 
-def raised_elsewhere(text: str) -> CoveyError | None:
+def extract_worker_error(traceback_text: str) -> CoveyError | None:
     """Return what covey raised in another process, from the text of a traceback; None if nothing.
 
-    >>> raised_elsewhere("Traceback …\\ncovey.errors.StoreError: version 3 is gone\\n")
+    >>> extract_worker_error("Traceback …\\ncovey.errors.StoreError: version 3 is gone\\n")
     StoreError('version 3 is gone')
     """
-    raised = list(_RAISED.finditer(text))
+    raised = list(_ERROR_IN_TRACEBACK.finditer(traceback_text))
     if not raised:
         return None
     name, said, shown, before = raised[-1].group("name", "said", "shown", "before")
@@ -110,7 +115,7 @@ def raised_elsewhere(text: str) -> CoveyError | None:
     return classes.get(name, CoveyError)(said)
 
 
-_RAISED = re.compile(
+_ERROR_IN_TRACEBACK = re.compile(
     r"^covey\.errors\.(?P<name>\w+): (?P<said>.+)$(?:\n  (?P<shown>.*)\n  (?P<before> *)\^$)?",
     re.MULTILINE,
 )

@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from covey.errors import ValueRefused
-from covey.language.spell import quote, single
+from covey.errors import InvalidArgumentError
+from covey.language.values.sql_literals import float32_literal, quote_string
 
-__all__ = ["has_all", "has_any", "has_none", "near", "within_box", "within_km"]
+__all__ = ["has_all", "has_any", "has_none", "near_vector", "within_box", "within_km"]
 
-EARTH_KM = 6371.0088
+EARTH_RADIUS_KM = 6371.0088
 
 
 def within_km(
-    latitude: str, longitude: str, at_latitude: float, at_longitude: float, km: float
+    latitude: str, longitude: str, centre_latitude: float, centre_longitude: float, radius_km: float
 ) -> str:
     """Events within so many kilometres of a place on the globe, poles and date line included.
 
@@ -29,18 +29,20 @@ def within_km(
     >>> print(within_km("lat", "lon", 52.5, 13.4, 5)[:60])
     vector_l2_distance(array(CAST(cos(radians(lat)) * cos(radian
     """
-    at_latitude, at_longitude, km = map(_finite, (at_latitude, at_longitude, km))
-    if not (-90 <= at_latitude <= 90 and km >= 0):
-        raise ValueRefused(f"no circle of {km} km round latitude {at_latitude}")
-    phi, theta = math.radians(at_latitude), math.radians(at_longitude)
+    centre_latitude, centre_longitude, radius_km = map(
+        _check_finite, (centre_latitude, centre_longitude, radius_km)
+    )
+    if not (-90 <= centre_latitude <= 90 and radius_km >= 0):
+        raise InvalidArgumentError(f"no circle of {radius_km} km round latitude {centre_latitude}")
+    phi, theta = math.radians(centre_latitude), math.radians(centre_longitude)
     place = (math.cos(phi) * math.cos(theta), math.cos(phi) * math.sin(theta), math.sin(phi))
-    chord = 2 * math.sin(min(km / EARTH_KM, math.pi) / 2)
+    chord = 2 * math.sin(min(radius_km / EARTH_RADIUS_KM, math.pi) / 2)
     lat, lon = f"radians({latitude})", f"radians({longitude})"
     unit = (
         f"array(CAST(cos({lat}) * cos({lon}) AS FLOAT), "
         f"CAST(cos({lat}) * sin({lon}) AS FLOAT), CAST(sin({lat}) AS FLOAT))"
     )
-    return f"vector_l2_distance({unit}, {_vector(place)}) <= {chord!r}D"
+    return f"vector_l2_distance({unit}, {_vector_literal(place)}) <= {chord!r}D"
 
 
 def within_box(
@@ -51,13 +53,18 @@ def within_box(
     >>> within_box("lat", "lon", -20, 170, -10, -170)
     '(lat BETWEEN -20.0D AND -10.0D AND (lon >= 170.0D OR lon <= -170.0D))'
     """
-    high = f"{latitude} BETWEEN {_number(south)} AND {_number(north)}"
+    high = f"{latitude} BETWEEN {_double_literal(south)} AND {_double_literal(north)}"
     if west <= east:
-        return f"({high} AND {longitude} BETWEEN {_number(west)} AND {_number(east)})"
-    return f"({high} AND ({longitude} >= {_number(west)} OR {longitude} <= {_number(east)}))"
+        return (
+            f"({high} AND {longitude} BETWEEN {_double_literal(west)} AND {_double_literal(east)})"
+        )
+    return (
+        f"({high} AND ({longitude} >= {_double_literal(west)}"
+        f" OR {longitude} <= {_double_literal(east)}))"
+    )
 
 
-def near(
+def near_vector(
     vector: str,
     centre: Sequence[float],
     *,
@@ -66,14 +73,16 @@ def near(
 ) -> str:
     """Events whose vector is within an l2 distance of a centre, or at least so similar by cosine.
 
-    >>> near("embedding", [0.5, 1], similarity=0.9)
+    >>> near_vector("embedding", [0.5, 1], similarity=0.9)
     'vector_cosine_similarity(embedding, array(0.5F, 1.0F)) >= 0.9D'
     """
     if distance is not None and similarity is None:
-        return f"vector_l2_distance({vector}, {_vector(centre)}) <= {_number(distance)}"
+        l2_distance = f"vector_l2_distance({vector}, {_vector_literal(centre)})"
+        return f"{l2_distance} <= {_double_literal(distance)}"
     if similarity is not None and distance is None:
-        return f"vector_cosine_similarity({vector}, {_vector(centre)}) >= {_number(similarity)}"
-    raise ValueRefused("give either a distance or a similarity")
+        cosine = f"vector_cosine_similarity({vector}, {_vector_literal(centre)})"
+        return f"{cosine} >= {_double_literal(similarity)}"
+    raise InvalidArgumentError("give either a distance or a similarity")
 
 
 def has_all(tags: str, tokens: Iterable[str]) -> str:
@@ -84,14 +93,16 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
     """
     return (
         "("
-        + " AND ".join(f"array_contains({tags}, {quote(token)})" for token in _tokens(tokens))
+        + " AND ".join(
+            f"array_contains({tags}, {quote_string(token)})" for token in _check_tokens(tokens)
+        )
         + ")"
     )
 
 
 def has_any(tags: str, tokens: Iterable[str]) -> str:
     """Events whose tags have at least one of these tokens."""
-    return f"arrays_overlap({tags}, array({', '.join(map(quote, _tokens(tokens)))}))"
+    return f"arrays_overlap({tags}, array({', '.join(map(quote_string, _check_tokens(tokens)))}))"
 
 
 def has_none(tags: str, tokens: Iterable[str]) -> str:
@@ -99,25 +110,25 @@ def has_none(tags: str, tokens: Iterable[str]) -> str:
     return f"NOT {has_any(tags, tokens)}"
 
 
-def _vector(centre: Sequence[float]) -> str:
-    return f"array({', '.join(single(_finite(x)) for x in centre)})"
+def _vector_literal(centre: Sequence[float]) -> str:
+    return f"array({', '.join(float32_literal(_check_finite(x)) for x in centre)})"
 
 
-def _number(value: float) -> str:
+def _double_literal(value: float) -> str:
     """A number as a double literal."""
-    return f"{_finite(value)!r}D"
+    return f"{_check_finite(value)!r}D"
 
 
-def _finite(value: float) -> float:
+def _check_finite(value: float) -> float:
     number = float(value)
     if not math.isfinite(number):
-        raise ValueRefused(f"{number} is no number to compare with")
+        raise InvalidArgumentError(f"{number} is no number to compare with")
     return number
 
 
-def _tokens(tokens: Iterable[str]) -> list[str]:
+def _check_tokens(tokens: Iterable[str]) -> list[str]:
     """Tokens as a list of texts; one text would be taken for its letters."""
     listed = [] if isinstance(tokens, str) else list(tokens)
     if not listed or not all(isinstance(token, str) for token in listed):
-        raise ValueRefused("give the tokens as a list of texts: ['red', 'bike']")
+        raise InvalidArgumentError("give the tokens as a list of texts: ['red', 'bike']")
     return listed

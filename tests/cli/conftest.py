@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from covey import Settings
+from covey import SessionSettings
 from tests.cli.simple import ALERTS, EVENTS
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
     """The session that commands find, with settings that no other test has left."""
-    from covey.testing.oracle import set_session
+    from covey.testing.spark_oracle import configure_session
 
     if os.environ.get("COVEY_TEST_REMOTE"):
         pytest.skip("the command line starts a session of its own, never one of Spark Connect")
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     return spark
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from covey.testing.oracle import spark_matches
+from covey.testing.spark_oracle import match_with_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,4 +35,4 @@ READ = [(id_, text) for id_, text in ALERTS if id_ != "wrong"]
 
 def expected(events: DataFrame) -> set[tuple[int, str]]:
     """Which event is of interest to whom, as Spark's `where` says."""
-    return spark_matches(events, dict(READ), "n")
+    return match_with_spark(events, dict(READ), "n")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from covey.cli.numbers import share
-from covey.testing.oracle import spark_matches
+from covey.cli.console_format import format_percent
+from covey.testing.spark_oracle import match_with_spark
 from tests.cli.simple import ALERTS, EVENTS, READ, expected
 
 pytestmark = pytest.mark.integration
@@ -76,7 +76,7 @@ def test_the_summary_counts_what_was_written(covey: Any, ticks: Any, output: str
     never = len(READ) - len(per_alert)
     assert f"subscriptions {len(READ)} {never} never matched" in said
     for id_, count in per_alert.most_common(3):
-        assert f"{count} {id_} ({share(count, len(EVENTS))} of events)" in said
+        assert f"{count} {id_} ({format_percent(count, len(EVENTS))} of events)" in said
     assert "line 1, column 1: no column 'prise'; did you mean price?" in said
     assert re.search(r"start Spark [\d.]+\n read [\d.]+\n fit [\d.]+ parse [\d.]+", said)
 
@@ -96,7 +96,15 @@ def test_rejected_ones_are_written_with_their_place(covey: Any, session: Any) ->
 
 def test_a_wrong_predicate_can_end_it(covey: Any) -> None:
     done = covey(
-        "match", "ticks.csv", "alerts.csv", "-o", "m.parquet", "--id", "alert", "--on-error", "fail"
+        "match",
+        "ticks.csv",
+        "alerts.csv",
+        "-o",
+        "m.parquet",
+        "--id",
+        "alert",
+        "--on-error",
+        "error",
     )
     assert done.exit_code == 2
     assert "'wrong'" in done.stderr
@@ -125,7 +133,7 @@ def test_lists_of_json_are_vectors_on_demand(covey: Any, session: Any, tmp_path:
     assert done.exit_code == 0, done.output
     spots = session.createDataFrame(rows, "n int, spot array<float>")
     found = session.read.parquet(f"file://{tmp_path}/m.parquet").collect()
-    wanted = spark_matches(spots, {5: near}, "n")
+    wanted = match_with_spark(spots, {5: near}, "n")
     assert wanted
     assert {(row["n"], row["id"]) for row in found} == wanted
 
@@ -148,7 +156,7 @@ def test_lifetimes_are_honoured(covey: Any, session: Any, tmp_path: Path) -> Non
         "new": "n > 3 AND at >= '2024-05-02 00:00:00'",
         "ever": "symbol IS NULL",
     }
-    wanted = spark_matches(ticks, meant, "n")
+    wanted = match_with_spark(ticks, meant, "n")
     found = session.read.csv(f"file://{tmp_path}/m.csv", header=True, inferSchema=True).collect()
     assert {(row["n"], row["id"]) for row in found} == wanted
 

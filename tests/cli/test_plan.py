@@ -58,8 +58,8 @@ def test_a_plan_is_made_from_events(files: tuple[str, str], tmp_path: Path) -> N
     code, said = run("make", *files, *COLUMNS, *LOOSE, *more)
     assert code == 0, said
     found = SavedPlan.load(where)
-    assert found.is_share
-    assert found.received.max() <= 1
+    assert found.is_event_share
+    assert found.bandwidth_by_broker.max() <= 1
     assert found.tree.parents.tolist() == [-1, 0, 0, -1, 3, 3]
     assert len(pq.read_table(where / "assignment.parquet")) == 400
 
@@ -71,7 +71,7 @@ def test_a_plan_is_made_from_events(files: tuple[str, str], tmp_path: Path) -> N
         (("--publisher", "0"), "2 finite numbers, as positions have"),
         (("--publisher", "here"), "numbers with commas"),
         (("--upper", "x2"), "as many columns each"),
-        (("--alpha", "9"), "alpha is 9"),
+        (("--alpha", "9"), "max_rectangles is 9"),
     ],
 )
 def test_wrong_words_are_told(
@@ -93,7 +93,7 @@ def test_events_are_read_by_name(files: tuple[str, str], tmp_path: Path) -> None
     more = ("--attributes", "x,y", "-o", str(tmp_path / "plan"), "--events", str(path))
     assert run("make", *files, *COLUMNS, *LOOSE, *more)[0] == 0
     found = SavedPlan.load(tmp_path / "plan")
-    assert found.received == pytest.approx(found.filters.bandwidth(events))
+    assert found.bandwidth_by_broker == pytest.approx(found.filters.compute_bandwidth(events))
 
 
 def test_a_plan_that_breaks_limits_is_not_written(files: tuple[str, str], tmp_path: Path) -> None:

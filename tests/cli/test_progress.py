@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from covey.cli.progress import Steps, finished_tasks
+from covey.cli.progress import StepProgress, count_finished_tasks
 
 pytestmark = pytest.mark.integration
 
@@ -16,8 +16,8 @@ def test_all_tasks_of_a_group_are_finished_after_it(session: Any) -> None:
     context.setJobGroup("counted", "counted")
     session.range(0, 100, 1, 7).foreachPartition(lambda rows: None)
     context.setJobGroup("other", "other")
-    assert finished_tasks(context.statusTracker(), "counted") == (7, 7)
-    assert finished_tasks(context.statusTracker(), "nothing") == (0, 0)
+    assert count_finished_tasks(context.statusTracker(), "counted") == (7, 7)
+    assert count_finished_tasks(context.statusTracker(), "nothing") == (0, 0)
 
 
 def test_stages_that_are_skipped_count_as_finished(session: Any) -> None:
@@ -25,15 +25,15 @@ def test_stages_that_are_skipped_count_as_finished(session: Any) -> None:
     context.setJobGroup("skipping", "skipping")
     sums = context.parallelize(range(100), 5).map(lambda x: (x % 3, x)).reduceByKey(max, 3)
     assert sums.count() == sums.count() == 3  # the second time five tasks are not run again
-    assert finished_tasks(context.statusTracker(), "skipping") == (16, 16)
+    assert count_finished_tasks(context.statusTracker(), "skipping") == (16, 16)
     context.setJobGroup("other", "other")
 
 
 def test_steps_are_timed_also_when_they_fail() -> None:
-    with Steps() as steps:
-        with steps.step("one"):
+    with StepProgress() as steps:
+        with steps.track_step("one"):
             pass
-        with pytest.raises(KeyError), steps.step("two"):
+        with pytest.raises(KeyError), steps.track_step("two"):
             raise KeyError
-    assert list(steps.seconds) == ["one", "two"]
-    assert all(spent >= 0 for spent in steps.seconds.values())
+    assert list(steps.seconds_by_step) == ["one", "two"]
+    assert all(spent >= 0 for spent in steps.seconds_by_step.values())

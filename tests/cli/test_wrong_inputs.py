@@ -59,12 +59,12 @@ def test_what_can_be_told_without_spark(
     from typer.testing import CliRunner
 
     from covey.cli import app
-    from covey.cli.session import Session
+    from covey.cli.session import SessionLauncher
 
-    def start(_: Session) -> None:
+    def start(_: SessionLauncher) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(Session, "started", start)
+    monkeypatch.setattr(SessionLauncher, "launch", start)
     monkeypatch.chdir(tmp_path)
     for name in ("ticks.csv", "alerts.csv", "ticks.parquet", "alerts.parquet", "notes.txt"):
         Path(name).touch()
@@ -136,10 +136,12 @@ def test_an_event_for_which_nothing_can_be_computed_disturbs_no_other(covey: Any
 )  # fmt: skip
 def test_a_session_without_the_connector_is_refused(words: list[str], covey: Any) -> None:
     from covey.plan import SavedPlan, greedy
-    from covey.plan.sets import SETS
+    from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
     Path("stream.toml").write_text(LEAST)
-    SavedPlan.of(greedy(SETS["topics"](20, 2, seed=1)), ["x", "y"]).save(Path("plan"))
+    SavedPlan.from_plan(greedy(ASSIGNMENT_PROBLEMS["topics"](20, 2, seed=1)), ["x", "y"]).save(
+        Path("plan")
+    )
     check(covey(*words), "Spark has no Kafka here: name the jars of its connector")
 
 

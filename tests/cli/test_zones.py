@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from covey import Settings
+from covey import SessionSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.integration
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of eight zones, one without any, and events of one corner."""
     from covey.spark import Matcher
-    from covey.testing.oracle import set_session
+    from covey.testing.spark_oracle import configure_session
 
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     folder = tmp_path_factory.mktemp("zones")
     x, y = "pmod(xxhash64(id, 1), 100) AS x", "concat('k', pmod(xxhash64(id, 2), 50)) AS y"
     events = spark.range(0, 2_000).selectExpr(x, y)

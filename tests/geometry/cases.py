@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.relations import contains, covers
-from covey.space import Attribute, Events, Settings, Space
-from covey.testing.generate import random_space
+from covey.space import Attribute, Events, SessionSettings, Space
+from covey.testing.random_cases import random_space
 from covey.testing.strategies import spaces
 
-EVERY = random_space(Settings(), vector_length=3)
+EVERY = random_space(SessionSettings(), vector_length=3)
 
 # Relations are exact on these; between balls they may err, on the side that is stated.
 flat_spaces = spaces().filter(lambda space: not any(a.type.is_vector for a in space))

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from covey.geometry.balls import Ball, Balls
-from covey.geometry.distances import Metric, score
-from covey.space.events import State
-from covey.space.keys import domain, float_key
+from covey.geometry.distances import Metric, score_rows
+from covey.space.events import ValueState
+from covey.space.keys import encode_floats, key_domain
 from covey.space.types import FLOAT
 
-L2, COSINE, WHOLE = Metric.L2, Metric.COSINE, domain(FLOAT)
+L2, COSINE, WHOLE = Metric.L2, Metric.COSINE, key_domain(FLOAT)
 
 
 def key(number: float) -> int:
-    return int(float_key(np.array([number], np.float32))[0])
+    return int(encode_floats(np.array([number], np.float32))[0])
 
 
 def test_a_ball_covers_a_ball_round_its_own_centre_nearly() -> None:
@@ -23,7 +23,7 @@ def test_a_ball_covers_a_ball_round_its_own_centre_nearly() -> None:
 
 
 def test_a_hull_of_balls_covers_them() -> None:
-    balls = Balls.of([(2, [Ball(L2, (x, 0.0), 0, key(1))]) for x in (0.0, 1.0)], 2)
+    balls = Balls.from_rows([(2, [Ball(L2, (x, 0.0), 0, key(1))]) for x in (0.0, 1.0)], 2)
     hull = balls.hull(np.array([0, 0])).take(np.array([0, 0]))
     assert hull.covers(balls).tolist() == [True, True]
 
@@ -41,8 +41,12 @@ def test_infinite_distances_seen_from_elsewhere() -> None:
     """(1.9e19,) is inf from 0, as its square overflows, and 1.8e19 from 1e18."""
     far, vector = key(np.inf), np.array([[1.9e19]], np.float32)
     inner, outer = Ball(L2, (0.0,), far, far), Ball(L2, (1e18,), far, WHOLE.high)
-    in_one = Balls.of([(State.VALUE, [inner])], 1).contains(vector, np.array([2], np.uint8))
-    in_other = Balls.of([(State.VALUE, [outer])], 1).contains(vector, np.array([2], np.uint8))
+    in_one = Balls.from_rows([(ValueState.VALUE, [inner])], 1).contains(
+        vector, np.array([2], np.uint8)
+    )
+    in_other = Balls.from_rows([(ValueState.VALUE, [outer])], 1).contains(
+        vector, np.array([2], np.uint8)
+    )
     assert in_one.all()
     assert not in_other.any()
     assert not outer.covers(inner)
@@ -56,9 +60,9 @@ def test_infinite_distances_overlap() -> None:
 def test_a_ball_of_radius_zero_holds_more_than_its_centre() -> None:
     """(-2e-23,) has float32 distance 0 from 0: its square underflows."""
     c = float(np.float32(1e-22))
-    radius = int(float_key(score(L2, np.float32([[c]]), np.float32([[0]]))[0])[0])
+    radius = int(encode_floats(score_rows(L2, np.float32([[c]]), np.float32([[0]]))[0])[0])
     outer, inner = Ball(L2, (c,), 0, radius), Ball(L2, (0.0,), 0, 0)
     vector, state = np.array([[-2e-23]], np.float32), np.array([2], np.uint8)
-    assert Balls.of([(2, [inner])], 1).contains(vector, state).all()
-    assert not Balls.of([(2, [outer])], 1).contains(vector, state).any()
+    assert Balls.from_rows([(2, [inner])], 1).contains(vector, state).all()
+    assert not Balls.from_rows([(2, [outer])], 1).contains(vector, state).any()
     assert not outer.covers(inner)

@@ -23,7 +23,7 @@ def test_every_region_covers_itself(data: st.DataObject, space: Space) -> None:
 
 @given(st.data(), all_spaces)
 def test_what_covers_a_cover_covers(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space, max_size=8))
+    some = data.draw(regions(space, max_regions=8))
     over = every_cover(some, some)
     # over[a, b] and over[b, c] imply over[a, c]
     through = (over[:, :, None] & over[None, :, :]).any(axis=1)
@@ -34,7 +34,7 @@ def test_what_covers_a_cover_covers(data: st.DataObject, space: Space) -> None:
 def test_a_cover_contains_every_event_of_what_it_covers(data: st.DataObject, space: Space) -> None:
     """Never wrong, for balls too; mutual covers contain the same events."""
     outer, inner = data.draw(regions(space)), data.draw(regions(space))
-    these = _usual(data.draw(events(space, max_size=20)))
+    these = _usual(data.draw(events(space, max_events=20)))
     claimed = every_cover(outer, inner)
     in_outer, in_inner = every_match(outer, these), every_match(inner, these)
     for i, j in np.argwhere(claimed).tolist():
@@ -56,7 +56,7 @@ def test_regions_that_cover_each_other_contain_the_same_events(
 def test_regions_with_a_common_event_overlap(data: st.DataObject, space: Space) -> None:
     """Never missed, for balls too."""
     a, b = data.draw(regions(space)), data.draw(regions(space))
-    these = _usual(data.draw(events(space, max_size=20)))
+    these = _usual(data.draw(events(space, max_events=20)))
     in_a, in_b = every_match(a, these), every_match(b, these)
     i, j = pairs_of(a, b)
     common = (in_a[i] & in_b[j]).any(axis=1)

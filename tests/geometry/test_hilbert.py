@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.errors import ValueRefused
-from covey.geometry.hilbert import indexes, ranges
-from covey.geometry.ranges import Ranges
+from covey.errors import InvalidArgumentError
+from covey.geometry.hilbert import decompose_boxes, encode_cells
+from covey.geometry.range_sets import RangeSet
 
 SHAPES = [(1, 1), (1, 5), (2, 1), (2, 4), (3, 3), (4, 2), (5, 2), (9, 1)]
 
@@ -20,11 +20,11 @@ def all_cells(d: int, bits: int) -> np.ndarray:
     return np.array(list(product(range(1 << bits), repeat=d)), np.int64)
 
 
-def plain(lower: list[int], upper: list[int], bits: int) -> Ranges:
+def plain(lower: list[int], upper: list[int], bits: int) -> RangeSet:
     """The positions of all cells of a box, one by one."""
     sides = [range(low, high + 1) for low, high in zip(lower, upper, strict=True)]
-    positions = indexes(list(product(*sides)), bits)
-    return Ranges.of(positions, positions)
+    positions = encode_cells(list(product(*sides)), bits)
+    return RangeSet.from_ranges(positions, positions)
 
 
 @st.composite
@@ -37,26 +37,26 @@ def boxes(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
 
 @pytest.mark.parametrize(("d", "bits"), SHAPES)
 def test_every_cell_has_a_position_of_its_own(d: int, bits: int) -> None:
-    assert sorted(indexes(all_cells(d, bits), bits).tolist()) == list(range(1 << d * bits))
+    assert sorted(encode_cells(all_cells(d, bits), bits).tolist()) == list(range(1 << d * bits))
 
 
 @pytest.mark.parametrize(("d", "bits"), SHAPES)
 def test_neighbours_on_the_curve_are_neighbours_in_the_grid(d: int, bits: int) -> None:
     cells = all_cells(d, bits)
-    walked = cells[np.argsort(indexes(cells, bits))]
+    walked = cells[np.argsort(encode_cells(cells, bits))]
     assert (np.abs(np.diff(walked, axis=0)).sum(1) == 1).all()
 
 
 @given(boxes())
 def test_ranges_are_the_cells_of_the_box(box: tuple[list[int], list[int], int]) -> None:
     lower, upper, bits = box
-    assert ranges([lower], [upper], bits).row(0) == plain(lower, upper, bits)
+    assert decompose_boxes([lower], [upper], bits).row(0) == plain(lower, upper, bits)
 
 
 @given(boxes(), st.integers(1, 6))
 def test_bounded_ranges_contain_the_box(box: tuple[list[int], list[int], int], most: int) -> None:
     lower, upper, bits = box
-    exact, bounded = plain(lower, upper, bits), ranges([lower], [upper], bits, most).row(0)
+    exact, bounded = plain(lower, upper, bits), decompose_boxes([lower], [upper], bits, most).row(0)
     assert len(bounded) <= most
     assert len(exact - bounded) == 0
     if len(exact) <= most:
@@ -68,38 +68,38 @@ def test_the_smallest_gaps_are_filled() -> None:
     exact = plain(lower, upper, bits)
     gaps = np.sort(exact.first[1:] - exact.last[:-1] - 1)
     for most in range(1, len(exact) + 1):
-        bounded = ranges([lower], [upper], bits, most).row(0)
+        bounded = decompose_boxes([lower], [upper], bits, most).row(0)
         assert bounded.count - exact.count == gaps[: len(exact) - most].sum()
 
 
 def test_a_large_box_costs_no_more_than_its_bound() -> None:
     """Its exact ranges would be millions."""
-    bounded = ranges([[1] * 6], [[1022] * 6], 10, 8).row(0)
+    bounded = decompose_boxes([[1] * 6], [[1022] * 6], 10, 8).row(0)
     assert len(bounded) <= 8
     cells = np.random.default_rng(1).integers(1, 1023, (1000, 6))
-    assert bounded.contains(indexes(cells, 10)).all()
+    assert bounded.contains(encode_cells(cells, 10)).all()
 
 
 def test_boxes_of_a_batch_do_not_disturb_each_other() -> None:
     random = np.random.default_rng(2)
     lower = random.integers(0, 12, (50, 3))
     upper = lower + random.integers(0, 5, (50, 3))
-    batch = ranges(lower, upper, 4)
+    batch = decompose_boxes(lower, upper, 4)
     for i in range(50):
         assert batch.row(i) == plain(lower[i].tolist(), upper[i].tolist(), 4)
 
 
 def test_positions_use_62_bits() -> None:
     top = (1 << 31) - 1
-    found = indexes([[top, 0], [0, 0]], 31).tolist()
+    found = encode_cells([[top, 0], [0, 0]], 31).tolist()
     assert found == [(1 << 62) - 1, 0]
-    assert list(ranges([[0, 0]], [[top, top]], 31).row(0)) == [(0, (1 << 62) - 1)]
+    assert list(decompose_boxes([[0, 0]], [[top, top]], 31).row(0)) == [(0, (1 << 62) - 1)]
 
 
 def test_a_grid_without_dimensions_is_one_cell() -> None:
     nothing = np.empty((2, 0), np.int64)
-    assert indexes(nothing, 4).tolist() == [0, 0]
-    assert list(ranges(nothing, nothing, 4).row(1)) == [(0, 0)]
+    assert encode_cells(nothing, 4).tolist() == [0, 0]
+    assert list(decompose_boxes(nothing, nothing, 4).row(1)) == [(0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ def test_a_grid_without_dimensions_is_one_cell() -> None:
 def test_what_is_no_box_is_refused(
     lower: list[list[int]], upper: list[list[int]], bits: int, most: int
 ) -> None:
-    with pytest.raises(ValueRefused):
-        ranges(lower, upper, bits, most)
+    with pytest.raises(InvalidArgumentError):
+        decompose_boxes(lower, upper, bits, most)

@@ -29,7 +29,7 @@ def test_a_hull_covers_its_members(data: st.DataObject, space: Space) -> None:
 
 @given(st.data(), vector_spaces)
 def test_a_hull_contains_every_event_of_its_members(data: st.DataObject, space: Space) -> None:
-    some, these = data.draw(regions(space)), data.draw(events(space, max_size=20))
+    some, these = data.draw(regions(space)), data.draw(events(space, max_events=20))
     groups = groups_of(data, len(some))
     outside = ~every_match(hull(some, groups), these)[groups]
     assert not (every_match(some, these) & outside).any()

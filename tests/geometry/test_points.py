@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from covey.geometry import Regions
 from covey.geometry.balls import Ball, Balls
-from covey.geometry.distances import Metric, score
+from covey.geometry.distances import Metric, score_rows
 from covey.geometry.regions import Constraints
 from covey.geometry.relations import contains, covers
 from covey.space import Events, Space
-from covey.space.events import State, VectorColumn
-from covey.space.keys import domain, float_key
+from covey.space.events import ValueState, VectorColumn
+from covey.space.keys import encode_floats, key_domain
 from covey.space.types import FLOAT
 from covey.testing.strategies import events, regions, spaces
 from tests.geometry.cases import EVERY, every_cover, every_match, vector_spaces
@@ -23,16 +23,16 @@ from tests.geometry.cases import EVERY, every_cover, every_match, vector_spaces
 @given(st.data(), spaces() | vector_spaces)
 def test_matching_is_covering_a_point(data: st.DataObject, space: Space) -> None:
     """For every kind of constraint and every event, NaN and infinite vectors among them."""
-    some, these = data.draw(regions(space)), data.draw(events(space, max_size=12))
-    covering = every_cover(some, Regions.points(these))
+    some, these = data.draw(regions(space)), data.draw(events(space, max_events=12))
+    covering = every_cover(some, Regions.from_events(these))
     assert covering.tolist() == every_match(some, these).tolist()
 
 
 @given(st.data(), spaces())
 def test_points_are_never_dropped_or_free(data: st.DataObject, space: Space) -> None:
     these = data.draw(events(space))
-    points = Regions.points(these)
-    kept, rows = Regions.of(points.space, len(points), points.constraints)
+    points = Regions.from_events(these)
+    kept, rows = Regions.from_constraints(points.space, len(points), points.constraints)
     assert rows.tolist() == list(range(len(these)))
     assert all(len(given.rows) == len(these) for given in kept.constraints.values())
 
@@ -46,14 +46,14 @@ def test_a_vector_at_the_very_boundary(metric: Metric, numbers: list[float], bey
     """With the radius one float32 below the score, at it, and one above."""
     space, matrix = Space((EVERY["vec"],)), np.array([numbers], np.float32)
     vector, centre = matrix[:, :3], matrix[:, 3:]
-    scores, defined = score(metric, vector, centre)
-    upper = int(float_key(scores)[0]) + beyond
-    lower = 0 if metric is Metric.L2 else domain(FLOAT).low
+    scores, defined = score_rows(metric, vector, centre)
+    upper = int(encode_floats(scores)[0]) + beyond
+    lower = 0 if metric is Metric.L2 else key_domain(FLOAT).low
     ball = Ball(metric, tuple(centre[0].tolist()), lower, upper)
-    batch = Balls.of([(State.VALUE, [ball])], 3)
+    batch = Balls.from_rows([(ValueState.VALUE, [ball])], 3)
     some = Regions(space, 1, {"vec": Constraints(np.array([0]), batch)})
-    column = VectorColumn(vector, np.array([State.VALUE], np.uint8))
+    column = VectorColumn(vector, np.array([ValueState.VALUE], np.uint8))
     these, row = Events(space, 1, {"vec": column}), np.array([0])
     expected = [bool(defined[0]) and beyond >= 0 and not batch.is_empty[0]]
     assert contains(some, row, these, row).tolist() == expected
-    assert covers(some, row, Regions.points(these), row).tolist() == expected
+    assert covers(some, row, Regions.from_events(these), row).tolist() == expected

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from covey.errors import ValueRefused
-from covey.geometry.projections import Directions, expected_false
+from covey.errors import InvalidArgumentError
+from covey.geometry.projections import Directions, false_cover_probability
 
-KINDS = [Directions.orthonormal, Directions.signs, Directions.sparse]
+KINDS = [Directions.orthonormal, Directions.random_signs, Directions.sparse]
 directions = st.builds(
     lambda make, k, d, seed: make(k, d, seed),
     st.sampled_from(KINDS),
@@ -46,9 +46,11 @@ def test_a_ball_that_covers_projects_over_what_it_covers(
     small = abs(data.draw(numbers))
     large = _covering_radius(outer, inner, small)
     assume(math.isfinite(large))
-    once = some.outer_balls([outer], [large])
-    assert _inside(once, some.balls([inner], [small]))
-    assert _inside(some.outer_balls([outer], [large], 2), some.outer_balls([inner], [small]))
+    once = some.project_outer_balls([outer], [large])
+    assert _inside(once, some.project_balls([inner], [small]))
+    assert _inside(
+        some.project_outer_balls([outer], [large], 2), some.project_outer_balls([inner], [small])
+    )
 
 
 def _covering_radius(outer: list[float], inner: list[float], small: float) -> float:
@@ -73,11 +75,14 @@ def test_a_ball_that_touches_along_a_direction_is_within(make: Callable[..., Dir
         outer, small = random.standard_normal(3) * 10.0 ** random.integers(0, 4), random.random()
         inner = outer + random.choice([-1, 1]) * random.random() * along
         large = _covering_radius(outer.tolist(), inner.tolist(), small)
-        balls, once = some.balls([inner], [small]), some.outer_balls([inner], [small])
-        assert _inside(some.outer_balls([outer], [large]), balls)
-        assert _inside(some.outer_balls([outer], [large], 2), once)
-        missed += not _inside(some.balls([outer], [large]), balls)
-        missed_widened += not _inside(some.outer_balls([outer], [large]), once)
+        balls, once = (
+            some.project_balls([inner], [small]),
+            some.project_outer_balls([inner], [small]),
+        )
+        assert _inside(some.project_outer_balls([outer], [large]), balls)
+        assert _inside(some.project_outer_balls([outer], [large], 2), once)
+        missed += not _inside(some.project_balls([outer], [large]), balls)
+        missed_widened += not _inside(some.project_outer_balls([outer], [large]), once)
     assert missed > 5
     assert missed_widened > 5
 
@@ -85,13 +90,15 @@ def test_a_ball_that_touches_along_a_direction_is_within(make: Callable[..., Dir
 def test_products_that_underflow_miss_nothing() -> None:
     """Each of three products is rounded up to the smallest number that there is."""
     some, least = Directions(np.full((1, 3), 3**-0.5)), 5e-324
-    inner = some.balls([[least] * 3], [0.0])
-    assert not _inside(some.balls([[0.0] * 3], [2 * least]), inner)
-    assert _inside(some.outer_balls([[0.0] * 3], [2 * least]), inner)
+    inner = some.project_balls([[least] * 3], [0.0])
+    assert not _inside(some.project_balls([[0.0] * 3], [2 * least]), inner)
+    assert _inside(some.project_outer_balls([[0.0] * 3], [2 * least]), inner)
 
 
 def test_balls_near_overflow_are_unbounded() -> None:
-    low, high = Directions(np.ones((1, 2))).outer_balls([[1e305, -1e305], [1e3, 0.0]], [1.0, 1.0])
+    low, high = Directions(np.ones((1, 2))).project_outer_balls(
+        [[1e305, -1e305], [1e3, 0.0]], [1.0, 1.0]
+    )
     assert low[0, 0] == -math.inf
     assert high[0, 0] == math.inf
     assert np.isfinite([low[1], high[1]]).all()
@@ -103,7 +110,7 @@ def test_a_box_that_covers_projects_over_what_it_covers(
 ) -> None:
     four = [sorted(data.draw(st.tuples(*[sides] * 4))) for _ in range(some.dimensions)]
     lower, low, high, upper = (np.array(corner)[None] for corner in zip(*four, strict=True))
-    assert _inside(some.boxes(lower, upper), some.boxes(low, high))
+    assert _inside(some.project_boxes(lower, upper), some.project_boxes(low, high))
 
 
 @given(st.data(), directions)
@@ -112,7 +119,7 @@ def test_a_box_projects_to_the_smallest_interval_of_its_vertices(
 ) -> None:
     ends = [sorted(data.draw(st.tuples(plain, plain))) for _ in range(some.dimensions)]
     vertices = np.array(list(itertools.product(*ends))) @ some.matrix.T
-    low, high = some.boxes(*(np.array(side)[None] for side in zip(*ends, strict=True)))
+    low, high = some.project_boxes(*(np.array(side)[None] for side in zip(*ends, strict=True)))
     np.testing.assert_allclose(low[0], vertices.min(axis=0), atol=1e-12)
     np.testing.assert_allclose(high[0], vertices.max(axis=0), atol=1e-12)
 
@@ -120,14 +127,14 @@ def test_a_box_projects_to_the_smallest_interval_of_its_vertices(
 @given(st.data(), directions)
 def test_widening_is_no_more_than_rounding(data: st.DataObject, some: Directions) -> None:
     centre = data.draw(st.lists(plain, min_size=some.dimensions, max_size=some.dimensions))
-    low, high = some.outer_balls([centre], [1.0])
+    low, high = some.project_outer_balls([centre], [1.0])
     norms = np.linalg.norm(some.matrix, axis=1)
     np.testing.assert_allclose((high - low)[0], 2 * norms, rtol=1e-12)
 
 
 def test_an_unbounded_side_is_unbounded_only_where_a_direction_has_an_entry() -> None:
     some = Directions(np.array([[1.0, 0.0], [-1.0, 2.0], [0.0, 3.0]]))
-    low, high = some.boxes([[-math.inf, 1.0]], [[5.0, 2.0]])
+    low, high = some.project_boxes([[-math.inf, 1.0]], [[5.0, 2.0]])
     assert low.tolist() == [[-math.inf, -3.0, 3.0]]
     assert high.tolist() == [[5.0, math.inf, 6.0]]
 
@@ -142,7 +149,7 @@ def test_orthonormal_directions_are_so_in_blocks_of_d(k: int, d: int) -> None:
 
 
 def test_signs_and_sparse_entries_are_those_of_achlioptas() -> None:
-    signs = Directions.signs(200, 50, 0).matrix
+    signs = Directions.random_signs(200, 50, 0).matrix
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.05
     sparse = Directions.sparse(200, 50, 0).matrix
@@ -162,10 +169,10 @@ def test_directions_are_those_of_their_seed(make: Callable[..., Directions]) -> 
     first, again, other = make(3, 4, 5), make(3, 4, 5), make(3, 4, 6)
     assert (first.matrix == again.matrix).all()
     assert (first.matrix != other.matrix).any()
-    with pytest.raises(ValueRefused, match="at least 1"):
+    with pytest.raises(InvalidArgumentError, match="at least 1"):
         make(0, 4, 5)
 
 
 def test_the_expected_share_of_false_covers() -> None:
-    assert expected_false(0) == 1.0
-    assert expected_false(2) == pytest.approx(0.40528473)
+    assert false_cover_probability(0) == 1.0
+    assert false_cover_probability(2) == pytest.approx(0.40528473)

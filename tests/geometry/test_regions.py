@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.errors import SpaceError
+from covey.errors import SchemaError
 from covey.geometry import Regions
-from covey.geometry.regions import Constraints, everything
+from covey.geometry.regions import Constraints, build_unconstrained_batch
 from covey.geometry.scalars import Scalars
 from covey.language import parse
 from covey.space import Attribute, Space
-from covey.space.keys import domain
+from covey.space.keys import key_domain
 from covey.space.types import INT, STRING
 from covey.testing.strategies import regions, spaces
 from tests.geometry.cases import EVERY, vector_spaces
@@ -48,15 +48,15 @@ def test_taking_twice_is_taking_once(data: st.DataObject, space: Space) -> None:
 @given(spaces())
 def test_constraints_that_constrain_nothing_are_left_out(space: Space) -> None:
     rows = np.arange(2)
-    free = {a.name: Constraints(rows, everything(a.type, 2)) for a in space}
-    made, kept = Regions.of(space, 2, free)
+    free = {a.name: Constraints(rows, build_unconstrained_batch(a.type, 2)) for a in space}
+    made, kept = Regions.from_constraints(space, 2, free)
     assert (dict(made.constraints), kept.tolist(), len(made)) == ({}, [0, 1], 2)
 
 
 def test_regions_that_admit_nothing_are_dropped_and_named() -> None:
-    space = Space.of({"x": pa.int32()})
-    batch = Scalars.of(domain(INT), np.array([1, 5, 3]), np.array([2, 4, 3]))
-    made, kept = Regions.of(space, 4, {"x": Constraints(np.array([0, 1, 3]), batch)})
+    space = Space.from_types({"x": pa.int32()})
+    batch = Scalars.from_intervals(key_domain(INT), np.array([1, 5, 3]), np.array([2, 4, 3]))
+    made, kept = Regions.from_constraints(space, 4, {"x": Constraints(np.array([0, 1, 3]), batch)})
     assert kept.tolist() == [0, 2, 3]
     assert made.constraints["x"].rows.tolist() == [0, 2]
     assert made.constraints["x"].batch.take(np.array([1])).row(0)[:2] == (3, 3)
@@ -69,6 +69,6 @@ def test_regions_of_spaces_with_different_derived_attributes_are_joined() -> Non
 
 def test_a_constraint_on_no_attribute_is_an_error() -> None:
     space = Space((Attribute("x", INT),))
-    batch = Scalars.everything(domain(STRING), 1)
-    with pytest.raises(SpaceError, match="constrain 'y', which the space does not have"):
-        Regions.of(space, 1, {"y": Constraints(np.array([0]), batch)})
+    batch = Scalars.build_unconstrained(key_domain(STRING), 1)
+    with pytest.raises(SchemaError, match="constrain 'y', which the space does not have"):
+        Regions.from_constraints(space, 1, {"y": Constraints(np.array([0]), batch)})

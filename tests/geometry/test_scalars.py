@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from covey.geometry.scalars import ALL, EXCEPT, ONLY, Scalars
 from covey.space import Attribute
-from covey.space.keys import domain
-from covey.space.ragged import Ragged
-from covey.space.text import TOP, Below
+from covey.space.keys import key_domain
+from covey.space.ragged_array import RaggedArray
+from covey.space.text_bounds import TOP, Below
 from covey.space.types import INT, STRING
 from covey.testing.strategies import regions
 from tests.geometry.cases import pairs_of, scalar_attributes, space_of
@@ -22,7 +22,7 @@ def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars]:
     space = space_of(attribute)
     a, b = data.draw(regions(space)), data.draw(regions(space))
     i, j = pairs_of(a, b)
-    return a.batch(attribute, i), b.batch(attribute, j)  # type: ignore[return-value]
+    return a.gather_constraints(attribute, i), b.gather_constraints(attribute, j)  # type: ignore[return-value]
 
 
 @given(st.data(), scalar_attributes)
@@ -52,12 +52,12 @@ def test_overlaps_means_that_some_key_is_a_witness_for_it(
 
 def test_an_interval_is_spelled_in_one_way() -> None:
     """`> 5 AND < 7` is `6`; what a list leaves of an interval is cut down to it."""
-    whole = domain(INT)
+    whole = key_domain(INT)
 
     def row(lower: int, upper: int, listed: int, keys: list[int]) -> object:
         ends = np.array([lower], np.int64), np.array([upper], np.int64)
-        lists = Ragged.of([keys], np.int64)
-        made = Scalars.of(whole, *ends, False, np.array([listed], np.int8), lists)
+        lists = RaggedArray.from_rows([keys], np.int64)
+        made = Scalars.from_intervals(whole, *ends, False, np.array([listed], np.int8), lists)
         return made.row(0)
 
     assert row(0, 9, ONLY, [3]) == (3, 3, ALL, [])
@@ -70,10 +70,10 @@ def test_an_interval_is_spelled_in_one_way() -> None:
 
 def test_text_next_to_an_excluded_end() -> None:
     """`<> 'b'` moves a lower end to `'b\\0'` and an upper one just below `'b'`."""
-    whole = domain(STRING)
+    whole = key_domain(STRING)
     ends = np.array(["b", "a"], object), np.array([TOP, "b"], object)
-    lists = Ragged.of([["b"], ["b"]])
-    made = Scalars.of(whole, *ends, False, np.array([EXCEPT, EXCEPT], np.int8), lists)
+    lists = RaggedArray.from_rows([["b"], ["b"]])
+    made = Scalars.from_intervals(whole, *ends, False, np.array([EXCEPT, EXCEPT], np.int8), lists)
     assert made.row(0) == ("b\0", TOP, ALL, [])
     assert made.row(1) == ("a", Below("b"), ALL, [])
 
@@ -89,6 +89,6 @@ def test_concat_then_take_gives_the_rows_back(data: st.DataObject, attribute: At
 
 @given(scalar_attributes, st.integers(0, 3))
 def test_everything_is_everything(attribute: Attribute, count: int) -> None:
-    free = Scalars.everything(domain(attribute.type), count)
-    assert free.is_everything.tolist() == [True] * count
+    free = Scalars.build_unconstrained(key_domain(attribute.type), count)
+    assert free.is_unconstrained.tolist() == [True] * count
     assert not free.is_empty.any()

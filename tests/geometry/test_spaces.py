@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey import Events, Space, SpaceError, parse
+from covey import Events, SchemaError, Space, parse
 from covey.geometry.balls import Ball
 from covey.geometry.distances import Metric
-from covey.index import Scan
-from covey.space.keys import domain, float_key
+from covey.index import BruteForceIndex
+from covey.space.keys import encode_floats, key_domain
 from covey.space.types import FLOAT
 
 
@@ -24,23 +24,23 @@ from covey.space.types import FLOAT
     ],
 )
 def test_another_type_is_an_error(one: pa.DataType, other: pa.DataType) -> None:
-    here, there = Space.of({"x": one}), Space.of({"x": other})
-    stored = Scan(parse(here, ["x IS NOT NULL"]).regions)
-    with pytest.raises(SpaceError, match="'x' is"):
-        stored.matching(Events.from_arrow(pa.table({"x": pa.nulls(1, other)}), there))
-    with pytest.raises(SpaceError, match="'x' is"):
-        stored.covering(parse(there, ["x IS NOT NULL"]).regions)
+    here, there = Space.from_types({"x": one}), Space.from_types({"x": other})
+    stored = BruteForceIndex(parse(here, ["x IS NOT NULL"]).regions)
+    with pytest.raises(SchemaError, match="'x' is"):
+        stored.match(Events.from_arrow(pa.table({"x": pa.nulls(1, other)}), there))
+    with pytest.raises(SchemaError, match="'x' is"):
+        stored.find_covering(parse(there, ["x IS NOT NULL"]).regions)
 
 
 def test_doubles_are_not_narrowed_to_floats() -> None:
-    with pytest.raises(SpaceError, match="cast it to float"):
-        Events.from_arrow(pa.table({"x": [0.1]}), Space.of({"x": pa.float32()}))
+    with pytest.raises(SchemaError, match="cast it to float"):
+        Events.from_arrow(pa.table({"x": [0.1]}), Space.from_types({"x": pa.float32()}))
 
 
 def test_events_with_a_vector_of_another_length_are_counted() -> None:
-    space = Space.of({"v": pa.list_(pa.float32())}, vectors={"v": 2})
+    space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
     column = pa.array([[1, 2], [1], None], pa.list_(pa.float32()))
-    assert Events.from_arrow(pa.table({"v": column}), space).malformed.tolist() == [
+    assert Events.from_arrow(pa.table({"v": column}), space).is_malformed.tolist() == [
         False,
         True,
         False,
@@ -48,12 +48,12 @@ def test_events_with_a_vector_of_another_length_are_counted() -> None:
 
 
 def _key(number: float) -> int:
-    return int(float_key(np.array([number], np.float32))[0])
+    return int(encode_floats(np.array([number], np.float32))[0])
 
 
 def test_watches_by_similarity_cover_each_other() -> None:
     """`>=` has no upper end, not even NaN: what NaN is to one it is to the other."""
-    top = int(domain(FLOAT).high)
+    top = int(key_domain(FLOAT).high)
     wide = Ball(Metric.COSINE, (1.0, 0.0), _key(0.1), top)
     assert wide.covers(Ball(Metric.COSINE, (1.0, 0.001), _key(0.99), top))
     assert not Ball(Metric.COSINE, (1.0, 0.0), _key(0.9), top).overlaps(

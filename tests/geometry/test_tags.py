@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from covey.geometry.tags import EVERYTHING, Rule, Tags
+from covey.geometry.tags import UNCONSTRAINED_RULE, TagRule, Tags
 from covey.space import Space
-from covey.space.events import State
-from covey.space.ragged import Ragged
+from covey.space.events import ValueState
+from covey.space.ragged_array import RaggedArray
 from covey.testing.strategies import regions
 from tests.geometry.cases import EVERY, pairs_of
 from tests.geometry.witnesses import as_column, lists_of_interest
@@ -22,7 +22,7 @@ LISTS = lists_of_interest()
 def drawn(data: st.DataObject) -> tuple[Tags, Tags]:
     a, b = data.draw(regions(SPACE)), data.draw(regions(SPACE))
     i, j = pairs_of(a, b)
-    return a.batch(a.space["tags"], i), b.batch(b.space["tags"], j)  # type: ignore[return-value]
+    return a.gather_constraints(a.space["tags"], i), b.gather_constraints(b.space["tags"], j)  # type: ignore[return-value]
 
 
 def admitted(rules: Tags, i: int) -> NDArray[np.bool_]:
@@ -37,7 +37,7 @@ def test_contains_says_what_the_rule_says(data: st.DataObject) -> None:
     for i in range(len(rules)):
         rule = rules.row(i)
         spoken = [_admits(rule, tokens) for tokens in LISTS]
-        assert admitted(rules, i).tolist() == [*spoken, bool(rule.states & State.NULL)]
+        assert admitted(rules, i).tolist() == [*spoken, bool(rule.states & ValueState.NULL)]
 
 
 @given(st.data())
@@ -68,27 +68,35 @@ def test_equal_sets_of_lists_are_equal_rules(data: st.DataObject) -> None:
 
 def test_a_group_that_cannot_be_met_leaves_only_null() -> None:
     wants = frozenset([frozenset(["a"])])
-    both = State.NULL | State.VALUE
-    assert Rule(both, wants, frozenset(["a"])).tidy() == Rule(State.NULL)
-    assert Rule(both, wants, only=frozenset(["b"])).tidy() == Rule(State.NULL)
+    both = ValueState.NULL | ValueState.VALUE
+    assert TagRule(both, wants, frozenset(["a"])).normalize() == TagRule(ValueState.NULL)
+    assert TagRule(both, wants, only=frozenset(["b"])).normalize() == TagRule(ValueState.NULL)
 
 
 def test_a_group_within_a_group_makes_it_redundant() -> None:
     small, large = frozenset(["a"]), frozenset(["a", "b"])
-    assert Rule(groups=frozenset([small, large])).tidy() == Rule(groups=frozenset([small]))
+    assert TagRule(groups=frozenset([small, large])).normalize() == TagRule(
+        groups=frozenset([small])
+    )
 
 
 def test_batches_of_no_rows_and_of_no_constraint() -> None:
-    assert Tags.everything(2).is_everything.tolist() == [True, True]
-    assert Tags.everything(1).row(0) == EVERYTHING
-    assert Tags.of([]).contains(Ragged.of([]), np.empty(0, np.bool_)).tolist() == []
-    assert len(Tags.concat([Tags.of([]), Tags.everything(3)]).take(np.array([2, 0]))) == 2
+    assert Tags.build_unconstrained(2).is_unconstrained.tolist() == [True, True]
+    assert Tags.build_unconstrained(1).row(0) == UNCONSTRAINED_RULE
+    assert (
+        Tags.from_rules([]).contains(RaggedArray.from_rows([]), np.empty(0, np.bool_)).tolist()
+        == []
+    )
+    assert (
+        len(Tags.concat([Tags.from_rules([]), Tags.build_unconstrained(3)]).take(np.array([2, 0])))
+        == 2
+    )
 
 
-def _admits(rule: Rule, tokens: list[str | None]) -> bool:
+def _admits(rule: TagRule, tokens: list[str | None]) -> bool:
     there = {token for token in tokens if token is not None}
     return (
-        bool(rule.states & State.VALUE)
+        bool(rule.states & ValueState.VALUE)
         and all(group & there for group in rule.groups)
         and not rule.forbidden & there
         and not (rule.whole and None in tokens)

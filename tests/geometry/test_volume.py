@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from covey.errors import SpaceError
-from covey.geometry.relations import share, volume
+from covey.errors import SchemaError
+from covey.geometry.relations import estimate_selectivity, uniform_volume
 from covey.language import parse
 from covey.space import Events, Space
 
-SPACE = Space.of(
+SPACE = Space.from_types(
     {
         "i": pa.int32(),
         "big": pa.int64(),
@@ -57,19 +57,21 @@ BOUNDS = {
     ],
 )
 def test_volume_by_hand(text: str, expected: float) -> None:
-    assert volume(parse(SPACE, [text]).regions, BOUNDS).tolist() == [pytest.approx(expected)]
+    assert uniform_volume(parse(SPACE, [text]).regions, BOUNDS).tolist() == [
+        pytest.approx(expected)
+    ]
 
 
 def test_volume_of_each_row_is_its_own() -> None:
     texts = ["i <= 5", "f > 1.5", "i <= 5 AND f > 1.5"]
-    found = volume(parse(SPACE, texts).regions, BOUNDS)
+    found = uniform_volume(parse(SPACE, texts).regions, BOUNDS)
     assert found.tolist() == pytest.approx([0.5, 0.25, 0.125])
 
 
 @pytest.mark.parametrize("text", ["name = 'a'", "i > 5"])
 def test_what_has_no_uniform_volume_is_named(text: str) -> None:
-    with pytest.raises(SpaceError, match=rf"no uniform volume on '{text.split()[0]}'.*share"):
-        volume(parse(SPACE, [text]).regions, {"name": (0, 1)})
+    with pytest.raises(SchemaError, match=rf"volume on '{text.split()[0]}'.*estimate_selectivity"):
+        uniform_volume(parse(SPACE, [text]).regions, {"name": (0, 1)})
 
 
 def test_share_counts_events() -> None:
@@ -77,9 +79,18 @@ def test_share_counts_events() -> None:
     table = pa.table({"i": [1, 2, None, 4], "name": ["a", "b", "c", None]})
     sample = Events.from_arrow(table, SPACE)
     texts = ["i >= 2", "name = 'a'", "i >= 2 AND name = 'a'", "i IS NULL", "name <> 'zz'"]
-    assert share(parse(SPACE, texts).regions, sample).tolist() == [0.5, 0.25, 0.0, 0.25, 0.75]
+    assert estimate_selectivity(parse(SPACE, texts).regions, sample).tolist() == [
+        0.5,
+        0.25,
+        0.0,
+        0.25,
+        0.75,
+    ]
 
 
 def test_share_of_no_events_is_nothing() -> None:
     none = Events.from_arrow(pa.schema([("i", pa.int32())]).empty_table(), SPACE)
-    assert share(parse(SPACE, ["i >= 2", "i IS NULL"]).regions, none).tolist() == [0.0, 0.0]
+    assert estimate_selectivity(parse(SPACE, ["i >= 2", "i IS NULL"]).regions, none).tolist() == [
+        0.0,
+        0.0,
+    ]

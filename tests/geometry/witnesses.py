@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from covey.geometry.scalars import Scalars
 from covey.space.keys import Domain
-from covey.space.ragged import Ragged
-from covey.space.text import Below, after
+from covey.space.ragged_array import RaggedArray
+from covey.space.text_bounds import Below, next_text
 
 TOKENS = ("", "a", "b", "\U0001f600", "named by no rule")
 
@@ -29,7 +29,7 @@ def keys_of_interest(whole: Domain, *rows: tuple[Any, Any, int, list[Any]]) -> l
         if isinstance(key, Below):
             found += [] if key.text is None else [key.text]
         elif isinstance(key, str):
-            found += [key, after(key)]
+            found += [key, next_text(key)]
         else:
             found += [int(key), int(key) + 1]
     return sorted({key for key in found if whole.low <= key <= whole.high})
@@ -51,6 +51,6 @@ def lists_of_interest() -> list[list[str | None]]:
     return [*sets, *([*tokens, None] for tokens in sets)]
 
 
-def as_column(lists: list[list[str | None]]) -> tuple[Ragged, NDArray[np.bool_]]:
+def as_column(lists: list[list[str | None]]) -> tuple[RaggedArray, NDArray[np.bool_]]:
     """Lists as a column of events, with null as its last row."""
-    return Ragged.of([*lists, []]), np.arange(len(lists) + 1) < len(lists)
+    return RaggedArray.from_rows([*lists, []]), np.arange(len(lists) + 1) < len(lists)

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from covey import Events, Space, parse
-from covey.errors import TooManyPairs
-from covey.index import Segment
-from covey.workload import by_name
+from covey.errors import ResultTooLargeError
+from covey.index import SegmentIndex
+from covey.workload import create_workload
 
-SPACE = Space.of({"x": pa.int64(), "v": pa.list_(pa.float32())}, vectors={"v": 2})
+SPACE = Space.from_types({"x": pa.int64(), "v": pa.list_(pa.float32())}, vectors={"v": 2})
 ANY_BOX = "x > 0"
 ANY_BALL = "vector_l2_distance(v, array(0F, 0F)) < 5"
 
@@ -25,38 +25,41 @@ def events(count: int) -> Events:
 
 @pytest.mark.parametrize("text", [ANY_BOX, ANY_BALL])
 def test_too_many_pairs_are_noticed(text: str) -> None:
-    index = Segment.build(parse(SPACE, [text] * 5_000).regions)
-    with pytest.raises(TooManyPairs, match="more than 1000 pairs"):
-        index.matching(events(100), 1_000)
-    assert len(index.matching(events(100))) == 500_000
-    assert len(index.matching(events(1), 1_000)) == 5_000  # one event is always answered
+    index = SegmentIndex.build(parse(SPACE, [text] * 5_000).regions)
+    with pytest.raises(ResultTooLargeError, match="more than 1000 pairs"):
+        index.match(events(100), max_pairs=1_000)
+    assert len(index.match(events(100))) == 500_000
+    assert len(index.match(events(1), max_pairs=1_000)) == 5_000  # one event is always answered
 
 
 def test_they_are_noticed_before_they_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for pairs is never made for much more than the bound."""
-    from covey.index import scratch
+    from covey.index.segment.query import pair_buffer
 
     made = []
-    pair = scratch._pair
+    pair = pair_buffer._allocate_pair
 
     def counted(size: int) -> tuple[np.ndarray, np.ndarray]:
         made.append(size)
         return pair(size)
 
-    monkeypatch.setattr(scratch, "_pair", counted)
-    index = Segment.build(parse(SPACE, [ANY_BOX] * 20_000).regions)
-    with pytest.raises(TooManyPairs):
-        index.matching(events(1_000), 50_000)  # of 20 million
+    monkeypatch.setattr(pair_buffer, "_allocate_pair", counted)
+    index = SegmentIndex.build(parse(SPACE, [ANY_BOX] * 20_000).regions)
+    with pytest.raises(ResultTooLargeError):
+        index.match(events(1_000), max_pairs=50_000)  # of 20 million
     assert max(made, default=0) <= 1 << 20
 
 
 @pytest.mark.parametrize("name", ["alerts", "skewed"])
 def test_names_stand_for_rows(name: str) -> None:
-    workload = by_name(name)
-    index = Segment.build(workload.regions(0, 3_000))
-    asked = Events.from_arrow(workload.events(0, 200), workload.space)
+    workload = create_workload(name)
+    index = SegmentIndex.build(workload.generate_regions(0, 3_000))
+    asked = Events.from_arrow(workload.generate_events(0, 200), workload.space)
     names = np.random.default_rng(0).permutation(3_000) * 10
-    plain, named = index.matching(asked), index.matching(asked, named=index.by_place(names))
+    plain, named = (
+        index.match(asked),
+        index.match(asked, values_by_ordinal=index.arrange_by_ordinal(names)),
+    )
     assert len(plain)
-    np.testing.assert_array_equal(plain.asked, named.asked)
-    np.testing.assert_array_equal(names[plain.stored], named.stored)
+    np.testing.assert_array_equal(plain.query_rows, named.query_rows)
+    np.testing.assert_array_equal(names[plain.stored_rows], named.stored_rows)

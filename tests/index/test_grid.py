@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey import Events, Space, parse
-from covey.errors import SpaceError, ValueRefused
-from covey.index import Scan
-from covey.index.grid import Grid, selective
+from covey.errors import InvalidArgumentError, SchemaError
+from covey.index import BruteForceIndex
+from covey.index.hilbert.grid import HilbertGrid, find_selective_attributes
 from covey.testing.strategies import events, regions, spaces
 
-SPACE = Space.of(
+SPACE = Space.from_types(
     {"x": pa.int32(), "y": pa.float64(), "s": pa.string(), "tags": pa.list_(pa.string())}
 )
 
@@ -36,9 +36,9 @@ def test_an_event_in_a_region_has_its_cell_among_the_regions(
     scalar = [a.name for a in space if a.type.is_scalar]
     chosen = data.draw(st.permutations(scalar))[: data.draw(st.integers(0, len(scalar)))]
     sample = data.draw(st.sampled_from([None, these]))
-    grid = Grid.of(stored, chosen, bits, sample)
-    rows, positions = grid.ranges(stored, most), grid.positions(these)
-    for event, region in Scan(stored).matching(these):
+    grid = HilbertGrid.from_regions(stored, chosen, bits, sample)
+    rows, positions = grid.find_ranges(stored, most), grid.find_positions(these)
+    for event, region in BruteForceIndex(stored).match(these):
         assert rows.row(region).contains(positions[[event]]).all()
 
 
@@ -47,40 +47,40 @@ def test_a_region_that_covers_another_has_a_box_over_its_box(
     data: st.DataObject, bits: int
 ) -> None:
     space = data.draw(spaces())
-    stored = data.draw(regions(space, max_size=8))
+    stored = data.draw(regions(space, max_regions=8))
     chosen = [a.name for a in space if a.type.is_scalar]
-    lower, upper = Grid.of(stored, chosen, bits).boxes(stored)
-    for inner, outer in Scan(stored).covering(stored):
+    lower, upper = HilbertGrid.from_regions(stored, chosen, bits).find_boxes(stored)
+    for inner, outer in BruteForceIndex(stored).find_covering(stored):
         assert (lower[outer] <= lower[inner]).all()
         assert (upper[outer] >= upper[inner]).all()
 
 
 def test_cells_of_equal_width() -> None:
-    grid = Grid.uniform(SPACE, ["x", "y"], 2, {"x": (0, 255), "y": (0.0, 1.0)})
+    grid = HilbertGrid.uniform(SPACE, ["x", "y"], 2, {"x": (0, 255), "y": (0.0, 1.0)})
     these = points(x=[-5, 0, 63, 64, 255, 300, None], y=[-1.0, 0.24, 0.25, 0.75, 1.0, np.nan, None])
-    assert grid.cells(these).T.tolist() == [[0, 0, 0, 1, 3, 3, 0], [0, 0, 1, 3, 3, 3, 0]]
+    assert grid.find_cells(these).T.tolist() == [[0, 0, 0, 1, 3, 3, 0], [0, 0, 1, 3, 3, 3, 0]]
 
 
 def test_a_decimal_is_cut_by_its_value() -> None:
-    space = Space.of({"p": pa.decimal128(30, 2)})
-    grid = Grid.uniform(space, ["p"], 1, {"p": (0, 10)})
+    space = Space.from_types({"p": pa.decimal128(30, 2)})
+    grid = HilbertGrid.uniform(space, ["p"], 1, {"p": (0, 10)})
     column = pa.array([4, 6], pa.int64()).cast(pa.decimal128(30, 2))
-    assert grid.cells(Events.from_arrow(pa.table({"p": column}), space)).tolist() == [[0], [1]]
+    assert grid.find_cells(Events.from_arrow(pa.table({"p": column}), space)).tolist() == [[0], [1]]
 
 
 def test_a_sample_makes_cells_of_equally_many_events() -> None:
     values = np.random.default_rng(4).exponential(size=4000)
     sample = points(y=values.tolist())
-    grid = Grid.of(parse(SPACE, ["y > 1"]).regions, ["y"], 3, sample)
-    assert np.bincount(grid.cells(sample)[:, 0]).tolist() == [500] * 8
+    grid = HilbertGrid.from_regions(parse(SPACE, ["y > 1"]).regions, ["y"], 3, sample)
+    assert np.bincount(grid.find_cells(sample)[:, 0]).tolist() == [500] * 8
 
 
 def test_ends_of_regions_are_where_cells_start_and_end() -> None:
     """With few regions no event is proposed in vain, not even texts."""
     parsed = parse(SPACE, ["s BETWEEN 'b' AND 'd'", "s LIKE 'f%'", "x IN (3, 5)"])
-    grid = Grid.of(parsed.regions, ["s", "x"], 4)
+    grid = HilbertGrid.from_regions(parsed.regions, ["s", "x"], 4)
     these = points(s=["a", "b", "d", "d\0", "f", "fz", "g", None], x=[0, 0, 0, 0, 3, 5, 6, 4])
-    rows, positions = grid.ranges(parsed.regions), grid.positions(these)
+    rows, positions = grid.find_ranges(parsed.regions), grid.find_positions(these)
     found = [rows.row(i).contains(positions).tolist() for i in range(3)]
     assert found[0] == [False, True, True, False, False, False, False, False]
     assert found[1] == [False, False, False, False, True, True, False, False]
@@ -89,7 +89,7 @@ def test_ends_of_regions_are_where_cells_start_and_end() -> None:
 
 def test_a_region_that_admits_null_has_cell_0() -> None:
     some = parse(SPACE, ["x IS NULL", "x IS NULL OR x > 7", "x = 9"]).regions
-    lower, upper = Grid.uniform(SPACE, ["x"], 3, {"x": (0, 7)}).boxes(some)
+    lower, upper = HilbertGrid.uniform(SPACE, ["x"], 3, {"x": (0, 7)}).find_boxes(some)
     admits_null = (lower == 0)[:, 0].tolist()
     assert admits_null.count(True) == 2
     assert (upper[np.flatnonzero(admits_null)[0]] == 0).all()
@@ -99,23 +99,23 @@ def test_the_most_selective_attributes_are_those_of_which_little_is_admitted() -
     texts = [f"x BETWEEN {i} AND {i + 1} AND y > {i}" for i in range(50)]
     texts += ["s = 'only'", "array_contains(tags, 'a')"]
     some = parse(SPACE, texts).regions
-    assert selective(some, 1) == ("x",)
-    assert selective(some, 9) == ("x", "y", "s")
-    assert selective(parse(SPACE, ["true"]).regions, 2) == ()
+    assert find_selective_attributes(some, 1) == ("x",)
+    assert find_selective_attributes(some, 9) == ("x", "y", "s")
+    assert find_selective_attributes(parse(SPACE, ["true"]).regions, 2) == ()
 
 
 def test_what_cannot_be_cut_is_refused() -> None:
     some = parse(SPACE, ["x = 1"]).regions
-    with pytest.raises(SpaceError, match="no order"):
-        Grid.of(some, ["tags"], 3)
-    with pytest.raises(SpaceError, match="no order"):
-        Grid.uniform(SPACE, ["tags"], 3, {"tags": (0, 1)})
-    others = Events.from_arrow(pa.table({"x": [1]}), Space.of({"x": pa.int64()}))
-    with pytest.raises(SpaceError, match="'x' is int in one space and bigint in the other"):
-        Grid.of(some, ["x"], 3).cells(others)
-    with pytest.raises(ValueRefused, match="in all"):
-        Grid.of(some, ["x", "y", "s"], 21)
-    with pytest.raises(ValueRefused, match="no bounds for 'y'"):
-        Grid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 1)})
-    with pytest.raises(ValueRefused, match="equal width"):
-        Grid.uniform(SPACE, ["s"], 3, {"s": (0, 1)})
+    with pytest.raises(SchemaError, match="no order"):
+        HilbertGrid.from_regions(some, ["tags"], 3)
+    with pytest.raises(SchemaError, match="no order"):
+        HilbertGrid.uniform(SPACE, ["tags"], 3, {"tags": (0, 1)})
+    others = Events.from_arrow(pa.table({"x": [1]}), Space.from_types({"x": pa.int64()}))
+    with pytest.raises(SchemaError, match="'x' is int in one space and bigint in the other"):
+        HilbertGrid.from_regions(some, ["x"], 3).find_cells(others)
+    with pytest.raises(InvalidArgumentError, match="in all"):
+        HilbertGrid.from_regions(some, ["x", "y", "s"], 21)
+    with pytest.raises(InvalidArgumentError, match="no bounds for 'y'"):
+        HilbertGrid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 1)})
+    with pytest.raises(InvalidArgumentError, match="equal width"):
+        HilbertGrid.uniform(SPACE, ["s"], 3, {"s": (0, 1)})

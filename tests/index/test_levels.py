@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.index import Index, Segment, tree
+from covey.index import Index, SegmentIndex
+from covey.index.segment import bitmap_tree
 from covey.space import Events
-from covey.testing.contract import Case, IndexContract, cases
-from covey.workload import by_name
+from covey.testing.index_contract import IndexCase, IndexContract, index_cases
+from covey.workload import create_workload
 from tests.index.same import built, check
 
 
@@ -35,18 +36,18 @@ class TestOneBoundary(IndexContract):
         return built(regions, node=1024, boundaries=1, mostly=0.0)
 
 
-@given(cases(), st.sampled_from([2, 1024]), st.sampled_from([1, 3, 1000]))
-def test_a_sample_changes_no_answer(case: Case, node: int, boundaries: int) -> None:
-    segment = built(case.stored, node, boundaries, 0.5, case.events)
-    check(segment, case.stored, case.asked, case.events)
+@given(index_cases(), st.sampled_from([2, 1024]), st.sampled_from([1, 3, 1000]))
+def test_a_sample_changes_no_answer(case: IndexCase, node: int, boundaries: int) -> None:
+    segment = built(case.stored_regions, node, boundaries, 0.5, case.query_events)
+    check(segment, case.stored_regions, case.query_regions, case.query_events)
 
 
 @pytest.mark.parametrize("name", ["uniform-boxes-4", "alerts", "skewed", "classifieds"])
 def test_levels_and_samples_of_real_shapes(name: str) -> None:
-    workload = by_name(name)
-    regions = workload.regions(0, 700)
-    events = Events.from_arrow(workload.events(0, 60), workload.space)
-    asked = Regions.concat([workload.regions(700, 740), regions.take(np.arange(9))])
+    workload = create_workload(name)
+    regions = workload.generate_regions(0, 700)
+    events = Events.from_arrow(workload.generate_events(0, 60), workload.space)
+    asked = Regions.concat([workload.generate_regions(700, 740), regions.take(np.arange(9))])
     for sample in (None, events.take(np.arange(30))):
         segment = built(regions, node=6, boundaries=40, mostly=0.97, sample=sample)
         assert len(levels(segment)) >= 3
@@ -54,17 +55,17 @@ def test_levels_and_samples_of_real_shapes(name: str) -> None:
 
 
 def test_two_levels_of_whole_nodes() -> None:
-    workload = by_name("uniform-boxes-4")
-    regions = workload.regions(0, 3000)
-    segment = Segment.build(regions)
+    workload = create_workload("uniform-boxes-4")
+    regions = workload.generate_regions(0, 3000)
+    segment = SegmentIndex.build(regions)
     root, leaves = levels(segment)
     assert len(root) == 2
-    assert np.diff(leaves).max() <= tree.NODE
-    events = Events.from_arrow(workload.events(0, 40), workload.space)
-    check(segment, regions, workload.regions(3000, 3040), events)
+    assert np.diff(leaves).max() <= bitmap_tree.MAX_CHILDREN
+    events = Events.from_arrow(workload.generate_events(0, 40), workload.space)
+    check(segment, regions, workload.generate_regions(3000, 3040), events)
 
 
-def levels(segment: Segment) -> list[NDArray[np.int64]]:
+def levels(segment: SegmentIndex) -> list[NDArray[np.int64]]:
     """Where the children of each node start, level by level."""
-    arrays = segment.arrays()
+    arrays = segment.to_arrays()
     return [arrays[name] for name in sorted(arrays) if name.endswith(".children")]

@@ -12,15 +12,18 @@ import pytest
 from covey.geometry import Regions
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
-from covey.index import Segment, segment
+from covey.index import SegmentIndex
+from covey.index.segment import index
 from covey.language import parse
 from covey.space import Events, Space
-from covey.space.keys import domain, key_float
+from covey.space.keys import decode_floats, key_domain
 from covey.space.types import Type
 from tests.index.same import check
 
-NUMBER = Space.of({"x": pa.int64()})
-MIXED = Space.of({"x": pa.int64(), "f": pa.float64(), "s": pa.string(), "t": pa.list_(pa.string())})
+NUMBER = Space.from_types({"x": pa.int64()})
+MIXED = Space.from_types(
+    {"x": pa.int64(), "f": pa.float64(), "s": pa.string(), "t": pa.list_(pa.string())}
+)
 
 
 def events_of(space: Space, columns: dict[str, list[Any]]) -> Events:
@@ -31,10 +34,10 @@ def events_of(space: Space, columns: dict[str, list[Any]]) -> Events:
 
 def test_the_same_box_five_thousand_times() -> None:
     stored = parse(NUMBER, ["x BETWEEN 3 AND 5"] * 5000).regions
-    made = Segment.build(stored)
+    made = SegmentIndex.build(stored)
     asked = parse(NUMBER, ["x = 4", "x BETWEEN 3 AND 5", "x > 4", "x < 3", "x > 0"]).regions
     check(made, stored, asked, events_of(NUMBER, {"x": [2, 3, 4, 5, 6, None]}))
-    leaves = made.arrays()["tree.1.children"]
+    leaves = made.to_arrays()["tree.1.children"]
     assert len(leaves) == 6, "leaves are as few as can be"
 
 
@@ -44,7 +47,7 @@ def test_regions_without_any_constraint(space: Space) -> None:
     stored = Regions(space, 1500, {})
     cells = {a.name: [None] for a in space}
     events = events_of(space, {**cells, "x": [7]})
-    check(Segment.build(stored), stored, parse(space, ["x > 3", "x IS NULL"]).regions, events)
+    check(SegmentIndex.build(stored), stored, parse(space, ["x > 3", "x IS NULL"]).regions, events)
 
 
 def test_free_regions_among_others() -> None:
@@ -55,29 +58,29 @@ def test_free_regions_among_others() -> None:
         "x": [4, None, 3, 4], "f": [1.0, None, 2.0, None], "s": ["a", None, "", "b"],
         "t": [["a"], None, [], ["b", None]],
     })  # fmt: skip
-    check(Segment.build(stored), stored, stored, events)
+    check(SegmentIndex.build(stored), stored, stored, events)
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.timestamp("us"), pa.float64(), pa.float32()])
 @pytest.mark.parametrize("nulls", [False, True])
 def test_every_interval_at_the_ends_of_a_type(kind: pa.DataType, nulls: bool) -> None:
     """The least and the greatest integers, zero, infinities and NaN, each with its neighbours."""
-    space = Space.of({"x": kind})
-    whole = domain(space["x"].type)
+    space = Space.from_types({"x": kind})
+    whole = key_domain(space["x"].type)
     near = [*range(whole.low, whole.low + 3), -1, 0, 1, *range(whole.high - 2, whole.high + 1)]
     ends = [(a, b) for a in near for b in near if a <= b] + [(whole.high, whole.low)]
     lower, upper = np.array(ends, np.int64).T.copy()
-    batch = Scalars.of(whole, lower, upper, nulls)
+    batch = Scalars.from_intervals(whole, lower, upper, nulls)
     constraints = {"x": Constraints(np.arange(len(ends)), batch)}
-    stored = Regions.of(space, len(ends), constraints)[0]
+    stored = Regions.from_constraints(space, len(ends), constraints)[0]
     keys = np.array([*near, 0], np.int64)
     if pa.types.is_floating(kind):
-        cells = pa.array(key_float(keys, space["x"].type), kind, mask=np.arange(10) == 9)
+        cells = pa.array(decode_floats(keys, space["x"].type), kind, mask=np.arange(10) == 9)
     else:
         cells = pa.array(keys, mask=np.arange(10) == 9).cast(kind)
     events = Events.from_arrow(pa.table({"x": cells}), space)
-    check(Segment.build(stored), stored, stored, events)
-    check(Segment.build(stored, events), stored, Regions.points(events), events)
+    check(SegmentIndex.build(stored), stored, stored, events)
+    check(SegmentIndex.build(stored, events), stored, Regions.from_events(events), events)
 
 
 def test_nulls_everywhere() -> None:
@@ -89,49 +92,49 @@ def test_nulls_everywhere() -> None:
     stored = parse(MIXED, texts).regions
     none: list[Any] = [None, None, None]
     events = events_of(MIXED, {"x": none, "f": none, "s": none, "t": none})
-    check(Segment.build(stored), stored, stored, events)
+    check(SegmentIndex.build(stored), stored, stored, events)
     some = events_of(
         MIXED, {"x": [5, 6, 4], "f": none, "s": ["b", "c", None], "t": [[None], [], None]}
     )
-    check(Segment.build(stored, events), stored, Regions.points(some), some)
+    check(SegmentIndex.build(stored, events), stored, Regions.from_events(some), some)
 
 
 @pytest.mark.parametrize("attributes", [1, 4, 5, 8, 9, 20])
 def test_any_number_of_attributes(attributes: int) -> None:
     random = np.random.default_rng(attributes)
-    space = Space.of({f"x{k}": pa.int64() for k in range(attributes)})
-    whole, count = domain(Type("bigint")), 400
+    space = Space.from_types({f"x{k}": pa.int64() for k in range(attributes)})
+    whole, count = key_domain(Type("bigint")), 400
     constraints = {}
     for k in range(attributes):
         rows = np.flatnonzero(random.random(count) < 3 / (attributes + 2))
         lower, upper = np.sort(random.integers(0, 30, (2, len(rows))), axis=0)
-        batch = Scalars.of(whole, lower, upper, random.random(len(rows)) < 0.3)
+        batch = Scalars.from_intervals(whole, lower, upper, random.random(len(rows)) < 0.3)
         constraints[f"x{k}"] = Constraints(rows, batch)
     stored = Regions(space, count, constraints)
     cells = {
         f"x{k}": pa.array([*random.integers(0, 30, 40).tolist(), None]) for k in range(attributes)
     }
     events = Events.from_arrow(pa.table(cells), space)
-    check(Segment.build(stored), stored, stored.take(np.arange(30)), events)
+    check(SegmentIndex.build(stored), stored, stored.take(np.arange(30)), events)
 
 
 def test_many_questions_at_once_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segment, "_MEETING_AT_ONCE", 2)
+    monkeypatch.setattr(index, "_REGIONS_PER_BATCH", 2)
     stored = parse(NUMBER, [f"x > {i}" for i in range(7)]).regions
-    check(Segment.build(stored), stored, stored, events_of(NUMBER, {"x": [3]}))
+    check(SegmentIndex.build(stored), stored, stored, events_of(NUMBER, {"x": [3]}))
 
 
 def test_regions_that_want_a_token_and_a_ball() -> None:
     types = {"x": pa.int64(), "t": pa.list_(pa.string()), "v": pa.list_(pa.float32())}
-    space = Space.of(types, vectors={"v": 2})
+    space = Space.from_types(types, vectors={"v": 2})
     near = "vector_l2_distance(v, array(0f, 0f)) < 1f"
     texts = [near, *(f"array_contains(t, '{token}') AND x > 3 AND {near}" for token in "abc")]
     stored = parse(space, texts).regions
     cells = {"x": [4, 5, 3], "t": [["a"], ["b", "a"], []], "v": [[0, 0], [0.5, 0], [9, 9]]}
     table = pa.table({name: pa.array(cells[name], type_) for name, type_ in types.items()})
     events = Events.from_arrow(table, space)
-    check(Segment.build(stored), stored, stored, events)
-    check(Segment.build(stored, events), stored, stored, events)
+    check(SegmentIndex.build(stored), stored, stored, events)
+    check(SegmentIndex.build(stored, events), stored, stored, events)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +142,8 @@ def test_regions_that_want_a_token_and_a_ball() -> None:
 )
 def test_the_first_value_of_a_type_alone_is_found(type_: pa.DataType, first: object) -> None:
     """A single value that is an end of its type is no open end."""
-    space = Space.of({"x": type_})
+    space = Space.from_types({"x": type_})
     literal = "''" if first == "" else f"{first}BD"
     regions = parse(space, [f"x = {literal}", f"x = {literal}"]).regions
     events = Events.from_arrow(pa.table({"x": pa.array([first, None], type_)}), space)
-    assert set(Segment.build(regions).matching(events)) == {(0, 0), (0, 1)}
+    assert set(SegmentIndex.build(regions).match(events)) == {(0, 0), (0, 1)}

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from covey.geometry import Regions
-from covey.index.projected import Projected
+from covey.index.projection.index import RandomProjectionIndex
 from covey.space import Events, Space
-from covey.workload.drawn import Nearby, regions
+from covey.workload.constraints import BallColumn, build_regions
 
 Centre = tuple[float, ...]
 Disc = tuple[Centre, float]
@@ -41,16 +41,18 @@ def _in_range(p: Sequence[float], q: Sequence[float]) -> bool:
 def _regions(balls: Sequence[Disc]) -> Regions:
     centres = np.array([centre for centre, _ in balls], np.float32)
     radii = np.array([radius for _, radius in balls], np.float32)
-    return regions(_space(centres.shape[1]), [[Nearby("position", centres, radii)]])
+    return build_regions(_space(centres.shape[1]), [[BallColumn("position", centres, radii)]])
 
 
 def _space(d: int) -> Space:
-    return Space.of({"position": pa.list_(pa.float32())}, vectors={"position": d})
+    return Space.from_types({"position": pa.list_(pa.float32())}, vectors={"position": d})
 
 
 def _is_withheld(stored: Sequence[Disc], new: Disc) -> bool:
     """What the index says."""
-    return bool(len(Projected.build(_regions(stored)).covering(_regions([new]), 1)))
+    return bool(
+        len(RandomProjectionIndex.build(_regions(stored)).find_covering(_regions([new]), 1))
+    )
 
 
 AXIS = [(1.0,)]
@@ -101,14 +103,16 @@ def test_equal_ones_excuse_each_other_when_their_cover_is_cancelled() -> None:
                 advertised.append(ball)
         return advertised
 
-    dependants = Projected.build(_regions([cover, one, two])).covered_by(_regions([cover]))
-    assert dependants.stored.tolist() == [0, 1, 2]
+    dependants = RandomProjectionIndex.build(_regions([cover, one, two])).find_covered(
+        _regions([cover])
+    )
+    assert dependants.stored_rows.tolist() == [0, 1, 2]
     place = pa.array([[1.5, 0.0]], pa.list_(pa.float32()))
     event = Events.from_arrow(pa.table({"position": place}), _space(2))
     assert advertised_as_printed([one, two]) == []
     again = advertised_one_after_another([one, two])
     assert again == [one]
-    assert len(Projected.build(_regions(again)).matching(event)) == 1
+    assert len(RandomProjectionIndex.build(_regions(again)).match(event)) == 1
 
 
 @pytest.mark.parametrize(
@@ -121,17 +125,22 @@ def test_intervals_of_the_radius_alone_miss_covers_on_longer_vectors(kind: str, 
     assert _apart(cover, inner) <= cover[1] - inner[1]
     assert not _in_range(_point(inner, [u]), _point(cover, [u]))
     for seed in range(20):
-        index = Projected.build(_regions([cover]), k=2, kind=kind, seed=seed)  # type: ignore[arg-type]
-        assert list(index.covering(_regions([inner]))) == [(0, 0)]
+        index = RandomProjectionIndex.build(
+            _regions([cover]), direction_count=2, kind=kind, seed=seed
+        )  # type: ignore[arg-type]
+        assert list(index.find_covering(_regions([inner]))) == [(0, 0)]
 
 
 def test_who_verifies_one_candidate_forwards_in_vain() -> None:
     """No event is lost by it. Every direction of the line through the centres sees both cover."""
     new, cover = ((0.0, 0.0), 0.1), ((0.0, 0.0), 1.0)
     beside = [((x, y), 1.0) for x in (-0.95, 0.95) for y in (-0.95, 0.95)]
-    seen = [Projected.build(_regions([*beside, cover]), k=1, seed=seed) for seed in range(20)]
-    counted = [index.false_covers(_regions([new])) for index in seen]
+    seen = [
+        RandomProjectionIndex.build(_regions([*beside, cover]), direction_count=1, seed=seed)
+        for seed in range(20)
+    ]
+    counted = [index.measure_false_covers(_regions([new])) for index in seen]
     assert {c.covers for c in counted} == {1}
     assert sum(c.candidates for c in counted) > 20
     assert sum(c.redundant for c in counted) > 0
-    assert all(list(index.covering(_regions([new]), 1)) == [(0, 4)] for index in seen)
+    assert all(list(index.find_covering(_regions([new]), 1)) == [(0, 4)] for index in seen)

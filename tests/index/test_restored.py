@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from covey.geometry import Regions
 from covey.geometry.relations import covers
-from covey.index import Segment
-from covey.testing.contract import Case, cases
-from covey.workload import by_name
+from covey.index import SegmentIndex
+from covey.testing.index_contract import IndexCase, index_cases
+from covey.workload import create_workload
 from tests.index.same import built
 
 
@@ -26,30 +26,30 @@ def same_meaning(some: Regions, other: Regions) -> None:
     }
 
 
-@given(cases(), st.data(), st.sampled_from([1, 3, 1000]), st.sampled_from([0.0, 0.5, 2.0]))
+@given(index_cases(), st.data(), st.sampled_from([1, 3, 1000]), st.sampled_from([0.0, 0.5, 2.0]))
 def test_rows_come_back_in_any_order(
-    case: Case, data: st.DataObject, boundaries: int, mostly: float
+    case: IndexCase, data: st.DataObject, boundaries: int, mostly: float
 ) -> None:
     """As often as they are named, from few boundaries or many."""
-    count = len(case.stored)
+    count = len(case.stored_regions)
     some = st.lists(st.integers(0, max(0, count - 1)), max_size=12 if count else 0)
     rows = np.array(data.draw(some), np.int64)
-    segment = built(case.stored, node=2, boundaries=boundaries, mostly=mostly)
-    same_meaning(segment.regions(rows), case.stored.take(rows))
+    segment = built(case.stored_regions, node=2, boundaries=boundaries, mostly=mostly)
+    same_meaning(segment.reconstruct_regions(rows), case.stored_regions.take(rows))
 
 
 @pytest.mark.parametrize("name", ["uniform-boxes-4", "alerts", "skewed", "classifieds"])
 def test_regions_of_real_shapes_come_back(name: str) -> None:
-    regions = by_name(name).regions(0, 2000)
+    regions = create_workload(name).generate_regions(0, 2000)
     rows = np.random.default_rng(1).integers(0, 2000, 3000)
-    same_meaning(Segment.build(regions).regions(rows), regions.take(rows))
+    same_meaning(SegmentIndex.build(regions).reconstruct_regions(rows), regions.take(rows))
 
 
 def test_a_segment_of_what_came_back_is_the_same() -> None:
-    regions = by_name("alerts").regions(0, 500)
+    regions = create_workload("alerts").generate_regions(0, 500)
     rows = np.arange(500)
-    first = Segment.build(regions)
-    again = Segment.build(first.regions(rows))
-    one, two = first.arrays(), again.arrays()
+    first = SegmentIndex.build(regions)
+    again = SegmentIndex.build(first.reconstruct_regions(rows))
+    one, two = first.to_arrays(), again.to_arrays()
     assert one.keys() == two.keys()
     assert all(np.array_equal(one[name], two[name]) for name in one)

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from covey import Space
-from covey.errors import SpaceError
+from covey.errors import SchemaError
 from covey.language import Parser
-from covey.language.row_functions import REFUSED, ROW_FUNCTIONS
-from covey.space import Limits
+from covey.language.semantics.row_functions import REFUSED_FUNCTIONS, ROW_FUNCTIONS
+from covey.space import PredicateLimits
 
-SPACE = Space.of(
+SPACE = Space.from_types(
     {
         "sym": pa.string(), "price": pa.float64(), "qty": pa.int32(), "d": pa.decimal128(38, 38),
         "tags": pa.list_(pa.string()), "ts": pa.timestamp("us", "UTC"),
@@ -23,7 +23,7 @@ SPACE = Space.of(
 
 def refusal(text: str, **limits: object) -> str | None:
     """Return why a predicate is refused, None if it is not."""
-    space = replace(SPACE, limits=Limits(**limits))  # type: ignore[arg-type]
+    space = replace(SPACE, limits=PredicateLimits(**limits))  # type: ignore[arg-type]
     rejected = Parser(space).parse([text]).rejected
     return str(rejected[0]) if rejected else None
 
@@ -51,7 +51,7 @@ def test_only_row_functions_may_be_called_wherever_they_stand(text: str) -> None
 
 
 def test_every_function_of_spark_that_is_no_row_function_has_a_reason() -> None:
-    for reason, names in REFUSED.items():
+    for reason, names in REFUSED_FUNCTIONS.items():
         for name in names.split():
             assert name not in ROW_FUNCTIONS
             message = refusal(f"CAST(`{name}`(price) AS DOUBLE) > 5")
@@ -214,10 +214,10 @@ def test_lengths_and_depth_are_bounded_before_anything_is_parsed() -> None:
     assert "may have 100 characters" in str(refusal(f"sym = '{'a' * 200}'", max_characters=100))
     assert "nested too deeply" in str(refusal("((price > 5))", max_depth=1))
     assert refusal("((price > 5))", max_depth=2) is None
-    with pytest.raises(SpaceError, match="max_template must be at least 1, got 0"):
-        Limits(max_template=0)
-    with pytest.raises(SpaceError, match="functions must be names in lower case"):
-        Limits(functions="risk_of")  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="max_template must be at least 1, got 0"):
+        PredicateLimits(max_template=0)
+    with pytest.raises(SchemaError, match="functions must be names in lower case"):
+        PredicateLimits(functions="risk_of")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

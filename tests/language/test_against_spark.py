@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey import Events, Settings, Space, parse
-from covey.geometry.distances import Metric, score
-from covey.index import Scan
-from covey.testing.generate import random_events, random_predicate, random_space
-from covey.testing.oracle import compare, set_session
+from covey import Events, SessionSettings, Space, parse
+from covey.geometry.distances import Metric, score_rows
+from covey.index import BruteForceIndex
+from covey.testing.random_cases import random_events, random_predicate, random_space
+from covey.testing.spark_oracle import compare_with_spark, configure_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,20 +28,20 @@ pytestmark = pytest.mark.integration
 @pytest.mark.parametrize(
     ("settings", "seed"),
     [
-        (Settings("UTC", True), 11),
-        (Settings("America/New_York", True), 12),
-        (Settings("Europe/Berlin", False), 13),
+        (SessionSettings("UTC", True), 11),
+        (SessionSettings("America/New_York", True), 12),
+        (SessionSettings("Europe/Berlin", False), 13),
     ],
     ids=str,
 )
-def test_random_predicates(spark: SparkSession, settings: Settings, seed: int) -> None:
+def test_random_predicates(spark: SparkSession, settings: SessionSettings, seed: int) -> None:
     rng = random.Random(seed)
     space = random_space(settings)
     table = random_events(rng, space, 100)
     texts = [random_predicate(rng, space) for _ in range(200)]
-    report = compare(spark, space, table, texts)
+    report = compare_with_spark(spark, space, table, texts)
     assert report.disagreements == []
-    assert report.read >= 0.95 * len(texts)
+    assert report.parsed_count >= 0.95 * len(texts)
 
 
 def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
@@ -61,12 +61,12 @@ def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
         for literal in ("0Y", "1Y", "-1Y", "0S", "0", "0L", "100", "1S", "127Y")
     ]
     texts += ["d IN (0Y, 1Y)", "d IN (0, 1)", "d + 0Y > 0", "e * 1Y = 1", "f - 1Y < 0"]
-    report = compare(spark, Space.from_arrow(table.schema), table, texts)
+    report = compare_with_spark(spark, Space.from_arrow(table.schema), table, texts)
     assert report.disagreements == []
-    assert report.read == len(texts)
+    assert report.parsed_count == len(texts)
 
 
-EMBEDDED = Space.of({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v": 2})
+EMBEDDED = Space.from_types({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v": 2})
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ EMBEDDED = Space.of({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v"
 def test_rows_on_which_spark_raises_do_not_match(spark: SparkSession, text: str) -> None:
     from pyspark.errors import PySparkException
 
-    set_session(spark, EMBEDDED.settings)
+    configure_session(spark, EMBEDDED.settings)
     vectors = [
         [3.0, 4.0],
         [0.0, 0.0],
@@ -117,8 +117,10 @@ def test_rows_on_which_spark_raises_do_not_match(spark: SparkSession, text: str)
         except PySparkException:
             theirs.append(False)
     frame.unpersist()
-    ours = Scan(parse(EMBEDDED, [text]).regions).matching(Events.from_arrow(table, EMBEDDED))
-    assert [i in set(ours.asked.tolist()) for i in range(len(rows))] == theirs
+    ours = BruteForceIndex(parse(EMBEDDED, [text]).regions).match(
+        Events.from_arrow(table, EMBEDDED)
+    )
+    assert [i in set(ours.query_rows.tolist()) for i in range(len(rows))] == theirs
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 9, 40, 384])
@@ -138,7 +140,7 @@ def test_distances_agree_to_the_bit(spark: SparkSession, length: int) -> None:
         "vector_l2_distance(a, b)", "vector_cosine_similarity(a, b)"
     ).toArrow()
     for metric in Metric:
-        scores, defined = score(metric, a, b)
+        scores, defined = score_rows(metric, a, b)
         theirs = computed.column(int(metric))
         np.testing.assert_array_equal(defined, np.asarray(theirs.is_valid()))
         np.testing.assert_array_equal(scores[defined], np.asarray(theirs.drop_null(), np.float32))
@@ -148,8 +150,8 @@ def test_distances_agree_to_the_bit(spark: SparkSession, length: int) -> None:
 def test_derived_attributes_have_the_types_that_spark_gives_them(
     spark: SparkSession, ansi: bool
 ) -> None:
-    space = random_space(Settings("UTC", ansi))
-    set_session(spark, space.settings)
+    space = random_space(SessionSettings("UTC", ansi))
+    configure_session(spark, space.settings)
     schema = ", ".join(f"{c.name} {str(c.type).split('[')[0]}" for c in space.columns)
     frame = spark.createDataFrame([], schema)
     for text in DERIVED:

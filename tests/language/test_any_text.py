@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey import Parser, PredicateError, Settings, parse
-from covey.testing.generate import random_space
-from covey.testing.texts import wrong_texts
+from covey import Parser, PredicateError, SessionSettings, parse
+from covey.testing.invalid_texts import malformed_predicates
+from covey.testing.random_cases import random_space
 
-SPACE = random_space(Settings())
+SPACE = random_space(SessionSettings())
 
 
-@given(st.lists(wrong_texts(SPACE), min_size=1, max_size=20))
+@given(st.lists(malformed_predicates(SPACE), min_size=1, max_size=20))
 def test_any_text_is_read_or_refused(texts: list[str]) -> None:
     predicates = Parser(SPACE).parse(texts)
     for i, error in predicates.rejected.items():
@@ -22,7 +22,11 @@ def test_any_text_is_read_or_refused(texts: list[str]) -> None:
         assert error.text == texts[i]
         assert 1 <= error.line <= len(lines)
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1
-    told = {*predicates.of.tolist(), *predicates.never.tolist(), *predicates.rejected}
+    told = {
+        *predicates.predicate_rows.tolist(),
+        *predicates.unsatisfiable.tolist(),
+        *predicates.rejected,
+    }
     assert told == set(range(len(texts)))
 
 

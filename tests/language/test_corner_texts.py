@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from covey import Parser, Settings
-from covey.testing.generate import random_events, random_space
-from covey.testing.oracle import compare, set_session
+from covey import Parser, SessionSettings
+from covey.testing.random_cases import random_events, random_space
+from covey.testing.spark_oracle import compare_with_spark, configure_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,12 +87,12 @@ true OR name = NULL
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    "settings", [Settings("America/New_York"), Settings("UTC", ansi=False)], ids=str
+    "settings", [SessionSettings("America/New_York"), SessionSettings("UTC", ansi=False)], ids=str
 )
-def test_spark_agrees_on_corner_texts(spark: SparkSession, settings: Settings) -> None:
+def test_spark_agrees_on_corner_texts(spark: SparkSession, settings: SessionSettings) -> None:
     space = random_space(settings)
     table = random_events(random.Random(5), space, 400)
-    report = compare(spark, space, table, TEXTS)
+    report = compare_with_spark(spark, space, table, TEXTS)
     assert report.disagreements == []
     refused = [str(error) for error in report.rejected.values()]
     assert not refused, refused
@@ -102,29 +102,29 @@ def test_spark_agrees_on_corner_texts(spark: SparkSession, settings: Settings) -
 @pytest.mark.parametrize("zone", ["America/Toronto", "America/Sao_Paulo", "Asia/Kathmandu"])
 def test_days_start_when_spark_says(spark: SparkSession, zone: str) -> None:
     """Midnight may fall into a gap: the day then starts where the gap ends."""
-    space = random_space(Settings(zone))
+    space = random_space(SessionSettings(zone))
     days = ["1919-03-31", "2018-11-04", "2024-03-10", "1985-12-31", "1986-01-01"]
     texts = [f"ts {op} DATE '{day}'" for day in days for op in ("<", "=", ">=")]
     texts += [f"day {op} TIMESTAMP '{day} 00:10:00'" for day in days for op in ("<", ">=")]
     table = random_events(random.Random(6), space, 50)
     starts = spark.sql(f"SELECT explode(array({', '.join(repr(d) for d in days)})) AS d")
-    set_session(spark, space.settings)
+    configure_session(spark, space.settings)
     moments = [
         r[0] for r in starts.selectExpr("unix_micros(CAST(CAST(d AS DATE) AS TIMESTAMP))").collect()
     ]
     around = [m + shift for m in moments for shift in (-1, 0, 1, -1_800_000_000, 1_800_000_000)]
     ts = pa.array(around * 2, pa.timestamp("us", "UTC"))
     table = table.set_column(table.schema.get_field_index("ts"), "ts", ts)
-    assert compare(spark, space, table, texts).disagreements == []
+    assert compare_with_spark(spark, space, table, texts).disagreements == []
 
 
 def test_a_batch_reads_texts_as_each_alone_does() -> None:
     """Plans are shared between texts; what one text's literals decide must not reach another's."""
-    space = random_space(Settings())
+    space = random_space(SessionSettings())
     together = Parser(space).parse(TEXTS)
     for i, text in enumerate(TEXTS):
         alone = Parser(space).parse([text])
-        mine = together.regions.take((together.of == i).nonzero()[0])
+        mine = together.regions.take((together.predicate_rows == i).nonzero()[0])
         assert len(mine) == len(alone.regions), text
         for name, given in alone.regions.constraints.items():
             shared = mine.constraints[name]
@@ -145,12 +145,12 @@ def test_a_batch_reads_texts_as_each_alone_does() -> None:
     ],
 )
 def test_texts_of_one_template_keep_their_own_meaning(texts: list[str]) -> None:
-    space = random_space(Settings())
+    space = random_space(SessionSettings())
     together = Parser(space).parse(texts)
     for i, text in enumerate(texts):
         alone = Parser(space).parse([text])
         assert (i in together.rejected) == bool(alone.rejected)
-        mine = together.regions.take((together.of == i).nonzero()[0])
+        mine = together.regions.take((together.predicate_rows == i).nonzero()[0])
         assert {n: g.batch.row(0) for n, g in mine.constraints.items()} == {
             n: g.batch.row(0) for n, g in alone.regions.constraints.items()
         }

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from covey import CoveyError, Parser, Space, ValueRefused, parse, render
+from covey import CoveyError, InvalidArgumentError, Parser, Space, parse, render
 from covey.geometry.scalars import Scalars
 
-SPACE = Space.of({"price": pa.float64(), "city": pa.string()})
+SPACE = Space.from_types({"price": pa.float64(), "city": pa.string()})
 
 
 def test_thousands_of_wrong_texts_of_one_template() -> None:
     texts = [f"prise > {i}" for i in range(3_000)] + ["price > 5"]
     predicates = Parser(SPACE).parse(texts)
     assert len(predicates.rejected) == 3_000
-    assert predicates.of.tolist() == [3_000]
+    assert predicates.predicate_rows.tolist() == [3_000]
     assert predicates.rejected[2_999].text == "prise > 2999"
 
 
@@ -24,14 +24,14 @@ def test_regions_lead_back_to_their_texts() -> None:
         SPACE, ["price > 5 OR city = 'Rome'", "price < 1 AND price > 2", "price > 7"]
     )
     assert len(predicates) == 3
-    assert predicates.of.tolist() == [0, 0, 2]
-    assert predicates.texts(predicates.of[:0]).tolist() == []
-    assert predicates.never.tolist() == [1]
+    assert predicates.predicate_rows.tolist() == [0, 0, 2]
+    assert predicates.to_predicate_rows(predicates.predicate_rows[:0]).tolist() == []
+    assert predicates.unsatisfiable.tolist() == [1]
 
 
 @pytest.mark.parametrize("texts", ["price > 5", [None], [5], ["price > 5", b"x"]])
 def test_what_is_no_list_of_texts_is_refused(texts: object) -> None:
-    with pytest.raises(ValueRefused):
+    with pytest.raises(InvalidArgumentError):
         parse(SPACE, texts)  # type: ignore[arg-type]
 
 
@@ -46,7 +46,7 @@ def test_only_regions_that_are_there_are_written(row: int) -> None:
 
 
 def test_long_decimals_keep_all_digits() -> None:
-    space = Space.of({"d": pa.decimal128(38, 2), "e": pa.decimal128(38, 0)})
+    space = Space.from_types({"d": pa.decimal128(38, 2), "e": pa.decimal128(38, 0)})
     number = "123456789012345678901234567891"
     regions = parse(space, [f"e = {number}", f"d > {number}.25", f"d = {number}.25"]).regions
     e, d = regions.constraints["e"].batch, regions.constraints["d"].batch

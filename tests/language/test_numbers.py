@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.language.coerce import _first
-from covey.language.literals import decode, element_types, narrow, unquote
+from covey.language.values.coercion import _find_first
+from covey.language.values.literals import (
+    decode_literal,
+    list_element_types,
+    round_to_float32,
+    unquote,
+)
 
 
 def nearest(number: Decimal) -> float:
@@ -31,7 +36,7 @@ def test_half_way_between_two_floats_a_number_is_rounded_once(single: float, by:
         if not np.isfinite(above):
             return
         number = (Decimal(single) + Decimal(above)) / 2 + by * Decimal(2) ** -400
-    assert float(narrow(number)) == nearest(number)
+    assert float(round_to_float32(number)) == nearest(number)
 
 
 @given(
@@ -40,13 +45,13 @@ def test_half_way_between_two_floats_a_number_is_rounded_once(single: float, by:
     )
 )
 def test_any_number_becomes_the_nearest_float(number: Decimal) -> None:
-    assert float(narrow(number)) == nearest(number)
+    assert float(round_to_float32(number)) == nearest(number)
 
 
 @given(st.integers(-50, 50), st.integers(0, 60), st.integers(-99, 99), st.integers(-60, 60))
 def test_a_guess_changes_nothing_but_the_time(low: int, count: int, guess: int, at: int) -> None:
     expected = min(max(at, low), low + count)
-    assert _first(low, low + count, guess, lambda key: key >= at) == expected
+    assert _find_first(low, low + count, guess, lambda key: key >= at) == expected
 
 
 def test_a_good_guess_is_cheap() -> None:
@@ -56,7 +61,7 @@ def test_a_good_guess_is_cheap() -> None:
         asked.append(key)
         return key >= 1234567
 
-    assert _first(-(1 << 63), 1 << 63, 1234566, holds) == 1234567
+    assert _find_first(-(1 << 63), 1 << 63, 1234566, holds) == 1234567
     assert len(asked) <= 4
 
 
@@ -69,7 +74,7 @@ def test_a_good_guess_is_cheap() -> None:
     ],
 )  # fmt: skip
 def test_the_type_of_a_literal_is_known_before_it_is_read(raw: str) -> None:
-    assert element_types(f"({raw})") == (decode(raw).type,)
+    assert list_element_types(f"({raw})") == (decode_literal(raw).type,)
 
 
 @pytest.mark.parametrize(

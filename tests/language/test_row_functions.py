@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from covey.language.row_functions import REFUSED, ROW_FUNCTIONS
+from covey.language.semantics.row_functions import REFUSED_FUNCTIONS, ROW_FUNCTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +20,7 @@ SYNTAX = frozenset({"and", "between", "case", "cast", "ilike", "in", "like", "no
 
 def test_every_function_of_spark_is_either_listed_or_refused(spark: SparkSession) -> None:
     names = {row["function"] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
-    refused = {name for names in REFUSED.values() for name in names.split()}
+    refused = {name for names in REFUSED_FUNCTIONS.values() for name in names.split()}
     called = {name for name in names if re.fullmatch(r"\w+", name)} - SYNTAX
     assert called == ROW_FUNCTIONS | refused
     assert not ROW_FUNCTIONS & refused

@@ -58,10 +58,10 @@ def test_one_batch_gives_the_same_messages(space: Space) -> None:
 def test_predicates_that_never_match(space: Space) -> None:
     predicates = Parser(space).parse(NEVER)
     assert not predicates.rejected
-    assert predicates.never.tolist() == list(range(len(NEVER)))
+    assert predicates.unsatisfiable.tolist() == list(range(len(NEVER)))
 
 
 def test_predicates_that_are_seldom_meant(space: Space) -> None:
     predicates = Parser(space).parse(SELDOM)
     assert not predicates.rejected
-    assert not len(predicates.never)
+    assert not len(predicates.unsatisfiable)

@@ -7,38 +7,38 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.plan import (
     BrokerTree,
     Plan,
     Problem,
     Subscribers,
-    balance,
-    closest,
-    follow,
+    assign_nearest,
+    balance_loads,
     greedy,
     lower_bound,
+    replan,
     search,
     slp,
 )
-from covey.plan.filters import Filters
-from covey.plan.sets import hot_spots
+from covey.plan.model.filters import BrokerFilters
+from covey.plan.workload.problems import make_hot_spots_problem
 from tests.plan.test_plan import VALID
 
-ONE = BrokerTree.of([0, 0], [[1, 0]])
+ONE = BrokerTree.from_arrays([0, 0], [[1, 0]])
 
 
 def here(lower: object, upper: object, tree: BrokerTree = ONE, **more: object) -> Problem:
     """Everybody where the publisher is."""
     low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
-    wanted = Subscribers.of(np.zeros((len(low), 2)), low, high)
-    given = {"alpha": 2, "max_delay": 5.0, "most_load": 3.0} | more
+    wanted = Subscribers.from_arrays(np.zeros((len(low), 2)), low, high)
+    given = {"max_rectangles": 2, "max_delay": 5.0, "max_load": 3.0} | more
     return Problem(tree, wanted, **given)  # type: ignore[arg-type]
 
 
 def test_somebody_far_from_all_others_leaves() -> None:
     problem = here([[0, 0], [100, 100]], [[1, 1], [101, 101]])
-    found = follow(greedy(problem), problem.take(np.array([0])), np.array([0]))
+    found = replan(greedy(problem), problem.take(np.array([0])), np.array([0]))
     assert found.verify() == VALID
     assert found.bandwidth == 1.0
 
@@ -46,9 +46,9 @@ def test_somebody_far_from_all_others_leaves() -> None:
 def test_event_space_may_be_below_zero() -> None:
     random = np.random.default_rng(0)
     corners = random.uniform(-10, -5, (2, 2))[random.integers(0, 2, 60)]
-    tree = BrokerTree.of([0, 0], random.normal(0, 10, (3, 2)))
-    wanted = Subscribers.of(random.normal(0, 10, (60, 2)), corners, corners + 1)
-    found = slp(Problem(tree, wanted, max_delay=5), seconds=10).plan
+    tree = BrokerTree.from_arrays([0, 0], random.normal(0, 10, (3, 2)))
+    wanted = Subscribers.from_arrays(random.normal(0, 10, (60, 2)), corners, corners + 1)
+    found = slp(Problem(tree, wanted, max_delay=5), max_seconds=10).plan
     assert found.verify() == VALID
 
 
@@ -56,7 +56,9 @@ def test_more_ends_than_cuts_make_no_bound_too_large_and_no_plan_worse() -> None
     count = 520
     at = np.r_[np.linspace(0, 1, count), 10 + np.linspace(0, 1, count)][:, None]
     problem = here(at, at + 1e-4)
-    filters = Filters(np.array([[[0.0], [10.0]]]), np.array([[[1.0001], [11.0001]]]), np.array([2]))
+    filters = BrokerFilters(
+        np.array([[[0.0], [10.0]]]), np.array([[[1.0001], [11.0001]]]), np.array([2])
+    )
     start = Plan(problem, np.zeros(2 * count, np.int32), filters)
     assert start.verify() == VALID
     assert lower_bound(start) <= start.bandwidth
@@ -66,18 +68,20 @@ def test_more_ends_than_cuts_make_no_bound_too_large_and_no_plan_worse() -> None
 
 
 def test_a_sampled_search_is_not_worse_than_its_start() -> None:
-    problem = hot_spots(400, 8, seed=4)
+    problem = make_hot_spots_problem(400, 8, seed=4)
     start = search(problem, steps=800)
     assert start.verify() == VALID
-    assert search(problem, start, steps=20, sample=50).bandwidth <= start.bandwidth
+    assert search(problem, start, steps=20, sample_size=50).bandwidth <= start.bandwidth
 
 
 def test_boxes_without_volume_are_covered_by_unions() -> None:
     lower, upper = [[0, 0], [5, -10], [2, 0], [2, 5]], [[5, 20], [10, 10], [8, 10], [8, 5]]
     problem = here(lower, upper)
-    for plan in (greedy(problem), search(problem, steps=20), balance(problem)):
+    for plan in (greedy(problem), search(problem, steps=20), balance_loads(problem)):
         assert plan.verify() == VALID
-    filters = Filters(np.array([lower[:2]], float), np.array([upper[:2]], float), np.array([2]))
+    filters = BrokerFilters(
+        np.array([lower[:2]], float), np.array([upper[:2]], float), np.array([2])
+    )
     flat = np.array([[2, 5], [2, 15], [5, 12], [3, 3]], np.float64)
     ends = np.array([[8, 5], [8, 15], [5, 12], [3, 3]], np.float64)
     assert filters.covers(0, flat, ends).tolist() == [True, False, True, True]
@@ -85,43 +89,48 @@ def test_boxes_without_volume_are_covered_by_unions() -> None:
 
 def test_all_boxes_may_be_flat_on_an_axis() -> None:
     problem = here([[-48, -48], [-48, 3]], [[-48, -46], [-48, 3]])
-    for plan in (greedy(problem), search(problem, steps=5), balance(problem), closest(problem)):
+    for plan in (
+        greedy(problem),
+        search(problem, steps=5),
+        balance_loads(problem),
+        assign_nearest(problem),
+    ):
         assert plan.verify() == VALID
-    counted = here([[-48, -48]], [[-48, -46]], events=[[-48, -47], [-48, 0], [0, -47]])
+    counted = here([[-48, -48]], [[-48, -46]], event_sample=[[-48, -47], [-48, 0], [0, -47]])
     assert greedy(counted).verify() == VALID
     assert greedy(counted).bandwidth == pytest.approx(1 / 3)
 
 
 def test_only_leaves_serve() -> None:
-    tree = BrokerTree.of([0, 0], [[1, 0], [9, 9], [2, 0]], [-1, 0, 0])
+    tree = BrokerTree.from_arrays([0, 0], [[1, 0], [9, 9], [2, 0]], [-1, 0, 0])
     problem = here(np.zeros((10, 2)), np.ones((10, 2)), tree)
-    filters = Filters(np.zeros((3, 1, 2)), np.ones((3, 1, 2)), np.array([1, 0, 0]))
+    filters = BrokerFilters(np.zeros((3, 1, 2)), np.ones((3, 1, 2)), np.array([1, 0, 0]))
     for broker in (0, -1, 3):
-        with pytest.raises(ValueRefused, match=f"subscriber 0 is served by {broker}"):
+        with pytest.raises(InvalidArgumentError, match=f"subscriber 0 is served by {broker}"):
             Plan(problem, np.full(10, broker, np.int32), filters)
 
 
 def test_a_start_for_another_problem_is_refused() -> None:
     places = np.random.default_rng(0).normal(0, 10, (6, 2))
     lower, upper = np.zeros((12, 2)), np.ones((12, 2))
-    some = here(lower, upper, BrokerTree.of([0, 0], places[:4]), max_delay=9.0)
-    tree = BrokerTree.of([0, 0], places, [4, 4, 5, 5, -1, -1])
-    other = here(lower, upper, tree, max_delay=9.0, most_load=20.0)
-    with pytest.raises(ValueRefused, match="filters of 4 brokers"):
+    some = here(lower, upper, BrokerTree.from_arrays([0, 0], places[:4]), max_delay=9.0)
+    tree = BrokerTree.from_arrays([0, 0], places, [4, 4, 5, 5, -1, -1])
+    other = here(lower, upper, tree, max_delay=9.0, max_load=20.0)
+    with pytest.raises(InvalidArgumentError, match="filters of 4 brokers"):
         search(other, greedy(some))
-    with pytest.raises(ValueRefused, match="another tree"):
-        follow(greedy(some), other, np.arange(12))
-    with pytest.raises(ValueRefused, match="shape"):
+    with pytest.raises(InvalidArgumentError, match="another tree"):
+        replan(greedy(some), other, np.arange(12))
+    with pytest.raises(InvalidArgumentError, match="shape"):
         search(some.take(np.arange(5)), greedy(some))
 
 
 def test_few_move_where_two_have_no_room() -> None:
-    problem = hot_spots(2_000, 10, seed=3)
+    problem = make_hot_spots_problem(2_000, 10, seed=3)
     plan = search(problem, steps=100)
     full = problem.tree.leaves[plan.loads.argmax()]
     others = np.flatnonzero(plan.assignment != full)[10:]
     now = np.sort(np.r_[np.flatnonzero(plan.assignment == full), others])
-    found = follow(plan, problem.take(now), now, moves=0.02, steps=100)
+    found = replan(plan, problem.take(now), now, max_moved_share=0.02, steps=100)
     assert found.verify() == VALID
     assert np.count_nonzero(found.assignment != plan.assignment[now]) <= 0.02 * len(now)
 
@@ -129,16 +138,16 @@ def test_few_move_where_two_have_no_room() -> None:
 def test_who_wants_something_else_is_served_anew() -> None:
     plan = greedy(here(np.zeros((12, 2)), np.ones((12, 2))))
     wider = here(np.zeros((12, 2)) - 1, np.ones((12, 2)))
-    assert follow(plan, wider, np.arange(12)).verify() == VALID
-    assert follow(plan, wider, np.full(12, -1)).verify() == VALID
+    assert replan(plan, wider, np.arange(12)).verify() == VALID
+    assert replan(plan, wider, np.full(12, -1)).verify() == VALID
 
 
 def test_a_bound_is_one_for_valid_plans_whatever_plan_is_given() -> None:
     lower, upper = [[0, 3], [2, 3], [3, 1]] * 2, [[1, 6], [4, 5], [5, 3]] * 2
     places = np.repeat([[10, 0], [-10, 0.0]], 3, axis=0)
-    tree = BrokerTree.of([0, 0], [[10, 0], [-10, 0]])
-    wanted = Subscribers.of(places, lower, upper)
-    problem = Problem(tree, wanted, alpha=1, load=1, most_load=2)
+    tree = BrokerTree.from_arrays([0, 0], [[10, 0], [-10, 0]])
+    wanted = Subscribers.from_arrays(places, lower, upper)
+    problem = Problem(tree, wanted, max_rectangles=1, target_load=1, max_load=2)
     late, valid = greedy(problem, with_latency=False), search(problem, steps=30)
     assert not late.verify().is_valid
     assert valid.verify() == VALID
@@ -150,9 +159,9 @@ def test_ways_of_equal_length_are_both_the_shortest() -> None:
     brokers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     middle = np.array([np.cos(angles.mean()), np.sin(angles.mean())])
     at = np.stack([middle * k for k in (0.1, 0.2, 0.3, 0.5, 0.7, 1.1, 1.3, -0.4)])
-    wanted = Subscribers.of(at, np.zeros((8, 2)), np.ones((8, 2)))
-    tree = BrokerTree.of([0, 0], brokers)
-    problem = Problem(tree, wanted, alpha=1, max_delay=0, load=2, most_load=2)
+    wanted = Subscribers.from_arrays(at, np.zeros((8, 2)), np.ones((8, 2)))
+    tree = BrokerTree.from_arrays([0, 0], brokers)
+    problem = Problem(tree, wanted, max_rectangles=1, max_delay=0, target_load=2, max_load=2)
     found = search(problem, steps=20)
     assert found.verify() == VALID
     assert found.bandwidth == 1.0
@@ -160,19 +169,23 @@ def test_ways_of_equal_length_are_both_the_shortest() -> None:
 
 
 def test_more_brokers_than_subscribers() -> None:
-    tree = BrokerTree.of([0, 0], np.eye(10)[:, :2] + 1)
-    found = closest(here(np.zeros((3, 2)), np.ones((3, 2)), tree, most_load=1.8))
-    assert found.verify().beyond == 3  # a fifth of a subscriber is what each may serve
+    tree = BrokerTree.from_arrays([0, 0], np.eye(10)[:, :2] + 1)
+    found = assign_nearest(here(np.zeros((3, 2)), np.ones((3, 2)), tree, max_load=1.8))
+    assert found.verify().over_capacity == 3  # a fifth of a subscriber is what each may serve
 
 
 def test_capacities_far_apart() -> None:
-    tree = BrokerTree.of([0, 0], np.ones((4, 2)))
+    tree = BrokerTree.from_arrays([0, 0], np.ones((4, 2)))
     allowed = np.repeat([[True, False, False, False], [False, True, False, False]], 6, axis=0)
     problem = here(
-        np.zeros((12, 2)), np.ones((12, 2)), tree, capacity=[1e-9, 1, 1, 1], allowed=allowed
+        np.zeros((12, 2)),
+        np.ones((12, 2)),
+        tree,
+        share_weights=[1e-9, 1, 1, 1],
+        allowed_leaves=allowed,
     )
-    found = balance(problem)
-    assert found.verify().late == 0
+    found = balance_loads(problem)
+    assert found.verify().too_far == 0
     assert found.loads.tolist() == [6, 6, 0, 0]
 
 
@@ -180,44 +193,47 @@ def test_capacities_far_apart() -> None:
     ("more", "message"),
     [
         ({"max_delay": np.inf}, "a delay is 0 or more, and finite"),
-        ({"most_load": np.inf}, "1 ≤ load ≤ most_load, and finite"),
-        ({"alpha": 2.0}, "alpha is 2.0"),
-        ({"capacity": [np.inf]}, "one positive share"),
-        ({"events": np.full((1, 2), np.nan)}, "of finite coordinates"),
-        ({"events": np.zeros((0, 2))}, "has some"),
+        ({"max_load": np.inf}, "1 ≤ target_load ≤ max_load, and finite"),
+        ({"max_rectangles": 2.0}, "max_rectangles is 2.0"),
+        ({"share_weights": [np.inf]}, "one positive share"),
+        ({"event_sample": np.full((1, 2), np.nan)}, "of finite coordinates"),
+        ({"event_sample": np.zeros((0, 2))}, "has some"),
     ],
 )
 def test_what_has_no_end_is_refused(more: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueRefused, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         here(np.zeros((2, 2)), np.ones((2, 2)), **more)
 
 
 def test_boxes_that_cannot_be_measured_are_refused() -> None:
-    with pytest.raises(ValueRefused, match="beyond all numbers"):
+    with pytest.raises(InvalidArgumentError, match="beyond all numbers"):
         here([[-1e200, -1e200]], [[1e200, 1e200]])
-    with pytest.raises(ValueRefused, match="have no side"):
+    with pytest.raises(InvalidArgumentError, match="have no side"):
         here(np.zeros((2, 0)), np.zeros((2, 0)))
-    with pytest.raises(ValueRefused, match="events of 9 coordinates"):
-        here(np.zeros((2, 9)), np.ones((2, 9)), events=np.zeros((1, 9)))
-    with pytest.raises(ValueRefused, match=r"parent 0\.5"):
-        BrokerTree.of([0, 0], np.ones((2, 2)), [-1, 0.5])
-    with pytest.raises(ValueRefused, match="finite places"):
-        BrokerTree.of([0, 0], [[0, np.inf]])
+    with pytest.raises(InvalidArgumentError, match="events of 9 coordinates"):
+        here(np.zeros((2, 9)), np.ones((2, 9)), event_sample=np.zeros((1, 9)))
+    with pytest.raises(InvalidArgumentError, match=r"parent 0\.5"):
+        BrokerTree.from_arrays([0, 0], np.ones((2, 2)), [-1, 0.5])
+    with pytest.raises(InvalidArgumentError, match="finite places"):
+        BrokerTree.from_arrays([0, 0], [[0, np.inf]])
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (lambda: Subscribers.of([[0, 0], [1]], [[0], [0]], [[1], [1]]), "positions are no table"),
-        (lambda: Subscribers.of([[0, 0]], [["low"]], [[1]]), "lower ends are no table"),
-        (lambda: BrokerTree.of([0, 0], [[1, 0], [2]]), "brokers are no table"),
-        (lambda: BrokerTree.of([0, 0], [[1, 0]], ["root"]), "parents are no table"),
-        (lambda: BrokerTree.of([0, 0], [[1, 0]], [np.nan]), "broker 0 has parent nan"),
-        (lambda: BrokerTree.of([0, 0], [[1, 0]], [7]), "broker 0 has parent 7:"),
-        (lambda: BrokerTree.of([0, 0], [[1, 0]], [1_234_567]), "has parent 1234567:"),
-        (lambda: here([[0]], [[1]], events=[[0], [1, 2]]), "events are no table"),
+        (
+            lambda: Subscribers.from_arrays([[0, 0], [1]], [[0], [0]], [[1], [1]]),
+            "positions are no table",
+        ),
+        (lambda: Subscribers.from_arrays([[0, 0]], [["low"]], [[1]]), "lower ends are no table"),
+        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0], [2]]), "brokers are no table"),
+        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], ["root"]), "parents are no table"),
+        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], [np.nan]), "broker 0 has parent nan"),
+        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], [7]), "broker 0 has parent 7:"),
+        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], [1_234_567]), "has parent 1234567:"),
+        (lambda: here([[0]], [[1]], event_sample=[[0], [1, 2]]), "event_sample are no table"),
     ],
 )
 def test_what_is_no_number_is_told_by_its_name(given: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueRefused, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         given()

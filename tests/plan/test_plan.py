@@ -7,30 +7,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.plan import PUBLISHER, BrokerTree, Plan, Problem, Subscribers, Violations, greedy
-from covey.plan.filters import Filters
-from covey.plan.sets import SETS
+from covey.plan.model.filters import BrokerFilters
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
-VALID = Violations(late=0, uncovered=0, beyond=0, unnested=0, complex=0)
+VALID = Violations(too_far=0, uncovered=0, over_capacity=0, not_nested=0, too_many_rectangles=0)
 
 
 def two_levels() -> Plan:
     """Two leaves below one broker, two subscribers at each; filters touch what is wanted."""
-    tree = BrokerTree.of([0, 0], [[1, 0], [2, 0], [2, 1]], [PUBLISHER, 0, 0])
-    wanted = Subscribers.of(
+    tree = BrokerTree.from_arrays([0, 0], [[1, 0], [2, 0], [2, 1]], [PUBLISHER, 0, 0])
+    wanted = Subscribers.from_arrays(
         [[3, 0], [3, 0], [3, 1], [3, 1]],
         [[0, 0], [1, 1], [5, 5], [6, 6]],
         [[1, 1], [2, 2], [6, 6], [7, 7]],
     )
-    problem = Problem(tree, wanted, alpha=2, load=1.0, most_load=1.0, max_delay=0.4)
+    problem = Problem(tree, wanted, max_rectangles=2, target_load=1.0, max_load=1.0, max_delay=0.4)
     lower = np.zeros((3, 2, 2))
     upper = np.zeros((3, 2, 2))
     lower[0], upper[0] = [[0, 0], [5, 5]], [[2, 2], [7, 7]]
     lower[1, 0], upper[1, 0] = [0, 0], [2, 2]
     lower[2, :2], upper[2, :2] = [[5, 5], [6, 6]], [[6, 6], [7, 7]]
     return Plan(
-        problem, np.array([1, 1, 2, 2], np.int32), Filters(lower, upper, np.array([2, 1, 2]))
+        problem, np.array([1, 1, 2, 2], np.int32), BrokerFilters(lower, upper, np.array([2, 1, 2]))
     )
 
 
@@ -38,7 +38,7 @@ def test_a_plan_that_keeps_to_everything() -> None:
     plan = two_levels()
     assert plan.verify() == VALID
     assert plan.verify().is_valid
-    assert plan.received.tolist() == [8.0, 4.0, 2.0]
+    assert plan.bandwidth_by_broker.tolist() == [8.0, 4.0, 2.0]
     assert plan.bandwidth == 14.0
     assert plan.loads.tolist() == [2, 2]
     assert plan.load_factor == 1.0
@@ -47,24 +47,24 @@ def test_a_plan_that_keeps_to_everything() -> None:
 def test_every_violation_is_found() -> None:
     plan = two_levels()
     everybody = replace(plan, assignment=np.array([1, 1, 1, 2], np.int32))
-    assert everybody.verify() == replace(VALID, uncovered=1, beyond=1)
+    assert everybody.verify() == replace(VALID, uncovered=1, over_capacity=1)
     lower = plan.filters.lower.copy()
     lower[0, 0] = [1, 1]
     shrunk = replace(plan, filters=replace(plan.filters, lower=lower))
-    assert shrunk.verify() == replace(VALID, unnested=1)
-    strict = replace(plan, problem=replace(plan.problem, alpha=1))
-    assert strict.verify() == replace(VALID, complex=2)
+    assert shrunk.verify() == replace(VALID, not_nested=1)
+    strict = replace(plan, problem=replace(plan.problem, max_rectangles=1))
+    assert strict.verify() == replace(VALID, too_many_rectangles=2)
     far = replace(plan.problem, max_delay=0.0)
     swapped = Plan(far, np.array([2, 1, 2, 2], np.int32), plan.filters)
-    assert swapped.verify() == replace(VALID, late=1, uncovered=1, beyond=1)
+    assert swapped.verify() == replace(VALID, too_far=1, uncovered=1, over_capacity=1)
     allowed = np.ones((4, 2), np.bool_)
     allowed[3] = [True, False]
-    forbidden = replace(plan, problem=replace(plan.problem, allowed=allowed))
-    assert forbidden.verify() == replace(VALID, late=1)
+    forbidden = replace(plan, problem=replace(plan.problem, allowed_leaves=allowed))
+    assert forbidden.verify() == replace(VALID, too_far=1)
 
 
 def test_a_union_may_cover_what_no_rectangle_does() -> None:
-    filters = Filters(
+    filters = BrokerFilters(
         np.array([[[0.0, 0.0], [1.0, 0.0]]]), np.array([[[1.0, 2.0], [3.0, 2.0]]]), np.array([2])
     )
     lower = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
@@ -75,24 +75,24 @@ def test_a_union_may_cover_what_no_rectangle_does() -> None:
 def test_bandwidth_is_the_share_of_events_if_there_are_some() -> None:
     events = np.array([[0.5, 0.5], [2.0, 2.0], [5.5, 5.5], [9.0, 9.0]])
     plan = two_levels()
-    plan = replace(plan, problem=replace(plan.problem, events=events))
-    assert plan.received.tolist() == [0.75, 0.5, 0.25]
+    plan = replace(plan, problem=replace(plan.problem, event_sample=events))
+    assert plan.bandwidth_by_broker.tolist() == [0.75, 0.5, 0.25]
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", ASSIGNMENT_PROBLEMS)
 def test_greedy_plans_are_what_they_say(name: str) -> None:
-    problem = SETS[name](3_000, 20, seed=1)
+    problem = ASSIGNMENT_PROBLEMS[name](3_000, 20, seed=1)
     for offline in (False, True):
-        found = greedy(problem, offline=offline).verify()
-        assert found == replace(VALID, beyond=found.beyond)
+        found = greedy(problem, is_offline=offline).verify()
+        assert found == replace(VALID, over_capacity=found.over_capacity)
     anywhere = greedy(problem, with_latency=False).verify()
-    assert anywhere.late > 0
-    assert anywhere == replace(VALID, late=anywhere.late)
+    assert anywhere.too_far > 0
+    assert anywhere == replace(VALID, too_far=anywhere.too_far)
 
 
 @pytest.mark.parametrize("name", ["topics", "hot-spots"])
 def test_greedy_plans_of_two_levels(name: str) -> None:
-    problem = SETS[name](3_000, 30, degree=6, seed=2)
+    problem = ASSIGNMENT_PROBLEMS[name](3_000, 30, degree=6, seed=2)
     problem = replace(problem, max_delay=1.0)
     plan = greedy(problem)
     assert len(problem.tree.leaves) == 25
@@ -117,15 +117,22 @@ def adversarial(alpha: int = 3, brokers: int = 3, each: int = 20) -> Problem:
         allowed[i, [one, other]] = True
     order = [*range(alpha * brokers), *range(count - 1, alpha * brokers - 1, -1)]
     rows = np.repeat(order, each)
-    tree = BrokerTree.of([0.0], np.zeros((brokers, 1)))
-    wanted = Subscribers.of(np.zeros((len(rows), 1)), lower[rows], lower[rows] + 1)
-    return Problem(tree, wanted, alpha=alpha, load=1.0, most_load=1.0, allowed=allowed[rows])
+    tree = BrokerTree.from_arrays([0.0], np.zeros((brokers, 1)))
+    wanted = Subscribers.from_arrays(np.zeros((len(rows), 1)), lower[rows], lower[rows] + 1)
+    return Problem(
+        tree,
+        wanted,
+        max_rectangles=alpha,
+        target_load=1.0,
+        max_load=1.0,
+        allowed_leaves=allowed[rows],
+    )
 
 
 def test_greedy_can_be_orders_of_magnitude_from_the_best() -> None:
     problem = adversarial()
-    assert problem.allowed is not None
-    assert [np.flatnonzero(row).tolist() for row in problem.allowed[:180:20]] == [
+    assert problem.allowed_leaves is not None
+    assert [np.flatnonzero(row).tolist() for row in problem.allowed_leaves[:180:20]] == [
         [0, 1], [0, 1], [0, 2], [0, 1], [0, 1], [1, 2], [0, 1], [0, 1], [0, 2],
     ]  # fmt: skip
     plan = greedy(problem, seed=None)
@@ -149,32 +156,32 @@ def _around(problem: Problem, rows: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"alpha": 0}, "alpha is 0"),
+        ({"max_rectangles": 0}, "max_rectangles is 0"),
         ({"max_delay": -1.0}, "a delay is 0 or more"),
-        ({"load": 2.0, "most_load": 1.5}, "load ≤ most_load"),
-        ({"capacity": np.array([1.0])}, "one positive share for each of 2 leaves"),
-        ({"events": np.zeros((3, 1))}, "2 coordinates each"),
-        ({"allowed": np.zeros((4, 2), np.bool_)}, "subscriber 0 is allowed nowhere"),
-        ({"allowed": np.ones((1, 2), np.bool_)}, "a row for each subscriber"),
+        ({"target_load": 2.0, "max_load": 1.5}, "target_load ≤ max_load"),
+        ({"share_weights": np.array([1.0])}, "one positive share for each of 2 leaves"),
+        ({"event_sample": np.zeros((3, 1))}, "2 coordinates each"),
+        ({"allowed_leaves": np.zeros((4, 2), np.bool_)}, "subscriber 0 is allowed nowhere"),
+        ({"allowed_leaves": np.ones((1, 2), np.bool_)}, "a row for each subscriber"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueRefused, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         replace(two_levels().problem, **change)  # type: ignore[arg-type]
 
 
 def test_boxes_and_trees_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ValueRefused, match="subscriber 1 wants nothing"):
-        Subscribers.of([[0], [0]], [[0], [2]], [[1], [1]])
-    with pytest.raises(ValueRefused, match="finite"):
-        Subscribers.of([[0]], [[-np.inf]], [[1]])
-    with pytest.raises(ValueRefused, match="do not fit"):
-        Subscribers.of([[0]], [[0], [1]], [[1], [2]])
-    with pytest.raises(ValueRefused, match="below themselves"):
-        BrokerTree.of([0], [[1], [2]], [1, 0])
-    with pytest.raises(ValueRefused, match="no broker, and the publisher is -1"):
-        BrokerTree.of([0], [[1], [2]], [7, 0])
-    with pytest.raises(ValueRefused, match="no common space"):
-        BrokerTree.of([0, 0], [[1]])
-    with pytest.raises(ValueRefused, match="give one at least"):
-        BrokerTree.of([0], np.zeros((0, 1)))
+    with pytest.raises(InvalidArgumentError, match="subscriber 1 wants nothing"):
+        Subscribers.from_arrays([[0], [0]], [[0], [2]], [[1], [1]])
+    with pytest.raises(InvalidArgumentError, match="finite"):
+        Subscribers.from_arrays([[0]], [[-np.inf]], [[1]])
+    with pytest.raises(InvalidArgumentError, match="do not fit"):
+        Subscribers.from_arrays([[0]], [[0], [1]], [[1], [2]])
+    with pytest.raises(InvalidArgumentError, match="below themselves"):
+        BrokerTree.from_arrays([0], [[1], [2]], [1, 0])
+    with pytest.raises(InvalidArgumentError, match="no broker, and the publisher is -1"):
+        BrokerTree.from_arrays([0], [[1], [2]], [7, 0])
+    with pytest.raises(InvalidArgumentError, match="no common space"):
+        BrokerTree.from_arrays([0, 0], [[1]])
+    with pytest.raises(InvalidArgumentError, match="give one at least"):
+        BrokerTree.from_arrays([0], np.zeros((0, 1)))

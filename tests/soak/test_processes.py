@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from covey.stream.session import SESSION
+from covey.stream.spark_defaults import SPARK_DEFAULTS
 from soak.kills import daemons_and_workers
 from soak.processes import Child, Seen
 from soak.state import State
@@ -52,7 +52,7 @@ def test_another_process_with_the_same_number_is_not_killed(tmp_path: Path) -> N
     child.clear(0.0)
 
 
-@pytest.mark.parametrize("module", ["pyspark.daemon", SESSION["spark.python.daemon.module"]])
+@pytest.mark.parametrize("module", ["pyspark.daemon", SPARK_DEFAULTS["spark.python.daemon.module"]])
 def test_workers_are_told_from_their_daemon(module: str) -> None:
     daemon = f"python -m {module} pyspark.worker"
     family = [Seen(10, 1, 0, "java"), Seen(11, 10, 0, daemon), Seen(12, 11, 0, daemon)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from covey.testing.broker import Broker
+from covey.testing.kafka_server import KafkaServer
 from soak.check import FAULTS, Report, check
 from soak.config import create_topics, write_config
 from soak.journal import Journal, Past
@@ -38,7 +38,7 @@ class Logs:
     servers: str
     folder: Path
 
-    def report(self, broker: Broker, fault: str | None) -> Report:
+    def report(self, broker: KafkaServer, fault: str | None) -> Report:
         """What the checker says to a pipeline with a fault."""
         folder = self.folder / str(fault)
         folder.mkdir()
@@ -48,7 +48,7 @@ class Logs:
         write_config(folder / "stream.toml", self.servers, folder, "")
         text = (folder / "stream.toml").read_text()
         for name, other in topics.items():
-            broker.create(other, 2)
+            broker.create_topic(other, 2)
             text = text.replace(f'"{name}"', f'"{other}"')
         (folder / "stream.toml").write_text(text)
         reference.run(folder / "stream.toml", fault, once=True)
@@ -57,8 +57,8 @@ class Logs:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with Broker.on_free_ports(
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaServer]:
+    with KafkaServer.on_free_ports(
         KAFKA, tmp_path_factory.mktemp("server") / "kafka", is_short_lived=True
     ) as started:
         create_topics(started, lag_s=3600)
@@ -66,7 +66,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="module")
-def logs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Logs:
+def logs(broker: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Logs:
     folder = tmp_path_factory.mktemp("logs")
     where = [f"--servers={broker.address}", f"--folder={folder}"]
     recorder = Child([sys.executable, "-m", "soak.recorder", *where], folder / "recorder.log")
@@ -86,7 +86,7 @@ def logs(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Logs:
 
 
 @pytest.mark.integration
-def test_without_a_fault_none_is_found(broker: Broker, logs: Logs) -> None:
+def test_without_a_fault_none_is_found(broker: KafkaServer, logs: Logs) -> None:
     report = logs.report(broker, None)
     assert {name: report[name] for name in FAULTS} == dict.fromkeys(FAULTS, 0)
     assert report["expected"] > 10_000
@@ -107,7 +107,7 @@ def test_without_a_fault_none_is_found(broker: Broker, logs: Logs) -> None:
         ("silent", {"unreported"}),
     ],
 )
-def test_a_fault_is_found(broker: Broker, logs: Logs, fault: str, found: set[str]) -> None:
+def test_a_fault_is_found(broker: KafkaServer, logs: Logs, fault: str, found: set[str]) -> None:
     report = logs.report(broker, fault)
     assert {name for name in FAULTS if report[name]} == found
     if fault in ("invent", "alter"):
@@ -115,7 +115,7 @@ def test_a_fault_is_found(broker: Broker, logs: Logs, fault: str, found: set[str
 
 
 @pytest.mark.integration
-def test_transactions_go_on_after_they_were_fenced(broker: Broker, tmp_path: Path) -> None:
+def test_transactions_go_on_after_they_were_fenced(broker: KafkaServer, tmp_path: Path) -> None:
     past = Past()
     with Journal(tmp_path / "journal") as journal:
         first = Transactions(broker.address, journal, past, random.Random(1))

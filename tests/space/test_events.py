@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.errors import SpaceError
+from covey.errors import SchemaError
 from covey.geometry.relations import contains
 from covey.language import parse
 from covey.space import Attribute, Events, Space
-from covey.space.events import State
+from covey.space.events import ValueState
 from covey.space.types import INT
 from covey.testing.strategies import spaces, tables
 
-SPACE = Space.of(
+SPACE = Space.from_types(
     {
         "x": pa.int32(),
         "name": pa.string(),
@@ -84,9 +84,14 @@ def test_tags_of_one_length_and_of_a_dictionary() -> None:
 
 VECTORS = [[1.0, 2.0], None, [3.0], [4.0, None], [], [None], [5.0, float("nan")]]
 STATES = [
-    State.VALUE, State.NULL, State.MALFORMED, State.HOLED, State.MALFORMED, State.MALFORMED,
-    State.VALUE,
-]  # fmt: skip
+    ValueState.VALUE,
+    ValueState.NULL,
+    ValueState.MALFORMED,
+    ValueState.NULL_ELEMENTS,
+    ValueState.MALFORMED,
+    ValueState.MALFORMED,
+    ValueState.VALUE,
+]
 
 
 @pytest.mark.parametrize("arrow", [pa.list_(pa.float32()), pa.large_list(pa.float32())])
@@ -102,9 +107,9 @@ def test_vectors_and_their_states(arrow: pa.DataType) -> None:
 
 def test_vectors_of_a_fixed_size_list() -> None:
     column = pa.array([[9, 9], [1, 2], None, [3, None]], pa.list_(pa.float32(), 2)).slice(1)
-    space = Space.of({"vec": column.type})
+    space = Space.from_types({"vec": column.type})
     made: Any = Events.from_arrow(pa.table({"vec": column}), space)["vec"]
-    assert made.states.tolist() == [State.VALUE, State.NULL, State.HOLED]
+    assert made.states.tolist() == [ValueState.VALUE, ValueState.NULL, ValueState.NULL_ELEMENTS]
     assert made.matrix.tolist() == [[1, 2], [0, 0], [0, 0]]
 
 
@@ -131,11 +136,11 @@ def test_a_missing_column_is_missed_when_a_region_constrains_it() -> None:
     events = Events.from_arrow(pa.table({"x": [1]}), SPACE)
     row = np.array([0])
     assert contains(parse(SPACE, ["x = 1"]).regions, row, events, row).all()
-    with pytest.raises(SpaceError, match="no column 'name', which a subscription constrains"):
+    with pytest.raises(SchemaError, match="no column 'name', which a subscription constrains"):
         contains(parse(SPACE, ["name = 'a'"]).regions, row, events, row)
 
 
 def test_a_column_that_does_not_fit_is_an_error() -> None:
     space = Space((Attribute("x", INT),))
-    with pytest.raises(SpaceError, match="does not fit type int"):
+    with pytest.raises(SchemaError, match="does not fit type int"):
         Events.from_arrow(pa.table({"x": pa.array([2**40])}), space)

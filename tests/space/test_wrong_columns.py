@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from covey import Attribute, Events, Space, SpaceError
+from covey import Attribute, Events, SchemaError, Space
 from covey.space.types import INT
 
 
@@ -14,7 +14,7 @@ from covey.space.types import INT
     [("x", [[1]]), ("tags", [1]), ("tags", ["a"]), ("vec", [["a"]]), ("name", [[1]])],
 )
 def test_columns_of_another_kind_are_named(name: str, column: list[object]) -> None:
-    space = Space.of(
+    space = Space.from_types(
         {
             "x": pa.int32(),
             "name": pa.string(),
@@ -23,17 +23,17 @@ def test_columns_of_another_kind_are_named(name: str, column: list[object]) -> N
         },
         vectors={"vec": 2},
     )
-    with pytest.raises(SpaceError, match=name):
+    with pytest.raises(SchemaError, match=name):
         Events.from_arrow(pa.table({name: column}), space)
 
 
 def test_events_with_two_columns_of_one_name() -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    with pytest.raises(SpaceError, match="2 columns"):
+    with pytest.raises(SchemaError, match="2 columns"):
         Events.from_arrow(table, Space((Attribute("x", INT),)))
 
 
 @pytest.mark.parametrize("length", [0, -1])
 def test_vectors_of_no_length(length: int) -> None:
-    with pytest.raises(SpaceError, match="no vector of"):
-        Space.of({"v": pa.list_(pa.float32())}, vectors={"v": length})
+    with pytest.raises(SchemaError, match="no vector of"):
+        Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": length})

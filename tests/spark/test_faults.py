@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from covey import Settings
+from covey import SessionSettings
 from covey.store import Store
-from covey.testing.oracle import set_session
+from covey.testing.spark_oracle import configure_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def events(spark: SparkSession) -> DataFrame:
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     return spark.range(0, 400_000, 1, 8).selectExpr("id AS n", "id % 1000 AS x")
 
 
@@ -87,17 +87,17 @@ def test_a_load_that_is_run_twice_makes_one_version(spark: SparkSession, tmp_pat
     import pyarrow as pa
 
     from covey import Space, parse
-    from covey.spark.subscribing import _load
-    from covey.spark.task import in_a_task
+    from covey.spark.fitting.subscription_loader import _commit_and_merge
+    from covey.spark.single_task import run_in_task
     from covey.store import Changes
 
-    space = Space.of({"x": pa.int64()})
+    space = Space.from_types({"x": pa.int64()})
     place = str(tmp_path / "store")
     with Store.create(place, space) as store:
-        part = store.prepare(Changes.put([1, 2], parse(space, ["x > 1", "x > 2"])))
+        part = store.stage(Changes.upsert([1, 2], parse(space, ["x > 1", "x > 2"])))
     assert part is not None
-    load = partial(_load, place, 0, [part], [], "one attempt")
-    first, second = in_a_task(spark, load), in_a_task(spark, load)
+    load = partial(_commit_and_merge, place, 0, [part], [], "one attempt")
+    first, second = run_in_task(spark, load), run_in_task(spark, load)
     assert first["version"] == second["version"] == 1
     assert Store.open(place).versions == [0, 1]
 
@@ -107,7 +107,7 @@ def test_a_worker_that_dies_during_a_fit_costs_no_subscription(
 ) -> None:
     from covey.spark import Matcher
 
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     mark = str(tmp_path / "tried")
     events = spark.range(10).selectExpr("id AS n")
 
@@ -121,5 +121,5 @@ def test_a_worker_that_dies_during_a_fit_costs_no_subscription(
     dying = alerts.mapInArrow(once, alerts.schema)
     model = Matcher(eventSchema=events.schema, storePath=str(tmp_path / "store")).fit(dying)
     assert os.path.exists(mark)
-    assert model.subscriptions == 100
+    assert model.numSubscriptions == 100
     assert model.transform(events).count() == 55

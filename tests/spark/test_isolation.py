@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from covey import Settings
-from covey.testing.oracle import set_session, spark_matches
+from covey import SessionSettings
+from covey.testing.spark_oracle import configure_session, match_with_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,7 +87,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def events(spark: SparkSession) -> DataFrame:
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     rows: list[tuple[Any, ...]] = [
         (0, "12", 10.0, 2, ["a"], {"k": "v"}, None, None),
         (1, "x", 10.0, 0, [], {}, None, None),
@@ -108,7 +108,7 @@ def matched(events: DataFrame, texts: list[str]) -> tuple[set[tuple[int, str]], 
     frame = events.sparkSession.createDataFrame(list(ids.items()), "id INT, predicate STRING")
     model = Matcher(eventSchema=events.schema, eventCols=["n"]).fit(frame)
     pairs = {(row["n"], ids[row["id"]]) for row in model.transform(events).collect()}
-    refused = {ids[row["id"]]: row["error"] for row in model.rejected.collect()}
+    refused = {ids[row["id"]]: row["error"] for row in model.rejectedSubscriptions.collect()}
     return pairs, refused
 
 
@@ -118,14 +118,14 @@ def test_an_event_on_which_a_predicate_raises_does_not_match_it_and_disturbs_no_
     texts = [*NORMAL, *RAISING]
     pairs, refused = matched(events, texts)
     assert refused == {}
-    assert pairs == spark_matches(events, {text: text for text in texts}, "n")
+    assert pairs == match_with_spark(events, {text: text for text in texts}, "n")
 
 
 @pytest.mark.parametrize("ansi", [True, False])
 def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
     spark: SparkSession, ansi: bool
 ) -> None:
-    set_session(spark, Settings(ansi=ansi))
+    configure_session(spark, SessionSettings(ansi=ansi))
     frame = spark.sql("""
         SELECT n, l, date_add(DATE'1970-01-01', d) AS day, 'abc' AS t, TIMESTAMP'2024-01-01' AS ts
         FROM VALUES (0, 1L, 0), (1, 2147483648L, 2147483647), (2, -9223372036854775808L, -99999999)
@@ -138,9 +138,9 @@ def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
     ]  # fmt: skip
     try:
         pairs, refused = matched(frame, texts)
-        expected = spark_matches(frame, {text: text for text in texts}, "n")
+        expected = match_with_spark(frame, {text: text for text in texts}, "n")
     finally:
-        set_session(spark, Settings())
+        configure_session(spark, SessionSettings())
     assert refused == {}
     assert pairs == expected
     assert len([one for one in pairs if one[1] == "n >= 0"]) == 3
@@ -157,7 +157,7 @@ def test_the_oracle_is_where_on_one_row(spark: SparkSession, events: DataFrame, 
             kept |= {(row["n"], text) for row in alone.where(text).collect()}
         except PySparkException:
             continue
-    assert kept == spark_matches(events, {text: text}, "n")
+    assert kept == match_with_spark(events, {text: text}, "n")
 
 
 def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame) -> None:
@@ -200,7 +200,7 @@ def test_functions_that_only_spark_knows_have_their_types(
     pairs, refused = matched(events, texts)
     assert set(refused) <= {"attrs = attrs OR n = 1"}
     kept = [text for text in texts if text not in refused]
-    assert pairs == spark_matches(events, {text: text for text in kept}, "n")
+    assert pairs == match_with_spark(events, {text: text for text in kept}, "n")
 
 
 def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
@@ -212,15 +212,15 @@ def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
     frame = spark.createDataFrame(list(texts.items()), "id INT, predicate STRING")
     matcher = Matcher(eventSchema=events.schema, eventCols=["n"], maxDerived=4)
     model = matcher.fit(frame.repartition(8))
-    refused = {row["id"] for row in model.rejected.collect()}
+    refused = {row["id"] for row in model.rejectedSubscriptions.collect()}
     assert len(refused) == 36
     kept = {id_: text for id_, text in texts.items() if id_ not in refused}
     pairs = {(row["n"], row["id"]) for row in model.transform(events).collect()}
-    assert pairs == spark_matches(events, kept, "n")
+    assert pairs == match_with_spark(events, kept, "n")
     more = spark.createDataFrame([(200, "length(sym) * 2 > 3"), (201, "price > 6")], frame.schema)
     updated = model.update(more)
-    assert [row["id"] for row in updated.rejected.collect()] == [200]
-    assert updated.subscriptions == model.subscriptions + 1
+    assert [row["id"] for row in updated.rejectedSubscriptions.collect()] == [200]
+    assert updated.numSubscriptions == model.numSubscriptions + 1
 
 
 def test_errors_name_the_subscription_the_reason_and_an_event(
@@ -271,13 +271,13 @@ def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession
     rows = spark.createDataFrame(list(ids.items()), "id INT, predicate STRING")
     garbled = spark.sql("SELECT 100 AS id, CAST(X'6e203e20ff' AS STRING) AS predicate")
     model = Matcher(eventSchema=events.schema).fit(rows.union(garbled))
-    assert [(r["id"], r["error"]) for r in model.rejected.collect()] == [
+    assert [(r["id"], r["error"]) for r in model.rejectedSubscriptions.collect()] == [
         (100, "the predicate is no valid UTF-8")
     ]
     pairs = {
         (row["n"], ids[row["id"]]) for row in model.transform(events).select("n", "id").collect()
     }
-    assert pairs == spark_matches(events, {text: text for text in texts}, "n")
+    assert pairs == match_with_spark(events, {text: text for text in texts}, "n")
 
 
 def test_changes_of_a_kind_that_is_not_known_are_rejected(
@@ -290,7 +290,7 @@ def test_changes_of_a_kind_that_is_not_known_are_rejected(
     changes = [(1, "n = 3", "upsert"), (2, "n = 4", None), (3, "n = 5", "insert")]
     changed = spark.createDataFrame(changes, "id INT, predicate STRING, _change_type STRING")
     updated = model.update(changed)
-    refused = {row["id"]: row["error"] for row in updated.rejected.collect()}
+    refused = {row["id"]: row["error"] for row in updated.rejectedSubscriptions.collect()}
     assert set(refused) == {1, 2}
     assert "insert, update_postimage, delete, update_preimage" in refused[1]
     pairs = {(row["n"], row["id"]) for row in updated.transform(events).collect()}
@@ -320,4 +320,4 @@ def test_padded_and_collated_texts_match_as_in_spark(
     pairs, refused = matched(padded, texts)
     kept = [text for text in texts if text not in refused]
     assert len(kept) > len(texts) - 3, refused
-    assert pairs == spark_matches(padded, {text: text for text in kept}, "n")
+    assert pairs == match_with_spark(padded, {text: text for text in kept}, "n")

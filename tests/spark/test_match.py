@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from covey import Settings
-from covey.errors import PredicateError, SpaceError, ValueRefused
-from covey.testing.generate import random_events, random_predicate, random_space
-from covey.testing.oracle import ddl, set_session, spark_matches
+from covey import SessionSettings
+from covey.errors import InvalidArgumentError, PredicateError, SchemaError
+from covey.testing.random_cases import random_events, random_predicate, random_space
+from covey.testing.spark_oracle import configure_session, match_with_spark, to_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,7 @@ ALERTS = [
 
 @pytest.fixture
 def events(spark: SparkSession) -> DataFrame:
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     return spark.createDataFrame(EVENTS, "n int, symbol string, price double, tags array<string>")
 
 
@@ -49,7 +49,7 @@ def alerts(spark: SparkSession) -> DataFrame:
 
 def expected(events: DataFrame, alerts: list[tuple[Any, str]]) -> set[tuple[Any, Any]]:
     """Who is notified of which event, as `where` says."""
-    return spark_matches(events, dict(alerts), "n")
+    return match_with_spark(events, dict(alerts), "n")
 
 
 def pairs(matches: DataFrame, name: str = "id") -> list[tuple[Any, Any]]:
@@ -69,7 +69,7 @@ def test_pairs_are_what_where_keeps(events: DataFrame, alerts: DataFrame) -> Non
 def test_arrays_have_a_row_for_each_event(events: DataFrame, alerts: DataFrame) -> None:
     from covey.spark import match
 
-    rows = match(events, alerts, output="arrays", eventCols=["n"]).collect()
+    rows = match(events, alerts, outputMode="arrays", eventCols=["n"]).collect()
     assert rows[0].asDict().keys() == {"n", "matches"}
     assert {row["n"]: set(row["matches"]) for row in rows} == {
         n: {id_ for m, id_ in expected(events, ALERTS) if m == n} for n, *_ in EVENTS
@@ -79,16 +79,16 @@ def test_arrays_have_a_row_for_each_event(events: DataFrame, alerts: DataFrame) 
 @pytest.mark.parametrize(
     ("settings", "seed", "zoned"),
     [
-        (Settings("America/New_York", True), 3, {}),
-        (Settings("Europe/Berlin", False), 4, {}),
-        (Settings("Europe/Berlin", True), 5, {"zones": 9}),
-        (Settings("Europe/Berlin", False), 6, {"zones": 9, "replication": "smart"}),
+        (SessionSettings("America/New_York", True), 3, {}),
+        (SessionSettings("Europe/Berlin", False), 4, {}),
+        (SessionSettings("Europe/Berlin", True), 5, {"zones": 9}),
+        (SessionSettings("Europe/Berlin", False), 6, {"zones": 9, "replication": "smart"}),
     ],
     ids=str,
 )
 def test_random_predicates(
     spark: SparkSession,
-    settings: Settings,
+    settings: SessionSettings,
     seed: int,
     zoned: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
@@ -96,12 +96,12 @@ def test_random_predicates(
     from covey.spark import Matcher
 
     # Most of these predicates are so wide that no cut pays; they are cut all the same, by any type.
-    monkeypatch.setattr("covey.zones.cutting._COPIED", float("inf"))
-    set_session(spark, settings)
+    monkeypatch.setattr("covey.zones.build_tree._MAX_COPIED_SHARE", float("inf"))
+    configure_session(spark, settings)
     random_ = random.Random(seed)
     space = random_space(settings)
     table = random_events(random_, space, 60)
-    schema = ", ".join(f"`{column.name}` {ddl(column.type)}" for column in space.columns)
+    schema = ", ".join(f"`{column.name}` {to_ddl(column.type)}" for column in space.columns)
     numbered = table.append_column("n", pa.array(range(len(table)), pa.int32()))
     frame = spark.createDataFrame(numbered, f"{schema}, n int").coalesce(2)
     texts = [(i, random_predicate(random_, space)) for i in range(120)]
@@ -113,8 +113,8 @@ def test_random_predicates(
     matcher = Matcher(eventSchema=frame.schema, vectors=vectors, eventCols=["n"], **zoned)
     subscriptions = spark.createDataFrame(texts, "id int, predicate string")
     model = matcher.fit(subscriptions, events=whole if zoned else None)
-    assert model.zoneCount == zoned.get("zones", 1)
-    rejected = {row["id"] for row in model.rejected.collect()}
+    assert model.numZones == zoned.get("zones", 1)
+    rejected = {row["id"] for row in model.rejectedSubscriptions.collect()}
     assert len(rejected) <= 0.05 * len(texts)
     taken = [(id_, text) for id_, text in texts if id_ not in rejected]
     found = pairs(model.transform(whole))
@@ -143,7 +143,7 @@ def test_ids_come_back_as_they_are(
     from covey.spark import match
 
     alerts = spark.createDataFrame([(one, "n = 1") for one in ids], f"who {ddl}, predicate string")
-    found = match(events, alerts, idCol="who", output=output, eventCols=[])
+    found = match(events, alerts, idCol="who", outputMode=output, eventCols=[])
     name = "who" if output == "pairs" else "matches"
     element = found.schema[name].dataType
     element = element if output == "pairs" else element.elementType  # type: ignore[attr-defined]
@@ -165,7 +165,7 @@ def test_what_is_wrong_is_rejected_and_the_rest_matched(
         "id int, predicate string",
     )  # fmt: skip
     model = Matcher(eventSchema=events.schema).fit(alerts)
-    rejected = {row["id"]: row for row in model.rejected.collect()}
+    rejected = {row["id"]: row for row in model.rejectedSubscriptions.collect()}
     assert rejected.keys() == {2, 3, 4, None, 6}
     assert (rejected[3]["line"], rejected[3]["column"]) == (1, 1)
     assert "did you mean price" in rejected[3]["error"]
@@ -173,7 +173,7 @@ def test_what_is_wrong_is_rejected_and_the_rest_matched(
     assert "more than once" in rejected[6]["error"]
     assert "null" in rejected[4]["error"]
     assert "null" in rejected[None]["error"]
-    assert model.subscriptions == 1
+    assert model.numSubscriptions == 1
     assert set(pairs(model.transform(events))) == {(1, 1), (2, 1), (4, 1)}
 
 
@@ -183,13 +183,13 @@ def test_onerror_fail_raises_the_first(spark: SparkSession, events: DataFrame) -
 
     alerts = spark.createDataFrame([(1, "price > 5"), (2, "prise > 5")], "id int, predicate string")
     with pytest.raises(PredicateError, match=r"subscription 2: .*prise"):
-        Matcher(eventSchema=events.schema, onError="fail").fit(alerts)
+        Matcher(eventSchema=events.schema, handleInvalid="error").fit(alerts)
 
 
 def test_vectors_of_another_length_match_nothing(spark: SparkSession) -> None:
     from covey.spark import match
 
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     events = spark.createDataFrame(
         [(1, [0.0, 1.0]), (2, [0.0]), (3, None), (4, [0.0, None])], "n int, v array<float>"
     )
@@ -220,11 +220,15 @@ def test_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> None:
     alerts = spark.createDataFrame([(1, 9, 125, 2**53 + 1)], "id int, low int, high int, odd long")
     found = pairs(match(events, alerts, rangeCols={"price": ("low", "high")}))
     assert set(found) == expected(events, [(1, "price BETWEEN 9 AND 125")])
-    with pytest.raises(ValueRefused, match=r"'odd' is bigint, but 'price' is double.*cast it"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"'odd' is bigint, but 'price' is double.*cast it"
+    ):
         match(events, alerts, rangeCols={"price": ("low", "odd")})
-    with pytest.raises(ValueRefused, match=r"'low' is int, but 'tags' is array<string>"):
+    with pytest.raises(InvalidArgumentError, match=r"'low' is int, but 'tags' is array<string>"):
         match(events, alerts, rangeCols={"tags": ("low", "high")})
-    with pytest.raises(ValueRefused, match=r"'odd' is bigint, but the time of events is timestamp"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"'odd' is bigint, but the time of events is timestamp"
+    ):
         Matcher(eventSchema=events.schema, rangeCols={}, validToCol="odd").fit(alerts)
 
 
@@ -235,7 +239,7 @@ def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: Dat
     texts = [(n, f"n + {n} = 10") for n in range(1, 80)]
     alerts = spark.createDataFrame(texts, "id int, predicate string")
     with pytest.raises(PredicateError, match=r"more than 64 expressions.*maxDerived"):
-        match(events, alerts, onError="fail")
+        match(events, alerts, handleInvalid="error")
     found = pairs(match(events, alerts, maxDerived=100))
     assert set(found) == expected(events, texts)
 
@@ -246,7 +250,7 @@ def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) ->
 
     none = spark.createDataFrame([], "id int, predicate string")
     assert match(events, none).collect() == []
-    arrays = match(events, none, output="arrays", eventCols=["n"]).collect()
+    arrays = match(events, none, outputMode="arrays", eventCols=["n"]).collect()
     assert [(row["n"], row["matches"]) for row in arrays] == [(n, []) for n, *_ in EVENTS]
     assert match(events.limit(0), none).collect() == []
 
@@ -255,39 +259,41 @@ def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) ->
 def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts: DataFrame) -> None:
     from covey.spark import Matcher, match
 
-    with pytest.raises(ValueRefused, match=r"no column 'alert'.*id, predicate.*idCol"):
+    with pytest.raises(InvalidArgumentError, match=r"no column 'alert'.*id, predicate.*idCol"):
         match(events, alerts, idCol="alert")
-    with pytest.raises(ValueRefused, match="predicates are texts, but 'id' is bigint"):
+    with pytest.raises(InvalidArgumentError, match="predicates are texts, but 'id' is bigint"):
         match(events, alerts, predicateCol="id")
-    with pytest.raises(ValueRefused, match=r"eventCols names 'x', but the events have n, symbol"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"eventCols names 'x', but the events have n, symbol"
+    ):
         match(events, alerts, eventCols=["x"])
-    with pytest.raises(ValueRefused, match=r"two columns 'id'.*matchesCol"):
+    with pytest.raises(InvalidArgumentError, match=r"two columns 'id'.*outputCol"):
         match(events.withColumnRenamed("n", "ID"), alerts)
-    with pytest.raises(ValueRefused, match="output is 'pairs' or 'arrays', not 'rows'"):
-        Matcher(output="rows")
-    with pytest.raises(ValueRefused, match=r"no parameter rows, there is: eventCols, "):
+    with pytest.raises(InvalidArgumentError, match="outputMode is 'pairs' or 'arrays', not 'rows'"):
+        Matcher(outputMode="rows")
+    with pytest.raises(InvalidArgumentError, match=r"no parameter rows, there is: eventCols, "):
         Matcher().setParams(rows=1)
-    with pytest.raises(ValueRefused, match=r"lengths by column.* not \{'v': 'x'\}"):
+    with pytest.raises(InvalidArgumentError, match=r"lengths by column.* not \{'v': 'x'\}"):
         Matcher(vectors={"v": "x"})  # type: ignore[dict-item]
-    with pytest.raises(ValueRefused, match=r"two columns by attribute, not \{'n': 'ab'\}"):
+    with pytest.raises(InvalidArgumentError, match=r"two columns by attribute, not \{'n': 'ab'\}"):
         Matcher(rangeCols={"n": "ab"})
-    with pytest.raises(ValueRefused, match="eventSchema is missing"):
+    with pytest.raises(InvalidArgumentError, match="eventSchema is missing"):
         Matcher().fit(alerts)
-    with pytest.raises(ValueRefused, match=r"'price' is double, which cannot be an id"):
+    with pytest.raises(InvalidArgumentError, match=r"'price' is double, which cannot be an id"):
         match(events, events.selectExpr("price", "symbol AS predicate"), idCol="price")
     model = Matcher(eventSchema=events.schema).fit(alerts)
-    with pytest.raises(SpaceError, match="no column 'price'"):
+    with pytest.raises(SchemaError, match="no column 'price'"):
         model.transform(events.drop("price"))
-    with pytest.raises(SpaceError, match=r"'price' is string in the events, but double"):
+    with pytest.raises(SchemaError, match=r"'price' is string in the events, but double"):
         model.transform(events.withColumn("price", events["price"].cast("string")))
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
-        with pytest.raises(SpaceError, match="caseSensitive is true"):
+        with pytest.raises(SchemaError, match="caseSensitive is true"):
             model.transform(events)
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
-    set_session(spark, Settings("Asia/Tokyo"))
-    with pytest.raises(SpaceError, match=r"session.timeZone was UTC and is Asia/Tokyo"):
+    configure_session(spark, SessionSettings("Asia/Tokyo"))
+    with pytest.raises(SchemaError, match=r"session.timeZone was UTC and is Asia/Tokyo"):
         model.transform(events)
 
 
@@ -304,7 +310,7 @@ def test_columns_are_found_whatever_their_case(
 def test_lifetimes_are_compared_with_the_time_of_events(spark: SparkSession) -> None:
     from covey.spark import match
 
-    set_session(spark, Settings("Europe/Berlin"))
+    configure_session(spark, SessionSettings("Europe/Berlin"))
     times = [f"2024-05-01 {hour:02}:00:00" for hour in range(4)]
     events = spark.createDataFrame(
         [(i, t) for i, t in enumerate(times)] + [(9, None)], "n int, t string"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from covey import Settings
-from covey.errors import SpaceError, StoreError, ValueRefused
-from covey.testing.oracle import set_session
+from covey import SessionSettings
+from covey.errors import InvalidArgumentError, SchemaError, StoreError
+from covey.testing.spark_oracle import configure_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def events(spark: SparkSession) -> DataFrame:
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     return spark.range(0, 1_000, 1, 2).selectExpr("id AS n", "id % 10 AS digit")
 
 
@@ -51,12 +51,12 @@ def test_a_model_is_saved_and_loaded(
 
     model = fitted(spark, events, 3, eventCols=["digit"])
     model.save(str(tmp_path / "model"))
-    with pytest.raises(ValueRefused, match="already"):
+    with pytest.raises(InvalidArgumentError, match="already"):
         model.save(str(tmp_path / "model"))
     loaded = MatcherModel.load(str(tmp_path / "model"))
     assert loaded.uid == model.uid
-    assert loaded.subscriptions == 1
-    assert [row["id"] for row in loaded.rejected.collect()] == [2]
+    assert loaded.numSubscriptions == 1
+    assert [row["id"] for row in loaded.rejectedSubscriptions.collect()] == [2]
     assert digits(loaded.transform(events)) == [(3, 100)]
     with pytest.raises(StoreError, match="no model"):
         MatcherModel.load(str(tmp_path / "elsewhere"))
@@ -122,9 +122,9 @@ def test_update_adds_replaces_and_removes(spark: SparkSession, events: DataFrame
     second = first.update(
         alerts(spark, (2, None), (3, "digit + 1 = 5"), (4, "digit = 9"), (5, "x"))
     )
-    assert second.version == first.version + 1
-    assert second.subscriptions == 3
-    assert [row["id"] for row in second.rejected.collect()] == [5]
+    assert second.storeVersion == first.storeVersion + 1
+    assert second.numSubscriptions == 3
+    assert [row["id"] for row in second.rejectedSubscriptions.collect()] == [5]
     assert digits(first.transform(events)) == [(1, 100), (2, 100), (3, 100)]
     assert digits(second.transform(events)) == [(1, 100), (4, 100), (9, 100)]
 
@@ -168,7 +168,7 @@ def test_a_deletion_removes_where_ranges_are_columns(
     changed = model.update(
         spark.createDataFrame([(1, 1, 1, "delete"), (2, 7, 8, "insert")], columns)
     )
-    assert changed.subscriptions == 4
+    assert changed.numSubscriptions == 4
     assert digits(changed.transform(events)) == [(n, 100) for n in (0, 3, 4, 7, 8)]
 
 
@@ -185,8 +185,10 @@ def test_updates_are_merged(spark: SparkSession, events: DataFrame) -> None:
     model = matcher.fit(some(0))
     for n in (1, 2):
         model = model.update(some(9_000 * n))
-        assert len(Store.open(model.fitted.place).snapshot(model.version).parts) == 1
-    assert model.subscriptions == 27_000
+        assert (
+            len(Store.open(model._state.location).snapshot(model.storeVersion).live_segments) == 1
+        )
+    assert model.numSubscriptions == 27_000
     assert model.transform(events).count() == 1_000 * 27_000 // 20
 
 
@@ -214,7 +216,9 @@ def test_an_update_builds_on_its_model_and_not_on_what_came_later(
     third = first.update(alerts(spark, (3, "digit = 3")))
     assert digits(second.transform(events)) == [(1, 100), (2, 100)]
     assert digits(third.transform(events)) == [(1, 100), (3, 100)]
-    with pytest.raises(ValueRefused, match="'id' is bigint, but the ids of the model are int"):
+    with pytest.raises(
+        InvalidArgumentError, match="'id' is bigint, but the ids of the model are int"
+    ):
         first.update(
             alerts(spark, (4, "digit = 4")).selectExpr("CAST(id AS BIGINT) id", "predicate")
         )
@@ -282,15 +286,15 @@ def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_pat
 def test_sql_gives_what_transform_gives(
     spark: SparkSession, events: DataFrame, output: str
 ) -> None:
-    model = fitted(spark, events, 8, output=output)
-    model.register("digit_match")
+    model = fitted(spark, events, 8, outputMode=output)
+    model.registerTableFunction("digit_match")
     events.createOrReplaceTempView("digit_events")
     rows = spark.sql("SELECT * FROM digit_match(TABLE(digit_events))").collect()
     assert sorted(rows) == sorted(model.transform(events).collect())
 
 
 def test_sql_finds_columns_whatever_their_case(spark: SparkSession, events: DataFrame) -> None:
-    fitted(spark, events, 7).register("in_any_letters")
+    fitted(spark, events, 7).registerTableFunction("in_any_letters")
     events.toDF("N", "Digit").createOrReplaceTempView("loud")
     assert digits(spark.sql("SELECT * FROM in_any_letters(TABLE(loud))")) == [(7, 100)]
 
@@ -299,7 +303,9 @@ def test_sql_finds_columns_whatever_their_case(spark: SparkSession, events: Data
 def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
-    Matcher(eventSchema=events.schema).fit(alerts(spark, (1, "digit * 2 = 8"))).register("doubled")
+    Matcher(eventSchema=events.schema).fit(
+        alerts(spark, (1, "digit * 2 = 8"))
+    ).registerTableFunction("doubled")
     events.createOrReplaceTempView("digit_events")
     query = "SELECT *, digit * 2 AS `digit * 2` FROM digit_events"
     assert spark.sql(f"SELECT * FROM doubled(TABLE({query}))").count() == 100
@@ -310,6 +316,6 @@ def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataF
 @pytest.mark.connect
 def test_another_session_zone_is_refused_by_sql_too(spark: SparkSession, events: DataFrame) -> None:
     model = fitted(spark, events, 8)
-    set_session(spark, Settings("Asia/Tokyo"))
-    with pytest.raises(SpaceError, match="Asia/Tokyo"):
-        model.register("tokyo")
+    configure_session(spark, SessionSettings("Asia/Tokyo"))
+    with pytest.raises(SchemaError, match="Asia/Tokyo"):
+        model.registerTableFunction("tokyo")

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey import Settings
-from covey.testing.oracle import set_session
+from covey import SessionSettings
+from covey.testing.spark_oracle import configure_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +22,7 @@ MANY = 100_000
 @pytest.fixture
 def events(spark: SparkSession) -> DataFrame:
     """All but a few events in one partition."""
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     most = spark.range(0, 20_000, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
     few = spark.range(20_000, 20_010, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
     return most.union(few)
@@ -35,7 +35,7 @@ def test_one_event_matches_a_hundred_thousand(spark: SparkSession, events: DataF
     alerts = alerts.union(spark.sql("SELECT -1L, CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE)"))
     ranges = {"x": ("low", "high")}
     for output, column in (("pairs", "id"), ("arrays", "matches")):
-        model = Matcher(eventSchema=events.schema, rangeCols=ranges, output=output).fit(alerts)
+        model = Matcher(eventSchema=events.schema, rangeCols=ranges, outputMode=output).fit(alerts)
         matches = model.transform(events)
         size = "count(*)" if output == "pairs" else f"sum(size({column}))"
         (total,) = matches.selectExpr(f"{size} AS n").collect()
@@ -66,14 +66,14 @@ def test_every_event_matches_thousands(spark: SparkSession, events: DataFrame) -
 
 
 def test_batches_are_cut_by_what_they_hold() -> None:
-    from covey.spark.ids import IdType
-    from covey.spark.shapes import Arrays, Pairs
+    from covey.spark.id_types import IdType
+    from covey.spark.matching.output import ArrayRows, PairRows
 
     wide = pa.RecordBatch.from_pydict({"text": ["x" * 1_000_000] * 20})
     asked = np.arange(20, dtype=np.int32)
     ids = pa.array(np.arange(20))
-    for shape in (Pairs(("text",), "id", IdType(pa.int64())),
-                  Arrays(("text",), "ids", IdType(pa.int64()))):  # fmt: skip
-        batches = list(shape.batches(wide, asked, ids))
+    for shape in (PairRows(("text",), "id", IdType(pa.int64())),
+                  ArrayRows(("text",), "ids", IdType(pa.int64()))):  # fmt: skip
+        batches = list(shape.to_batches(wide, asked, ids))
         assert sum(batch.num_rows for batch in batches) == 20
         assert max(batch.nbytes for batch in batches) <= 10 << 20

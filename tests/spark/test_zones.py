@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from covey import Settings
-from covey.errors import ValueRefused
-from covey.testing.oracle import set_session, spark_matches
+from covey import SessionSettings
+from covey.errors import InvalidArgumentError
+from covey.testing.spark_oracle import configure_session, match_with_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +33,7 @@ WIDE = len(PREDICATES) - 1
 @pytest.fixture
 def events(spark: SparkSession) -> DataFrame:
     """Many are alike, and some have no x."""
-    set_session(spark, Settings())
+    configure_session(spark, SessionSettings())
     x = "CASE WHEN id % 5 = 0 THEN NULL WHEN id % 2 = 0 THEN 7 ELSE id % 64 END AS x"
     return spark.range(0, 640, 1, 3).selectExpr("id AS n", x, "id % 11 AS y")
 
@@ -54,7 +54,7 @@ def found(matches: DataFrame) -> list[tuple[int, int]]:
 
 
 def right(events: DataFrame, predicates: dict[int, str]) -> list[tuple[int, int]]:
-    return sorted(spark_matches(events, predicates, "n"))
+    return sorted(match_with_spark(events, predicates, "n"))
 
 
 @pytest.mark.parametrize("replication", ["pure", "smart"])
@@ -63,12 +63,12 @@ def test_matches_are_what_where_keeps(
     spark: SparkSession, events: DataFrame, replication: str
 ) -> None:
     model = fitted(spark, events, replication=replication)
-    assert (model.zoneCount, model.subscriptions) == (8, len(PREDICATES))
+    assert (model.numZones, model.numSubscriptions) == (8, len(PREDICATES))
     assert found(model.transform(events)) == right(events, dict(enumerate(PREDICATES)))
 
 
 def test_arrays_have_a_row_for_each_event(spark: SparkSession, events: DataFrame) -> None:
-    rows = fitted(spark, events, output="arrays").transform(events).collect()
+    rows = fitted(spark, events, outputMode="arrays").transform(events).collect()
     assert sorted(row["n"] for row in rows) == list(range(640))
     given = sorted((row["n"], id_) for row in rows for id_ in row["matches"])
     assert given == right(events, dict(enumerate(PREDICATES)))
@@ -81,15 +81,15 @@ def test_a_worker_opens_its_zone_only(spark: SparkSession, events: DataFrame) ->
     from covey.store import Store
 
     model = fitted(spark, events)
-    routing = model.fitted.routing
+    routing = model._state.partitioner
     assert routing is not None
-    assert max(routing.owners) > 1
+    assert max(routing.partitions_per_zone) > 1
     alike = events.where("x = 7 AND y > 3")
     seen = model.transform(alike).select(F.spark_partition_id()).distinct()
-    assert 1 < seen.count() <= max(routing.owners)
-    store = Store.open(model.fitted.place)
-    whole = len(store.snapshot(model.version))
-    assert all(len(store.zone_snapshot(model.version, zone)) < whole for zone in range(8))
+    assert 1 < seen.count() <= max(routing.partitions_per_zone)
+    store = Store.open(model._state.location)
+    whole = len(store.snapshot(model.storeVersion))
+    assert all(len(store.zone_snapshot(model.storeVersion, zone)) < whole for zone in range(8))
 
 
 def test_what_is_covered_is_there_once(spark: SparkSession, events: DataFrame) -> None:
@@ -99,7 +99,7 @@ def test_what_is_covered_is_there_once(spark: SparkSession, events: DataFrame) -
     sizes = {}
     for replication in ("pure", "smart"):
         model = fitted(spark, events, replication=replication)
-        version = Store.open(model.fitted.place).snapshot(model.version).version
+        version = Store.open(model._state.location).snapshot(model.storeVersion).manifest
         sizes[replication] = sum(entry.subscriptions for entry in version.segments)
     assert len(PREDICATES) <= sizes["smart"] < sizes["pure"]
 
@@ -114,12 +114,12 @@ def test_zones_are_saved_loaded_and_updated(
 
     fitted(spark, events, replication=replication).save(str(tmp_path / "model"))
     loaded = MatcherModel.load(str(tmp_path / "model"))
-    assert loaded.zoneCount == 8
+    assert loaded.numZones == 8
     changed = {**dict(enumerate(PREDICATES)), 3: "y = 3", 100: "x IS NULL OR x > 60"}
     del changed[0], changed[60], changed[WIDE]
     gone = [(0, None), (60, None), (WIDE, None)]
     updated = loaded.update(subscriptions(spark, (3, changed[3]), (100, changed[100]), *gone))
-    assert (updated.zoneCount, updated.subscriptions) == (8, len(changed))
+    assert (updated.numZones, updated.numSubscriptions) == (8, len(changed))
     assert found(updated.transform(events)) == right(events, changed)
     assert found(loaded.transform(events)) == right(events, dict(enumerate(PREDICATES)))
 
@@ -136,8 +136,8 @@ def test_zones_follow_the_events(spark: SparkSession, events: DataFrame) -> None
     del left[5]
     for some in (late, events):
         assert found(moved.transform(some)) == right(some, left)
-    assert moved.subscriptions == len(Store.open(moved.fitted.place).snapshot()) == len(left)
-    before, after = (one.work(late).max() * one.zoneCount for one in (model, moved))
+    assert moved.numSubscriptions == len(Store.open(moved._state.location).snapshot()) == len(left)
+    before, after = (one.zoneLoad(late).max() * one.numZones for one in (model, moved))
     assert after < 0.8 * before
 
 
@@ -158,14 +158,14 @@ def test_a_stream_is_shuffled_too(spark: SparkSession, events: DataFrame, tmp_pa
 
 
 def test_as_many_as_are_needed(spark: SparkSession, events: DataFrame) -> None:
-    assert fitted(spark, events, zones="auto").zoneCount == 1
+    assert fitted(spark, events, zones="auto").numZones == 1
 
 
 @pytest.mark.parametrize("zones", [0, -1, "some", 1.5, True])
 def test_what_is_no_number_of_zones_is_refused(zones: Any) -> None:
     from covey.spark import Matcher
 
-    with pytest.raises(ValueRefused, match="zones is 'auto' or a number"):
+    with pytest.raises(InvalidArgumentError, match="zones is 'auto' or a number"):
         Matcher(zones=zones)
 
 
@@ -173,21 +173,24 @@ def test_what_is_no_number_of_zones_is_refused(zones: Any) -> None:
     ("params", "said"),
     [
         ({"zones": 1}, "events are for cutting zones"),
-        ({"replication": "smart", "output": "arrays"}, "finds the matches of an event in several"),
+        (
+            {"replication": "smart", "outputMode": "arrays"},
+            "finds the matches of an event in several",
+        ),
         ({"replication": "both"}, "replication is 'pure' or 'smart'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
     spark: SparkSession, events: DataFrame, params: dict[str, Any], said: str
 ) -> None:
-    with pytest.raises(ValueRefused, match=said):
+    with pytest.raises(InvalidArgumentError, match=said):
         fitted(spark, events, **params)
 
 
 def test_replication_without_zones_is_refused(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
-    with pytest.raises(ValueRefused, match="replication is that of zones"):
+    with pytest.raises(InvalidArgumentError, match="replication is that of zones"):
         Matcher(eventSchema=events.schema, replication="smart").fit(
             subscriptions(spark, (1, "x = 1"))
         )

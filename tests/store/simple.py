@@ -8,25 +8,25 @@ import pyarrow as pa
 
 from covey.language import Parser
 from covey.space import Events, Space
-from covey.store import Changes, Snapshot, Tiers, Version
+from covey.store import Changes, Manifest, Snapshot, TieredMergePolicy
 
-SPACE = Space.of({"x": pa.int64()})
-TINY = Tiers(smallest=4, factor=2)
+SPACE = Space.from_types({"x": pa.int64()})
+TINY = TieredMergePolicy(min_level_regions=4, level_factor=2)
 """Tiers under which a handful of subscriptions has several segments."""
 
 
 def changes(put: Mapping[object, str], removed: Sequence[object] = ()) -> Changes:
     """Predicates by id, and removed ids."""
-    return Changes.put(list(put), Parser(SPACE).parse(list(put.values())), removed)
+    return Changes.upsert(list(put), Parser(SPACE).parse(list(put.values())), removed)
 
 
 def matched(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:
     """(row of the event, id), for events with these values."""
     table = pa.table({"x": pa.array(xs, pa.int64())})
-    rows, ids = snapshot.notifications(Events.from_arrow(table, SPACE))
+    rows, ids = snapshot.match_ids(Events.from_arrow(table, SPACE))
     return sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
 
 
-def sizes(version: Version) -> list[tuple[int, int]]:
+def sizes(version: Manifest) -> list[tuple[int, int]]:
     """Subscriptions of each segment, and how many of them are dead."""
     return [(entry.subscriptions, entry.dead) for entry in version.segments]

@@ -14,27 +14,27 @@ from covey import Events, Space, parse
 from covey.errors import StoreError
 from covey.store import Changes, Store, copy_version
 
-SPACE = Space.of({"x": pa.int64()})
+SPACE = Space.from_types({"x": pa.int64()})
 EVENTS = Events.from_arrow(pa.table({"x": list(range(30))}), SPACE)
 OVER, UNDER = {1: "x < 10", 2: "x > 25"}, {3: "x = 3", 4: "x BETWEEN 2 AND 8", 5: "x = 29"}
 
 
 def put(texts: dict[int, str]) -> Changes:
-    return Changes.put(list(texts), parse(SPACE, list(texts.values())))
+    return Changes.upsert(list(texts), parse(SPACE, list(texts.values())))
 
 
 def arranged(place: Path) -> Store:
     store = Store.create(place, SPACE)
-    base = store.apply(put(OVER | UNDER)).number
-    over, under = store.prepare(put(OVER)), store.prepare(put(UNDER))
+    base = store.apply(put(OVER | UNDER)).version
+    over, under = store.stage(put(OVER)), store.stage(put(UNDER))
     assert over is not None
     assert under is not None
-    store.arrange(over, under, "compact", base)
+    store.commit_gated(over, under, "compact", base)
     return store
 
 
 def answers(store: Store, version: int | None = None) -> set[tuple[int, int]]:
-    rows, ids = store.snapshot(version).notifications(EVENTS)
+    rows, ids = store.snapshot(version).match_ids(EVENTS)
     return set(zip(rows.tolist(), ids.to_pylist(), strict=True))
 
 
@@ -53,7 +53,7 @@ def _holds(text: str, x: int) -> bool:
 def test_answers_are_those_of_all(tmp_path: Path) -> None:
     with arranged(tmp_path / "store") as store:
         snapshot = store.snapshot()
-        assert [part.under is not None for part in snapshot.parts] == [False, True]
+        assert [part.gated_by is not None for part in snapshot.live_segments] == [False, True]
         assert answers(store) == expected(OVER | UNDER) == answers(store, 1)
         assert answers(Store.open(tmp_path / "store")) == expected(OVER | UNDER)
 
@@ -62,15 +62,15 @@ def test_what_is_under_is_not_asked_for_other_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with arranged(tmp_path / "store") as store:
-        (_, under), asked = store.snapshot().parts, []
-        matching = type(under.subscriptions.index).matching
+        (_, under), asked = store.snapshot().live_segments, []
+        matching = type(under.subscriptions.index).match
 
         def counted(self, events, *more, **named):  # type: ignore[no-untyped-def]
             asked.append(len(events))
             return matching(self, events, *more, **named)
 
-        monkeypatch.setattr(type(under.subscriptions.index), "matching", counted)
-        store.snapshot().matching(EVENTS)
+        monkeypatch.setattr(type(under.subscriptions.index), "match", counted)
+        store.snapshot().match(EVENTS)
         assert asked == [30, 14]
 
 
@@ -105,16 +105,16 @@ def test_a_copy_is_arranged_as_well(tmp_path: Path) -> None:
     with arranged(tmp_path / "store") as store:
         copy_version(tmp_path / "store", tmp_path / "copy", store.versions[-1], "copied")
     copy = Store.open(tmp_path / "copy")
-    assert copy.snapshot().parts[1].under == copy.snapshot().parts[0].file
+    assert copy.snapshot().live_segments[1].gated_by == copy.snapshot().live_segments[0].file
     assert answers(copy) == expected(OVER | UNDER)
 
 
 def test_a_part_of_all_is_refused(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE) as store:
-        base = store.apply(put(OVER | UNDER)).number
-        over, under = store.prepare(put(OVER)), store.prepare(put({3: "x = 3"}))
+        base = store.apply(put(OVER | UNDER)).version
+        over, under = store.stage(put(OVER)), store.stage(put({3: "x = 3"}))
         assert over is not None
         assert under is not None
         with pytest.raises(StoreError, match="not all"):
-            store.arrange(over, under, "compact", base)
+            store.commit_gated(over, under, "compact", base)
         assert np.array_equal(store.versions, [0, base])

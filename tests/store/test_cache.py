@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from covey.errors import StoreError
-from covey.store.arrays import Packed, pack
-from covey.store.cache import Cache
+from covey.store.storage.array_file import EncodedFile, encode_arrays
+from covey.store.storage.cache import Cache
 
 
 class Source:
     """A file elsewhere, and how often it was downloaded."""
 
     def __init__(self, number: int, size: int = 1000) -> None:
-        self.packed: Packed = pack({"x": np.full(size, number, np.uint8)}, {})
+        self.packed: EncodedFile = encode_arrays({"x": np.full(size, number, np.uint8)}, {})
         self.downloads = 0
 
     def download(self, into: BinaryIO) -> None:
@@ -58,14 +58,14 @@ def test_threads_that_want_one_file_download_it_once(tmp_path: Path) -> None:
 
 def test_what_was_added_is_not_downloaded(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(7)
-    cache.add(source.packed)
+    cache.put(source.packed)
     cache.open(source.packed.sha256, source.download)
     assert source.downloads == 0
 
 
 def test_what_is_damaged_in_the_cache_is_downloaded_again(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(7)
-    cache.add(source.packed)
+    cache.put(source.packed)
     with (tmp_path / source.packed.sha256).open("r+b") as file:
         file.seek(900)
         file.write(b"x")
@@ -84,12 +84,12 @@ def test_what_arrives_damaged_is_an_error_and_not_kept(tmp_path: Path) -> None:
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     cache, sources = Cache(tmp_path), [Source(number) for number in range(4)]
     for age, source in enumerate(sources):
-        cache.add(source.packed)
+        cache.put(source.packed)
         os.utime(tmp_path / source.packed.sha256, (1000 + age, 1000 + age))
     cache.open(sources[0].packed.sha256, sources[0].download)
     gc.collect()
     cache.max_bytes = 2 * sources[0].packed.size_bytes
-    cache.trim()
+    cache.evict()
     assert names(cache) == {sources[0].packed.sha256, sources[3].packed.sha256}
 
 
@@ -98,20 +98,20 @@ def test_what_is_mapped_is_not_deleted(tmp_path: Path) -> None:
     first = cache.open(sources[0].packed.sha256, sources[0].download)
     cache.open(sources[1].packed.sha256, sources[1].download)
     gc.collect()
-    cache.trim()
+    cache.evict()
     assert names(cache) == {sources[0].packed.sha256}
     array = first.arrays["x"]
     del first
-    cache.trim()
+    cache.evict()
     assert names(cache) == {sources[0].packed.sha256}
     del array
-    cache.trim()
+    cache.evict()
     assert names(cache) == set()
 
 
 HOLDING = """
 import sys
-from covey.store.cache import Cache
+from covey.store.storage.cache import Cache
 found = Cache(sys.argv[1]).open(sys.argv[2], lambda into: None)
 print("open", flush=True)
 sys.stdin.read()
@@ -120,15 +120,15 @@ sys.stdin.read()
 
 def test_what_another_process_has_mapped_is_not_deleted(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(1)
-    cache.add(source.packed)
+    cache.put(source.packed)
     command = [sys.executable, "-c", HOLDING, str(tmp_path), source.packed.sha256]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"open\n"
         cache.max_bytes = 0
-        cache.trim()
+        cache.evict()
         assert names(cache) == {source.packed.sha256}
-    cache.trim()
+    cache.evict()
     assert names(cache) == set()
 
 
@@ -138,7 +138,7 @@ def test_what_a_killed_download_left_goes_after_a_day(tmp_path: Path) -> None:
     for path in (old, new):
         path.write_bytes(b"x")
     os.utime(old, (1000, 1000))
-    cache.trim()
+    cache.evict()
     assert not old.exists()
     assert new.exists()
 

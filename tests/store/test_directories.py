@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pyarrow import fs
 
-from covey.errors import StoreError, ValueRefused
-from covey.store import local, remote
-from covey.store.directory import Directory
-from covey.store.local import LocalDirectory
-from covey.store.places import directory_at
-from covey.store.remote import RemoteDirectory
+from covey.errors import InvalidArgumentError, StoreError
+from covey.store.storage import arrow_fs, local
+from covey.store.storage.arrow_fs import ArrowBackend
+from covey.store.storage.backend import StorageBackend
+from covey.store.storage.local import LocalBackend
+from covey.store.storage.location import open_storage
 
 
 class MovesOntoNothing:
@@ -37,66 +37,66 @@ class MovesOntoNothing:
 @pytest.fixture(params=["local", "subtree", "in memory", "object store", "like HDFS"])
 def directory(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Directory:
+) -> StorageBackend:
     if request.param == "object store":
-        monkeypatch.setattr(remote, "_OBJECT_STORES", ("mock",))
+        monkeypatch.setattr(arrow_fs, "_OBJECT_STORES", ("mock",))
         memory = fs._MockFileSystem()
         for folder in ("a", "b"):  # which in an object store need not be made
             memory.create_dir(f"place/{folder}", recursive=True)
-        return directory_at("place", memory)
+        return open_storage("place", memory)
     if request.param == "like HDFS":
-        return RemoteDirectory(MovesOntoNothing(), "place")
+        return ArrowBackend(MovesOntoNothing(), "place")
     if request.param == "in memory":
-        return directory_at("place", fs._MockFileSystem())
+        return open_storage("place", fs._MockFileSystem())
     if request.param == "subtree":
-        return directory_at("place", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
-    return directory_at(tmp_path / "place")
+        return open_storage("place", fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
+    return open_storage(tmp_path / "place")
 
 
-def test_what_is_put_is_there(directory: Directory) -> None:
+def test_what_is_put_is_there(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"12", memoryview(b"3")], "b/y": []})
     assert directory.read("a/x") == b"123"
     assert directory.read("b/y") == b""
     assert [file.name for file in directory.list("a")] == ["x"]
 
 
-def test_a_file_can_be_put_twice(directory: Directory) -> None:
+def test_a_file_can_be_put_twice(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     directory.put({"a/x": [b"123"]})
     assert directory.read("a/x") == b"123"
 
 
-def test_a_file_is_replaced(directory: Directory) -> None:
+def test_a_file_is_replaced(directory: StorageBackend) -> None:
     for content in (b"first", b"then", b"later"):
         directory.replace("a/x", content)
         assert directory.read("a/x") == content
     assert [file.name for file in directory.list("a")] == ["x"]
 
 
-def test_what_is_published_is_never_replaced(directory: Directory) -> None:
-    directory.publish("a/1", b"first")
+def test_what_is_published_is_never_replaced(directory: StorageBackend) -> None:
+    directory.put_if_absent("a/1", b"first")
     with pytest.raises(StoreError, match="exists already"):
-        directory.publish("a/1", b"second")
+        directory.put_if_absent("a/1", b"second")
     assert directory.read("a/1") == b"first"
     assert [file.name for file in directory.list("a")] == ["1"]
 
 
-def test_a_local_file_is_adopted(directory: Directory, tmp_path: Path) -> None:
+def test_a_local_file_is_adopted(directory: StorageBackend, tmp_path: Path) -> None:
     directory.put({"a/other": [b""]})
     (tmp_path / "made").write_bytes(b"123")
-    directory.adopt(tmp_path / "made", "a/x")
+    directory.put_local_file(tmp_path / "made", "a/x")
     assert directory.read("a/x") == b"123"
     assert (tmp_path / "made").exists() == (directory.local_path("a/x") is None)
 
 
-def test_a_download_is_the_file(directory: Directory) -> None:
+def test_a_download_is_the_file(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     into = io.BytesIO()
     directory.download("a/x", into)
     assert into.getvalue() == b"123"
 
 
-def test_what_is_not_there(directory: Directory) -> None:
+def test_what_is_not_there(directory: StorageBackend) -> None:
     assert directory.list("a") == []
     directory.delete("a/x")
     with pytest.raises(FileNotFoundError):
@@ -105,14 +105,14 @@ def test_what_is_not_there(directory: Directory) -> None:
         directory.download("a/x", io.BytesIO())
 
 
-def test_a_listing_knows_sizes_and_times(directory: Directory) -> None:
+def test_a_listing_knows_sizes_and_times(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     (file,) = directory.list("a")
     assert file.size_bytes == 3
-    assert abs(file.written - time.time()) < 3600
+    assert abs(file.modified_at_s - time.time()) < 3600
 
 
-def test_what_is_deleted_is_gone(directory: Directory) -> None:
+def test_what_is_deleted_is_gone(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     directory.delete("a/x")
     assert directory.list("a") == []
@@ -120,16 +120,16 @@ def test_what_is_deleted_is_gone(directory: Directory) -> None:
 
 def test_local_files_are_mapped_in_place(tmp_path: Path) -> None:
     below = fs.SubTreeFileSystem(str(tmp_path / "below"), fs.LocalFileSystem())
-    assert directory_at(tmp_path).local_path("a/x") == tmp_path / "a" / "x"
-    assert directory_at("s", below).local_path("a/x") == tmp_path / "below" / "s" / "a" / "x"
-    assert directory_at(f"file://{tmp_path}").local_path("x") == tmp_path / "x"
-    assert directory_at("s", fs._MockFileSystem()).local_path("a/x") is None
+    assert open_storage(tmp_path).local_path("a/x") == tmp_path / "a" / "x"
+    assert open_storage("s", below).local_path("a/x") == tmp_path / "below" / "s" / "a" / "x"
+    assert open_storage(f"file://{tmp_path}").local_path("x") == tmp_path / "x"
+    assert open_storage("s", fs._MockFileSystem()).local_path("a/x") is None
 
 
 @pytest.mark.parametrize("place", ["", "nosuch://x/y"])
 def test_a_place_that_cannot_be_is_refused(place: str) -> None:
-    with pytest.raises(ValueRefused, match=r"the place of a store|no file system"):
-        directory_at(place)
+    with pytest.raises(InvalidArgumentError, match=r"the place of a store|no file system"):
+        open_storage(place)
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        LocalDirectory(tmp_path).put({"a/x": pieces()})  # type: ignore[dict-item]
-    assert LocalDirectory(tmp_path).list("a") == []
+        LocalBackend(tmp_path).put({"a/x": pieces()})  # type: ignore[dict-item]
+    assert LocalBackend(tmp_path).list("a") == []
 
 
 def test_files_are_on_disk_before_they_are_seen(
@@ -158,8 +158,8 @@ def test_files_are_on_disk_before_they_are_seen(
     )
     monkeypatch.setattr(os, "link", lambda a, b: (seen.append(f"show {Path(b).name}"), link(a, b)))
     (tmp_path / "a").mkdir()
-    LocalDirectory(tmp_path).put({"a/x": [b"1"], "a/y": [b"2"]})
-    LocalDirectory(tmp_path).publish("a/z", b"3")
+    LocalBackend(tmp_path).put({"a/x": [b"1"], "a/y": [b"2"]})
+    LocalBackend(tmp_path).put_if_absent("a/z", b"3")
     assert seen == [
         "sync x", "show x", "sync y", "show y", "sync a", "sync z", "show z", "sync a",
     ]  # fmt: skip
@@ -169,19 +169,19 @@ def test_without_hard_links_nothing_is_replaced_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(old: object, new: object) -> None:
-        raise OSError(local._NO_LINKS[0], "not permitted")
+        raise OSError(local._NO_LINK_ERRNOS[0], "not permitted")
 
     monkeypatch.setattr(os, "link", link)
-    LocalDirectory(tmp_path).publish("a/z", b"1")
+    LocalBackend(tmp_path).put_if_absent("a/z", b"1")
     with pytest.raises(StoreError, match="exists already"):
-        LocalDirectory(tmp_path).publish("a/z", b"2")
-    assert LocalDirectory(tmp_path).read("a/z") == b"1"
-    assert [file.name for file in LocalDirectory(tmp_path).list("a")] == ["z"]
+        LocalBackend(tmp_path).put_if_absent("a/z", b"2")
+    assert LocalBackend(tmp_path).read("a/z") == b"1"
+    assert [file.name for file in LocalBackend(tmp_path).list("a")] == ["z"]
 
 
 def test_a_move_onto_a_file_is_fine_for_equal_content_only() -> None:
     memory = fs._MockFileSystem()
-    directory = RemoteDirectory(_Unmoving(memory), "place")
+    directory = ArrowBackend(_Unmoving(memory), "place")
     memory.create_dir("place/a", recursive=True)
     with memory.open_output_stream("place/a/x") as stream:
         stream.write(b"123")
@@ -189,7 +189,7 @@ def test_a_move_onto_a_file_is_fine_for_equal_content_only() -> None:
     with pytest.raises(OSError, match="exists"):
         directory.put({"a/x": [b"1234"]})
     with pytest.raises(StoreError, match="exists already"):
-        directory.publish("a/x", b"123")
+        directory.put_if_absent("a/x", b"123")
     assert [file.name for file in directory.list("a")] == ["x"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.store.ids import IdKind, Ids
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5)
@@ -16,27 +16,27 @@ TEXTS = st.text(max_size=3)
 
 
 def ordered(ids: Ids) -> Ids:
-    return ids.take(ids.order())
+    return ids.take(ids.argsort_by_key())
 
 
 @pytest.mark.parametrize("kind", list(IdKind))
 @given(data=st.data())
 def test_every_id_is_found_where_it_stands(kind: IdKind, data: st.DataObject) -> None:
     one = NUMBERS if kind is IdKind.NUMBER else TEXTS
-    stored = ordered(Ids.of(data.draw(st.lists(one, unique=True)), kind))
+    stored = ordered(Ids.from_values(data.draw(st.lists(one, unique=True)), kind))
     asked = data.draw(st.lists(one))
-    there = stored.arrow().to_pylist()
+    there = stored.to_arrow().to_pylist()
     rows = [there.index(id_) if id_ in there else -1 for id_ in asked]
-    assert stored.find(Ids.of(asked, kind)).tolist() == rows
+    assert stored.find_rows(Ids.from_values(asked, kind)).tolist() == rows
 
 
 @pytest.mark.parametrize("kind", list(IdKind))
 @given(data=st.data())
 def test_ids_come_back_from_their_arrays(kind: IdKind, data: st.DataObject) -> None:
     one = NUMBERS if kind is IdKind.NUMBER else TEXTS
-    ids = Ids.of(data.draw(st.lists(one)), kind)
-    again = Ids.from_arrays(ids.arrays())
-    assert again.arrow().equals(ids.arrow())
+    ids = Ids.from_values(data.draw(st.lists(one)), kind)
+    again = Ids.from_arrays(ids.to_arrays())
+    assert again.to_arrow().equals(ids.to_arrow())
     assert again.keys.tolist() == ids.keys.tolist()
 
 
@@ -44,12 +44,12 @@ def test_texts_with_one_key_are_told_apart() -> None:
     texts = pa.array(["a", "b", "c", "d"], pa.large_string())
     stored = Ids(np.array([1, 7, 7, 7]), texts)
     asked = Ids(np.array([7, 7, 7, 1, 7]), pa.array(["d", "x", "b", "a", "c"], pa.large_string()))
-    assert stored.find(asked).tolist() == [3, -1, 1, 0, 2]
+    assert stored.find_rows(asked).tolist() == [3, -1, 1, 0, 2]
 
 
 def test_the_key_of_a_text_never_changes() -> None:
     """Stored keys must be found by later versions of covey."""
-    assert Ids.of(["alert-7", ""], IdKind.TEXT).keys.tolist() == [
+    assert Ids.from_values(["alert-7", ""], IdKind.TEXT).keys.tolist() == [
         -4754118701363766242,
         -5426141060434712860,
     ]
@@ -59,7 +59,7 @@ def test_the_key_of_a_text_never_changes() -> None:
     "ids", [pa.array([3, 1], pa.int8()), [3, 1], np.array([3, 1]), pa.chunked_array([[3], [1]])]
 )
 def test_numbers_may_come_as_any_integers(ids: object) -> None:
-    assert Ids.of(ids, IdKind.NUMBER).arrow().equals(pa.array([3, 1]))
+    assert Ids.from_values(ids, IdKind.NUMBER).to_arrow().equals(pa.array([3, 1]))
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_numbers_may_come_as_any_integers(ids: object) -> None:
             pa.array(["x", "a", "b"], pa.large_string())[1:]]
 )  # fmt: skip
 def test_texts_may_come_as_any_text(ids: object) -> None:
-    found = Ids.of(ids, IdKind.TEXT)
-    assert Ids.from_arrays(found.arrays()).arrow().to_pylist() == ["a", "b"]
+    found = Ids.from_values(ids, IdKind.TEXT)
+    assert Ids.from_arrays(found.to_arrays()).to_arrow().to_pylist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_texts_may_come_as_any_text(ids: object) -> None:
     ],
 )  # fmt: skip
 def test_other_ids_are_refused(ids: object, kind: IdKind) -> None:
-    with pytest.raises(ValueRefused, match=r"the ids of this store are|ids are null"):
-        Ids.of(ids, kind)
+    with pytest.raises(InvalidArgumentError, match=r"the ids of this store are|ids are null"):
+        Ids.from_values(ids, kind)
 
 
 def test_a_repeated_id_is_named() -> None:
-    assert Ids.of([5, 6, 5], IdKind.NUMBER).repeated() == 5
-    assert Ids.of(["a", "b", "b"], IdKind.TEXT).repeated() == "b"
-    assert Ids.of(["a", "b"], IdKind.TEXT).repeated() is None
+    assert Ids.from_values([5, 6, 5], IdKind.NUMBER).first_duplicate() == 5
+    assert Ids.from_values(["a", "b", "b"], IdKind.TEXT).first_duplicate() == "b"
+    assert Ids.from_values(["a", "b"], IdKind.TEXT).first_duplicate() is None

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from covey.errors import StoreError
-from covey.store import IdKind, Prepared, Store, copy_version
-from covey.store.files import FOLDER
-from covey.store.merge import written
+from covey.store import IdKind, StagedSegment, Store, copy_version
+from covey.store.merge.operation import write_merged
+from covey.store.storage.content_store import FILES_FOLDER
 from tests.store.simple import SPACE, TINY, changes, matched, sizes
 
 
@@ -21,84 +21,84 @@ def store(tmp_path: Path) -> Store:
 def test_what_is_prepared_counts_when_it_is_loaded(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2", 3: "x > 3"}))
     other = Store.open(tmp_path / "store")  # needs no lock
-    parts = [other.prepare(changes({2: "x = 0"})), other.prepare(changes({7: "x < 0 OR x > 8"}))]
-    gone = other.prepare(changes({3: "false"}))
-    assert other.prepare(changes({}, removed=[1])) is None
+    parts = [other.stage(changes({2: "x = 0"})), other.stage(changes({7: "x < 0 OR x > 8"}))]
+    gone = other.stage(changes({3: "false"}))
+    assert other.stage(changes({}, removed=[1])) is None
     put = [part for part in parts if part is not None]
     assert gone is not None
     assert [part.subscriptions for part in put] == [1, 1]
     assert matched(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
-    version = store.load(put, [gone])
-    assert version.number == 2
+    version = store.commit_staged(put, [gone])
+    assert version.version == 2
     assert matched(store.snapshot(), 9, 0, -1) == [(0, 1), (0, 7), (1, 2), (2, 7)]
 
 
 def test_loading_makes_one_segment_and_leaves_no_file_behind(store: Store, tmp_path: Path) -> None:
-    put = [store.prepare(changes({i: f"x = {i}"})) for i in range(5)]
-    version = store.load([part for part in put if part is not None])
+    put = [store.stage(changes({i: f"x = {i}"})) for i in range(5)]
+    version = store.commit_staged([part for part in put if part is not None])
     assert sizes(version) == [(5, 0)]
-    assert {file.name for file in (tmp_path / "store" / FOLDER).iterdir()} == version.files
+    assert {file.name for file in (tmp_path / "store" / FILES_FOLDER).iterdir()} == version.files
 
 
 def test_a_repeated_attempt_finds_what_the_first_has_done(store: Store) -> None:
-    part = store.prepare(changes({1: "x > 1"}))
+    part = store.stage(changes({1: "x > 1"}))
     assert part is not None
-    first = store.load([part], label="fit 1")
+    first = store.commit_staged([part], label="fit 1")
     store.apply(changes({2: "x > 2"}))
-    again = store.load([part], label="fit 1")  # its file is gone, and that is no matter
+    again = store.commit_staged([part], label="fit 1")  # its file is gone, and that is no matter
     assert again == first
     assert store.versions == [0, 1, 2]
     with pytest.raises(StoreError, match="is gone"):
-        store.load([part], label="fit 2")
+        store.commit_staged([part], label="fit 2")
 
 
-def prepared(store: Store, *put: dict[object, str]) -> list[Prepared]:
-    parts = [store.prepare(changes(each)) for each in put]
+def prepared(store: Store, *put: dict[object, str]) -> list[StagedSegment]:
+    parts = [store.stage(changes(each)) for each in put]
     return [part for part in parts if part is not None]
 
 
 def test_replacing_leaves_only_what_is_put(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
-    version = store.replace(prepared(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
-    assert (version.number, sizes(version)) == (2, [(1, 0), (1, 0)])
+    version = store.overwrite(prepared(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
+    assert (version.version, sizes(version)) == (2, [(1, 0), (1, 0)])
     assert matched(store.snapshot(), 9, 0) == [(0, 3), (1, 2)]
-    assert store.snapshot().find([1]).tolist() == [-1]
+    assert store.snapshot().find_rows([1]).tolist() == [-1]
     assert matched(store.snapshot(1), 9) == [(0, 1), (0, 2)]
     store.apply(changes({1: "x = 9"}))
     store.close()
     again = Store.open(tmp_path / "store")
-    assert again.replace([], label="all") == version  # a repeated attempt
+    assert again.overwrite([], label="all") == version  # a repeated attempt
     assert matched(again.snapshot(), 9, 0) == [(0, 1), (0, 3), (1, 2)]
 
 
 def test_replacing_by_nothing_leaves_nothing(store: Store) -> None:
     before = store.apply(changes({1: "x > 1"}))
-    version = store.replace([])
-    assert (version.number, version.subscriptions, version.segments) == (2, 0, ())
-    assert store.replace([]) == version  # nothing is different
-    assert matched(store.snapshot(before.number), 9) == [(0, 1)]
+    version = store.overwrite([])
+    assert (version.version, version.subscriptions, version.segments) == (2, 0, ())
+    assert store.overwrite([]) == version  # nothing is different
+    assert matched(store.snapshot(before.version), 9) == [(0, 1)]
 
 
 def test_a_store_of_which_all_is_replaced_is_the_same_store(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "store", SPACE, ids=IdKind.TEXT) as store:
+    with Store.create(tmp_path / "store", SPACE, id_kind=IdKind.TEXT) as store:
         base = store.apply(changes({"a": "abs(x) > 1"}))
         store.apply(changes({"b": "x > 2"}))
-        version = store.replace(prepared(store, {"c": "x = 0"}))
+        version = store.overwrite(prepared(store, {"c": "x = 0"}))
         assert version.id_kind is IdKind.TEXT
         assert version.space == base.space.without_derived  # nothing constrains abs(x) any more
         assert matched(store.snapshot(), 0, 9) == [(0, "c")]
 
 
 def test_a_merge_brings_nothing_back_into_what_was_replaced(tmp_path: Path) -> None:
-    store = Store.create(tmp_path / "store", SPACE, tiers=TINY)
+    store = Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
     for i in range(12):
         store.apply(changes({i: "x > 1"}))
-    merge = store.writer.claim_merge()
+    merge = store._writer.claim_merge()
     assert merge is not None
-    store.replace(prepared(store, {3: "x = 0"}))
-    built = written(merge, store.writer.files)
+    store.overwrite(prepared(store, {3: "x = 0"}))
+    built = write_merged(merge, store._writer.content_store)
     assert built
-    version = store.writer.finish_merge(merge, built)
+    version = store._writer.finish_merge(merge, built)
     assert sizes(version) == [(1, 0)]
     assert matched(store.snapshot(), 9, 0) == [(1, 3)]
 
@@ -106,29 +106,29 @@ def test_a_merge_brings_nothing_back_into_what_was_replaced(tmp_path: Path) -> N
 def test_merging_keeps_the_label(store: Store) -> None:
     """So a repeated attempt gives the merged version."""
     for n in range(2):
-        part = store.prepare(changes({9_000 * n + i: f"x = {i}" for i in range(9_000)}))
+        part = store.stage(changes({9_000 * n + i: f"x = {i}" for i in range(9_000)}))
         assert part is not None
-        loaded = store.load([part], label=f"fit {n}")
+        loaded = store.commit_staged([part], label=f"fit {n}")
     merged = store.merge()
     assert merged is not None
     assert sizes(loaded) == [(9_000, 0), (9_000, 0)]
     assert sizes(merged) == [(18_000, 0)]
-    assert store.load([part], label="fit 1") == merged
+    assert store.commit_staged([part], label="fit 1") == merged
 
 
 def test_a_version_is_copied_as_the_next_of_another_store(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
     version = store.apply(changes({}, removed=[2]))
     target = tmp_path / "elsewhere" / "copy"
-    assert copy_version(tmp_path / "store", target, version.number, "a").number == 0
-    assert copy_version(tmp_path / "store", target, 1, "b").number == 1
-    assert copy_version(tmp_path / "store", target, 1, "b").number == 1  # a repeated attempt
+    assert copy_version(tmp_path / "store", target, version.version, "a").version == 0
+    assert copy_version(tmp_path / "store", target, 1, "b").version == 1
+    assert copy_version(tmp_path / "store", target, 1, "b").version == 1  # a repeated attempt
     store.close()
     copy = Store.open(target)
     assert copy.versions == [0, 1]
     assert matched(copy.snapshot(0), 5) == [(0, 1)]
     assert matched(copy.snapshot(1), 5) == [(0, 1), (0, 2)]
-    assert [file.name for file in (target / FOLDER).iterdir() if "partial" in file.name] == []
+    assert [file.name for file in (target / FILES_FOLDER).iterdir() if "partial" in file.name] == []
 
 
 def test_notifications_are_the_same_with_and_without_a_table_of_ids(store: Store) -> None:

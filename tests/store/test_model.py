@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from covey.geometry import Regions
-from covey.index import Pairs, Scan
-from covey.store import Changes, IdKind, Snapshot, Store, Tiers
-from covey.store.homes import prepare_zone
-from covey.store.merge import Merge, written
-from covey.store.subscriptions import Owned
+from covey.index import BruteForceIndex, Pairs
+from covey.store import Changes, IdKind, Snapshot, Store, TieredMergePolicy
+from covey.store.merge.operation import MergeOperation, write_merged
+from covey.store.segments.segment import SubscriptionBatch
+from covey.store.zones.smart_replication import stage_zone
 from covey.testing.strategies import events, regions, spaces
-from covey.zones import Sample, Zoning, cut_zones
+from covey.zones import ZoneMap, ZoneSample, build_zone_tree
 
 Model = dict[object, tuple[Regions, int]]
 IDS = st.integers(0, 9)
@@ -37,13 +37,15 @@ class StoreBesideModel(RuleBasedStateMachine):
         self.without_sync.start()
         self.model: Model = {}
         self.versions: dict[int, Model] = {0: {}}
-        self.merge: Merge | None = None
+        self.merge: MergeOperation | None = None
 
     @initialize(data=st.data(), kind=st.sampled_from(IdKind), factor=st.integers(2, 4))
     def create(self, data: st.DataObject, kind: IdKind, factor: int) -> None:
         self.space, self.kind = data.draw(spaces(max_attributes=2)), kind
-        self.tiers = Tiers(smallest=3, factor=factor)
-        self.store = Store.create(self.folder / "s", self.space, ids=kind, tiers=self.tiers)
+        self.tiers = TieredMergePolicy(min_level_regions=3, level_factor=factor)
+        self.store = Store.create(
+            self.folder / "s", self.space, id_kind=kind, merge_policy=self.tiers
+        )
         self.events = data.draw(events(self.space))
 
     @rule(data=st.data(), ids=st.lists(IDS, unique=True, max_size=6), cut=st.integers(0, 6))
@@ -65,52 +67,54 @@ class StoreBesideModel(RuleBasedStateMachine):
             self.model[name] = mine, 0 if revisions is None else revisions[place]
         for name in removed:
             self.model.pop(name, None)
-        self.versions[version.number] = dict(self.model)
+        self.versions[version.version] = dict(self.model)
 
     @rule()
     def merge_some(self) -> None:
         version = self.store.merge()
         if version is not None:
-            self.versions[version.number] = dict(self.model)
+            self.versions[version.version] = dict(self.model)
 
     @precondition(lambda self: self.merge is None)
     @rule()
     def claim_merge(self) -> None:
-        self.merge = self.store.writer.claim_merge()
+        self.merge = self.store._writer.claim_merge()
 
     @precondition(lambda self: self.merge is not None)
     @rule()
     def finish_merge(self) -> None:
         assert self.merge is not None
-        built = written(self.merge, self.store.writer.files)
+        built = write_merged(self.merge, self.store._writer.content_store)
         assert built
-        version = self.store.writer.finish_merge(self.merge, built)
-        self.store.writer.release_merge(self.merge)
+        version = self.store._writer.finish_merge(self.merge, built)
+        self.store._writer.release_merge(self.merge)
         self.merge = None
-        self.versions[version.number] = dict(self.model)
+        self.versions[version.version] = dict(self.model)
 
     @precondition(lambda self: self.merge is None)
     @rule(data=st.data(), zones=st.integers(2, 5), smart=st.booleans())
     def zone(self, data: st.DataObject, zones: int, smart: bool) -> None:
         """Spreads all there is over zones, cut from any sample."""
-        cut_from = Sample.of(self.events, data.draw(regions(self.space)))
-        tree = cut_zones(cut_from, zones)
-        zoning = Zoning.of(tree, cut_from.loads(tree)[0])
+        cut_from = ZoneSample.from_events(self.events, data.draw(regions(self.space)))
+        tree = build_zone_tree(cut_from, zones)
+        zoning = ZoneMap.build(tree, cut_from.measure_loads(tree)[0])
         now = self.store.snapshot()
-        parts = [part.live() for part in now.parts if part.live_count]
+        parts = [part.take_live() for part in now.live_segments if part.live_count]
         put = []
         if parts:
-            owned = replace(Owned.concat(parts), copies=None)
-            for some in zoning.spread(owned.regions, owned.of, len(owned.ids)):
-                put += prepare_zone(self.store, owned.take(some.rows), some, smart)
-        label = f"zoned {now.version.number}"
-        version = self.store.zone(zoning, put, now.space, label, now.version.number)
-        self.versions[version.number] = dict(self.model)
+            owned = replace(SubscriptionBatch.concat(parts), replica_mask=None)
+            for some in zoning.iterate_members(
+                owned.regions, owned.subscription_rows, len(owned.ids)
+            ):
+                put += stage_zone(self.store, owned.take(some.rows), some, smart)
+        label = f"zoned {now.manifest.version}"
+        version = self.store.commit_zones(zoning, put, now.space, label, now.manifest.version)
+        self.versions[version.version] = dict(self.model)
 
     @rule()
     def reopen(self) -> None:
         self.store.close()
-        self.store = Store.open(self.folder / "s", tiers=self.tiers)
+        self.store = Store.open(self.folder / "s", merge_policy=self.tiers)
         self.merge = None
 
     @rule(data=st.data())
@@ -118,7 +122,7 @@ class StoreBesideModel(RuleBasedStateMachine):
         """Everything goes but the newest version and one under a lease."""
         leased = data.draw(st.sampled_from(sorted(self.versions)))
         with self.store.lease(leased, 3600):
-            self.store.collect(keep_seconds=0, grace_seconds=0)
+            self.store.vacuum(retain_seconds=0, grace_seconds=0)
         kept = {leased, max(self.versions)}
         assert set(self.store.versions) >= kept
         self.versions = {n: m for n, m in self.versions.items() if n in self.store.versions}
@@ -138,21 +142,21 @@ class StoreBesideModel(RuleBasedStateMachine):
         if not hasattr(self, "store"):
             return
         number = self.store.versions[-1]
-        zoning = self.store.zoning(number)
+        zoning = self.store.zone_map(number)
         if zoning is None:
             return
-        owners = zoning.tree.owners(self.events)
+        owners = zoning.tree.find_event_zones(self.events)
         found, going = [], set[tuple[int, int]]()
         for zone in range(len(zoning)):
             mine, sent = np.flatnonzero(owners == zone), list[Pairs]()
             here = self.store.zone_snapshot(number, zone)
-            rows, ids = here.notifications(self.events.take(mine), sent=sent)
+            rows, ids = here.match_ids(self.events.take(mine), forwarded_pairs=sent)
             found += zip(mine[rows].tolist(), ids.to_pylist(), strict=True)
             going |= {(int(mine[row]), home) for pairs in sent for row, home in pairs}
             assert zone not in {home for pairs in sent for _, home in pairs}
         for row, home in going:
             there = self.store.zone_snapshot(number, home, is_home=True)
-            _, ids = there.notifications(self.events.take(np.array([row])))
+            _, ids = there.match_ids(self.events.take(np.array([row])))
             found += [(row, id_) for id_ in ids.to_pylist()]
         assert sorted(found, key=str) == sorted(self.right(self.model), key=str)
 
@@ -160,15 +164,15 @@ class StoreBesideModel(RuleBasedStateMachine):
         return [
             (row, id_)
             for id_, (theirs, _) in model.items()
-            for row in sorted(set(Scan(theirs).matching(self.events).asked.tolist()))
+            for row in sorted(set(BruteForceIndex(theirs).match(self.events).query_rows.tolist()))
         ]
 
     def check(self, snapshot: Snapshot, model: Model) -> None:
-        ids = snapshot.ids(snapshot.rows).to_pylist()
+        ids = snapshot.take_ids(snapshot.rows).to_pylist()
         assert sorted(ids, key=str) == sorted(model, key=str)
         assert len(snapshot) == len(model)
-        assert snapshot.revisions(snapshot.rows).tolist() == [model[id_][1] for id_ in ids]
-        rows, found = snapshot.notifications(self.events)
+        assert snapshot.take_revisions(snapshot.rows).tolist() == [model[id_][1] for id_ in ids]
+        rows, found = snapshot.match_ids(self.events)
         answer = list(zip(rows.tolist(), found.to_pylist(), strict=True))
         assert sorted(answer, key=str) == sorted(self.right(model), key=str)
 

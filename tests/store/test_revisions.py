@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.language import Parser
 from covey.store import Changes, IdKind, Store
-from covey.store.arrays import read_path
-from covey.store.merge_process import MergeProcess
+from covey.store.merge.process import MergeProcess
+from covey.store.storage.array_file import open_array_file
 from tests.store.simple import SPACE, TINY, changes
 
 NEVER = "x > 1 AND x < 0"
@@ -20,7 +20,7 @@ NEVER = "x > 1 AND x < 0"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "store", SPACE, tiers=TINY)
+    return Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
 
 
 def revised(put: Mapping[object, int], removed: Sequence[object] = ()) -> Changes:
@@ -28,14 +28,14 @@ def revised(put: Mapping[object, int], removed: Sequence[object] = ()) -> Change
     texts = [NEVER if i % 5 == 4 else "x = 1 OR x = 9" if i % 3 == 2 else "x > 1"
              for i in range(len(put))]  # fmt: skip
     parsed = Parser(SPACE).parse(texts)
-    return Changes.put(list(put), parsed, removed, list(put.values()))
+    return Changes.upsert(list(put), parsed, removed, list(put.values()))
 
 
 def kept(store: Store) -> dict[object, int]:
     """Revisions by id, in the newest version."""
     snapshot = store.snapshot()
-    ids = snapshot.ids(snapshot.rows).to_pylist()
-    return dict(zip(ids, snapshot.revisions(snapshot.rows).tolist(), strict=True))
+    ids = snapshot.take_ids(snapshot.rows).to_pylist()
+    return dict(zip(ids, snapshot.take_revisions(snapshot.rows).tolist(), strict=True))
 
 
 def test_a_revision_is_that_of_the_last_change(store: Store) -> None:
@@ -51,17 +51,17 @@ def test_rows_are_asked_in_any_order(store: Store) -> None:
     for i in range(12):
         store.apply(revised({i: i * 10, 100 + i: i}))
     snapshot = store.snapshot()
-    assert len(snapshot.parts) > 2
-    rows = snapshot.find([11, 0, 555, 103, 0])
-    assert snapshot.revisions(rows).tolist() == [110, 0, 0, 3, 0]
-    assert snapshot.revisions(rows).dtype == np.int64
-    assert snapshot.revisions(rows[:0]).tolist() == []
+    assert len(snapshot.live_segments) > 2
+    rows = snapshot.find_rows([11, 0, 555, 103, 0])
+    assert snapshot.take_revisions(rows).tolist() == [110, 0, 0, 3, 0]
+    assert snapshot.take_revisions(rows).dtype == np.int64
+    assert snapshot.take_revisions(rows[:0]).tolist() == []
 
 
 @pytest.mark.parametrize("kind", list(IdKind))
 def test_merging_and_reopening_keep_revisions(kind: IdKind, tmp_path: Path) -> None:
     name = str if kind is IdKind.TEXT else int
-    with Store.create(tmp_path / "store", SPACE, ids=kind, tiers=TINY) as store:
+    with Store.create(tmp_path / "store", SPACE, id_kind=kind, merge_policy=TINY) as store:
         for i in range(30, 0, -1):
             store.apply(revised({name(i): i * 7, name(i % 4 + 100): i}, removed=[name(i + 9)]))
         right = kept(store)
@@ -74,20 +74,20 @@ def test_another_process_keeps_revisions(store: Store) -> None:
     for i in range(12):
         store.apply(revised({i: i * 7, 100 - i: i}, removed=[i - 4]))
     right = kept(store)
-    merge = store.writer.claim_merge()
+    merge = store._writer.claim_merge()
     assert merge is not None
     process = MergeProcess()
-    built = process.run(merge, store.writer.files)
+    built = process.run(merge, store._writer.content_store)
     process.close()
     assert built
-    store.writer.finish_merge(merge, built)
+    store._writer.finish_merge(merge, built)
     assert kept(store) == right
 
 
 def test_what_is_prepared_keeps_revisions(store: Store) -> None:
     store.apply(revised({1: 10, 2: 20}))
-    parts = [store.prepare(revised({5: 50, 2: 21})), store.prepare(changes({4: "x > 1"}))]
-    store.load([part for part in parts if part is not None])
+    parts = [store.stage(revised({5: 50, 2: 21})), store.stage(changes({4: "x > 1"}))]
+    store.commit_staged([part for part in parts if part is not None])
     assert kept(store) == {1: 10, 2: 21, 4: 0, 5: 50}
 
 
@@ -95,7 +95,7 @@ def test_segments_without_revisions_are_stored_as_ever(store: Store, tmp_path: P
     for given in (changes({1: "x > 1"}), revised({2: 0, 3: 0})):
         version = store.apply(given)
         file = version.segments[-1].file
-        arrays = read_path(tmp_path / "store" / "files" / file, file).arrays
+        arrays = open_array_file(tmp_path / "store" / "files" / file, file).arrays
         assert "revisions" not in arrays
         assert kept(Store.open(tmp_path / "store")) == dict.fromkeys(kept(store), 0)
 
@@ -103,6 +103,8 @@ def test_segments_without_revisions_are_stored_as_ever(store: Store, tmp_path: P
 @pytest.mark.parametrize("wrong", [[1], [1, 2, 3], [1.5, 2.0], [1 << 63, 0], ["a", "b"], [[1, 2]]])
 def test_revisions_that_are_no_int64_for_each_id_are_refused(store: Store, wrong: object) -> None:
     predicates = Parser(SPACE).parse(["x > 1", "x > 2"])
-    with pytest.raises(ValueRefused, match="`revisions` must be one int64 for each of 2 ids"):
-        store.apply(Changes.put([1, 2], predicates, revisions=wrong))
+    with pytest.raises(
+        InvalidArgumentError, match="`revisions` must be one int64 for each of 2 ids"
+    ):
+        store.apply(Changes.upsert([1, 2], predicates, revisions=wrong))
     assert store.versions == [0]

@@ -27,19 +27,19 @@ TEXTS = {
 @pytest.fixture(params=list(IdKind), scope="module")
 def snapshot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     place = tmp_path_factory.mktemp("snapshot") / "store"
-    with Store.create(place, SPACE, ids=request.param, tiers=TINY) as store:
+    with Store.create(place, SPACE, id_kind=request.param, merge_policy=TINY) as store:
         name = str if request.param is IdKind.TEXT else int
         store.apply(changes({name(id_): "x = 777" for id_ in range(10)}))
         for id_ in range(1, 7):
             store.apply(changes({name(id_): TEXTS[id_]}))
         store.apply(changes({}, removed=[name(id_) for id_ in (0, 7, 8)]))
         found = store.snapshot()
-        assert len(found.parts) > 2
+        assert len(found.live_segments) > 2
         return found
 
 
 def numbered(snapshot: Snapshot, rows: np.ndarray) -> list[int]:
-    return [int(id_) for id_ in snapshot.ids(rows).to_pylist()]
+    return [int(id_) for id_ in snapshot.take_ids(rows).to_pylist()]
 
 
 def test_each_event_notifies_a_subscription_once(snapshot: Snapshot) -> None:
@@ -48,29 +48,29 @@ def test_each_event_notifies_a_subscription_once(snapshot: Snapshot) -> None:
 
 
 def test_pairs_are_sorted_and_lead_to_ids(snapshot: Snapshot) -> None:
-    pairs = snapshot.matching(Events.from_arrow(pa.table({"x": [2, 7]}), SPACE))
+    pairs = snapshot.match(Events.from_arrow(pa.table({"x": [2, 7]}), SPACE))
     assert list(pairs) == sorted(set(pairs))
-    assert sorted(numbered(snapshot, pairs.stored)) == [1, 2, 3, 5, 5]
+    assert sorted(numbered(snapshot, pairs.stored_rows)) == [1, 2, 3, 5, 5]
 
 
 def test_rows_and_ids_lead_to_each_other(snapshot: Snapshot) -> None:
     rows = snapshot.rows
     assert sorted(numbered(snapshot, rows)) == [1, 2, 3, 4, 5, 6, 9]
-    assert snapshot.find(snapshot.ids(rows)).tolist() == rows.tolist()
+    assert snapshot.find_rows(snapshot.take_ids(rows)).tolist() == rows.tolist()
     back = rows[::-1]
     assert numbered(snapshot, back) == numbered(snapshot, rows)[::-1]
     assert numbered(snapshot, rows[:0]) == []
 
 
 def test_what_was_removed_is_not_found(snapshot: Snapshot) -> None:
-    ids = pa.array([7, 1, 55]).cast(snapshot.ids(snapshot.rows).type)
-    rows = snapshot.find(ids)
+    ids = pa.array([7, 1, 55]).cast(snapshot.take_ids(snapshot.rows).type)
+    rows = snapshot.find_rows(ids)
     assert (rows >= 0).tolist() == [False, True, False]
 
 
 def test_regions_come_back_with_their_owners(snapshot: Snapshot) -> None:
     rows = snapshot.rows[::-1]
-    regions, of = snapshot.regions(rows)
+    regions, of = snapshot.take_regions(rows)
     ids = numbered(snapshot, rows)
     for place, id_ in enumerate(ids):
         mine = regions.take(np.flatnonzero(of == place))
@@ -101,15 +101,15 @@ def by_asked(snapshot: Snapshot, pairs: object) -> list[set[int]]:
 
 
 def test_covering_is_by_one_region(snapshot: Snapshot) -> None:
-    assert by_asked(snapshot, snapshot.covering(ASKED)) == [{2, 5}, set(), set()]
+    assert by_asked(snapshot, snapshot.find_covering(ASKED)) == [{2, 5}, set(), set()]
 
 
 def test_covered_by_is_of_all_regions(snapshot: Snapshot) -> None:
-    assert by_asked(snapshot, snapshot.covered_by(ASKED)) == [set(), {1, 4, 9}, {2, 4, 5}]
+    assert by_asked(snapshot, snapshot.find_covered(ASKED)) == [set(), {1, 4, 9}, {2, 4, 5}]
 
 
 def test_overlapping_is_by_any_region(snapshot: Snapshot) -> None:
-    assert by_asked(snapshot, snapshot.overlapping(ASKED)) == [
+    assert by_asked(snapshot, snapshot.find_overlapping(ASKED)) == [
         {2, 5},
         {1, 3, 4, 5, 9},
         {1, 2, 3, 4, 5},
@@ -117,8 +117,8 @@ def test_overlapping_is_by_any_region(snapshot: Snapshot) -> None:
 
 
 def test_an_empty_snapshot_answers_nothing(tmp_path: Path) -> None:
-    snapshot = Store.create(tmp_path / "store", SPACE, ids=IdKind.TEXT).snapshot()
-    assert snapshot.ids(snapshot.rows).to_pylist() == []
-    assert len(snapshot.covered_by(ASKED)) == len(snapshot.covering(ASKED)) == 0
-    assert snapshot.find(["a"]).tolist() == [-1]
-    assert len(snapshot.regions(snapshot.rows)[0]) == 0
+    snapshot = Store.create(tmp_path / "store", SPACE, id_kind=IdKind.TEXT).snapshot()
+    assert snapshot.take_ids(snapshot.rows).to_pylist() == []
+    assert len(snapshot.find_covered(ASKED)) == len(snapshot.find_covering(ASKED)) == 0
+    assert snapshot.find_rows(["a"]).tolist() == [-1]
+    assert len(snapshot.take_regions(snapshot.rows)[0]) == 0

@@ -12,18 +12,18 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
-from covey.errors import CoveyError, SpaceError, StoreError, ValueRefused
+from covey.errors import CoveyError, InvalidArgumentError, SchemaError, StoreError
 from covey.geometry import Regions
 from covey.language import Parser, parse
-from covey.space import Settings, Space
+from covey.space import SessionSettings, Space
 from covey.store import Cache, Changes, IdKind, Store
-from covey.store.directory import PARTIAL
+from covey.store.storage.backend import PARTIAL_SUFFIX
 from tests.store.simple import SPACE, TINY, changes, matched, sizes
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "store", SPACE, tiers=TINY)
+    return Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
 
 
 def test_a_new_store_is_version_0_and_matches_nothing(store: Store) -> None:
@@ -35,7 +35,7 @@ def test_a_new_store_is_version_0_and_matches_nothing(store: Store) -> None:
 def test_every_batch_is_a_version_that_stays(store: Store) -> None:
     first = store.apply(changes({1: "x > 1", 2: "x > 2"}))
     second = store.apply(changes({2: "x < 0", 3: "x = 5"}, removed=[1]))
-    assert (first.number, second.number, store.versions) == (1, 2, [0, 1, 2])
+    assert (first.version, second.version, store.versions) == (1, 2, [0, 1, 2])
     assert matched(store.snapshot(), 5, -1) == [(0, 3), (1, 2)]
     assert matched(store.snapshot(1), 5, -1) == [(0, 1), (0, 2)]
     assert matched(store.snapshot(0), 5, -1) == []
@@ -49,13 +49,13 @@ def test_a_store_opens_as_it_was_left(store: Store, tmp_path: Path) -> None:
     again = Store.open(tmp_path / "store")
     assert again.space == SPACE
     assert matched(again.snapshot(), 3, 8) == matched(store.snapshot(), 3, 8)
-    assert again.apply(changes({7: "x > 7"})).number == 11
+    assert again.apply(changes({7: "x > 7"})).version == 11
 
 
 def test_changes_that_change_nothing_make_no_version(store: Store) -> None:
     store.apply(changes({1: "x > 1"}))
-    assert store.apply(Changes.remove([5, 6])).number == 1
-    assert store.apply(changes({})).number == 1
+    assert store.apply(Changes.remove([5, 6])).version == 1
+    assert store.apply(changes({})).version == 1
     assert store.versions == [0, 1]
 
 
@@ -63,7 +63,7 @@ def test_small_batches_share_a_segment_until_it_is_full(store: Store) -> None:
     for i in range(6):
         version = store.apply(changes({i: "x > 1"}))
     assert sizes(version) == [(4, 0), (2, 0)]
-    assert version.tombstones is None
+    assert version.tombstones_file is None
 
 
 def test_a_change_reaches_into_older_segments_by_tombstones_only(store: Store) -> None:
@@ -84,7 +84,7 @@ def test_a_segment_of_which_all_is_dead_is_dropped(store: Store) -> None:
 def test_what_cannot_match_is_a_subscription_all_the_same(store: Store) -> None:
     version = store.apply(changes({1: "x > 1", 2: "x > 1 AND x < 0"}))
     assert version.subscriptions == 2
-    assert store.snapshot().find([2, 1, 3]).min() == -1
+    assert store.snapshot().find_rows([2, 1, 3]).min() == -1
     assert matched(store.snapshot(), 5) == [(0, 1)]
     assert len(store.apply(Changes.remove([2])).segments) == 1
     only_never = changes({9: "x > 1 AND x < 0"})
@@ -92,11 +92,11 @@ def test_what_cannot_match_is_a_subscription_all_the_same(store: Store) -> None:
 
 
 def test_ids_may_be_text(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "store", SPACE, ids=IdKind.TEXT, tiers=TINY) as store:
+    with Store.create(tmp_path / "store", SPACE, id_kind=IdKind.TEXT, merge_policy=TINY) as store:
         for i in range(9):
             store.apply(changes({f"a{i}": f"x > {i}", "é": f"x = {i}"}, removed=[f"a{i - 2}"]))
         assert matched(store.snapshot(), 8) == [(0, "a7"), (0, "é")]
-        with pytest.raises(ValueRefused, match="the ids of this store are text"):
+        with pytest.raises(InvalidArgumentError, match="the ids of this store are text"):
             store.apply(changes({7: "x > 1"}))
 
 
@@ -104,7 +104,7 @@ def test_derived_attributes_are_those_that_some_subscription_needs(store: Store)
     parser = Parser(SPACE)
     for i in range(8):
         texts = [f"abs(x) > {i}", f"x % 2 = {i}"]
-        version = store.apply(Changes.put([i, i + 100], parser.parse(texts)))
+        version = store.apply(Changes.upsert([i, i + 100], parser.parse(texts)))
     assert [a.name for a in version.space.derived] == [a.name for a in parser.space.derived]
     version = store.apply(Changes.remove([i + 100 for i in range(8)]))
     while merged := store.merge():
@@ -120,10 +120,12 @@ def test_no_change_is_made_by_halves(store: Store) -> None:
         changes({2: "x > 2"}, removed=[2]),
         Changes([7], parse(SPACE, ["x > 5"]).regions, np.array([1])),
         Changes([7], parse(SPACE, ["x > 5"]).regions, np.array([], np.int64)),
-        Changes.put([7], parse(Space.of({"y": pa.int64()}), ["y > 5"])),
-        Changes.put([7], parse(replace(SPACE, settings=Settings("Asia/Tokyo")), ["x > 5"])),
+        Changes.upsert([7], parse(Space.from_types({"y": pa.int64()}), ["y > 5"])),
+        Changes.upsert(
+            [7], parse(replace(SPACE, settings=SessionSettings("Asia/Tokyo")), ["x > 5"])
+        ),
         Changes.remove(["a"]),
-    ]  # fmt: skip
+    ]
     for change in wrong:
         with pytest.raises(CoveyError):
             store.apply(change)
@@ -132,25 +134,25 @@ def test_no_change_is_made_by_halves(store: Store) -> None:
 
 
 def test_a_batch_says_what_is_wrong_with_it(store: Store) -> None:
-    with pytest.raises(ValueRefused, match="id 2 is in one batch twice"):
+    with pytest.raises(InvalidArgumentError, match="id 2 is in one batch twice"):
         store.apply(changes({2: "x > 2"}, removed=[2]))
-    with pytest.raises(ValueRefused, match="2 ids for 1 predicates"):
-        Changes.put([1, 2], parse(SPACE, ["x > 5"]))
+    with pytest.raises(InvalidArgumentError, match="2 ids for 1 predicates"):
+        Changes.upsert([1, 2], parse(SPACE, ["x > 5"]))
     with pytest.raises(CoveyError, match="did you mean"):
-        Changes.put([1], Parser(Space.of({"price": pa.int64()})).parse(["prise > 5"]))
-    with pytest.raises(SpaceError, match=r"parse predicates in `store.space`"):
-        store.apply(Changes.put([7], parse(Space.of({"y": pa.int64()}), ["y > 5"])))
+        Changes.upsert([1], Parser(Space.from_types({"price": pa.int64()})).parse(["prise > 5"]))
+    with pytest.raises(SchemaError, match=r"parse predicates in `store.space`"):
+        store.apply(Changes.upsert([7], parse(Space.from_types({"y": pa.int64()}), ["y > 5"])))
 
 
 def test_too_many_derived_attributes_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    space = Space.of({"x": pa.int64()}, max_derived=2)
+    space = Space.from_types({"x": pa.int64()}, max_derived=2)
     with Store.create(tmp_path / "store", space) as store:
-        store.apply(Changes.put([1, 2], parse(space, ["x % 2 = 1", "x % 3 = 1"])))
+        store.apply(Changes.upsert([1, 2], parse(space, ["x % 2 = 1", "x % 3 = 1"])))
         files = set((tmp_path / "store" / "files").iterdir())
-        with pytest.raises(SpaceError, match="3 derived attributes, 2 allowed"):
-            store.apply(Changes.put([3], parse(space, ["x % 4 = 1"])))
+        with pytest.raises(SchemaError, match="3 derived attributes, 2 allowed"):
+            store.apply(Changes.upsert([3], parse(space, ["x % 4 = 1"])))
         assert set((tmp_path / "store" / "files").iterdir()) == files
-        assert store.apply(Changes.put([1], parse(space, ["x > 1"]))).number == 2
+        assert store.apply(Changes.upsert([1], parse(space, ["x > 1"]))).version == 2
 
 
 def test_a_second_writer_is_refused(store: Store, tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_a_second_writer_is_refused(store: Store, tmp_path: Path) -> None:
         second.apply(changes({2: "x > 2"}))
     assert matched(second.snapshot(), 9) == [(0, 1)]
     store.close()
-    assert second.apply(changes({2: "x > 2"})).number == 2
+    assert second.apply(changes({2: "x > 2"})).version == 2
     assert matched(second.snapshot(), 9) == [(0, 1), (0, 2)]
 
 
@@ -169,11 +171,11 @@ def test_a_version_is_never_replaced_even_without_a_lock() -> None:
     first = Store.create("place", SPACE, filesystem=memory)
     second = Store.open("place", filesystem=memory)
     second.snapshot()
-    with second.writer._writing():
+    with second._writer._lock_newest_snapshot():
         first.apply(changes({1: "x > 1"}))
     with pytest.raises(StoreError, match="exists already"):
         second.apply(changes({2: "x > 2"}))
-    assert second.apply(changes({2: "x > 2"})).number == 2
+    assert second.apply(changes({2: "x > 2"})).version == 2
     assert matched(Store.open("place", filesystem=memory).snapshot(), 9) == [(0, 1), (0, 2)]
 
 
@@ -186,7 +188,7 @@ def test_there_is_one_store_at_a_place(store: Store, tmp_path: Path) -> None:
 
 def test_a_store_on_another_file_system_is_read_through_the_cache(tmp_path: Path) -> None:
     memory, cache = fs._MockFileSystem(), Cache(tmp_path / "cache")
-    writer = Store.create("place", SPACE, filesystem=memory, cache=cache, tiers=TINY)
+    writer = Store.create("place", SPACE, filesystem=memory, cache=cache, merge_policy=TINY)
     for i in range(9):
         version = writer.apply(changes({i: f"x > {i}"}, removed=[i - 4]))
     reader = Store.open("place", filesystem=memory, cache=Cache(tmp_path / "other"))
@@ -206,8 +208,8 @@ def test_the_next_version_opens_only_what_is_new(
     first = reader.snapshot()
     store.apply(changes({20: "x > 1"}))
     second = reader.snapshot()
-    assert second.version.number == first.version.number + 1
-    assert second.parts[0].subscriptions is first.parts[0].subscriptions
+    assert second.manifest.version == first.manifest.version + 1
+    assert second.live_segments[0].subscriptions is first.live_segments[0].subscriptions
 
 
 def test_a_file_that_is_gone_is_a_store_error(store: Store, tmp_path: Path) -> None:
@@ -230,24 +232,24 @@ def test_a_commit_that_fails_is_looked_up_again(
 ) -> None:
     """The disk may say no after the version is there: then the next change builds on it."""
     store.apply(changes({1: "x > 1"}))
-    publish = type(store._directory).publish
+    publish = type(store._backend).put_if_absent
 
     def late(self: object, name: str, content: bytes) -> None:
         publish(self, name, content)  # type: ignore[arg-type]
         raise OSError("no answer")
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(store._directory), "publish", late)
+        patched.setattr(type(store._backend), "put_if_absent", late)
         with pytest.raises(OSError, match="no answer"):
             store.apply(changes({2: "x > 2"}))
-    assert store.apply(changes({3: "x > 3"})).number == 3
+    assert store.apply(changes({3: "x > 3"})).version == 3
     assert matched(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
 
 
 def test_nothing_unfinished_stays(store: Store, tmp_path: Path) -> None:
     for i in range(9):
         store.apply(changes({i: f"x > {i}"}, removed=[i - 4]))
-    assert not list((tmp_path / "store").rglob(f"*{PARTIAL}"))
+    assert not list((tmp_path / "store").rglob(f"*{PARTIAL_SUFFIX}"))
 
 
 def test_threads_may_change_and_read_at_once(store: Store) -> None:

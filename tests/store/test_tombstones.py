@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.errors import StoreError
-from covey.store.arrays import Arrays, Packed, pack, read_path
-from covey.store.tombstones import Tombstones, pack_tombstones, read_tombstones
+from covey.store.segments.tombstones import Tombstones, encode_tombstones, read_tombstones
+from covey.store.storage.array_file import EncodedFile, MappedArrays, encode_arrays, open_array_file
 
 ROWS = st.sets(st.integers(0, 40)).map(sorted)
 
 
 def stones(*batches: list[int]) -> Tombstones:
-    found = Tombstones.none(41)
+    found = Tombstones.empty(41)
     for rows in batches:
         found = found.with_rows(np.array(rows, np.int64))
     return found
@@ -27,10 +27,10 @@ def stones(*batches: list[int]) -> Tombstones:
 def test_tombstones_are_a_set(first: list[int], second: list[int]) -> None:
     both = stones(first, second)
     dead = set(first) | set(second)
-    assert both.dead == len(dead)
-    assert both.holds(np.arange(41)).tolist() == [row in dead for row in range(41)]
+    assert both.dead_count == len(dead)
+    assert both.is_dead(np.arange(41)).tolist() == [row in dead for row in range(41)]
     assert both.live_rows.tolist() == [row for row in range(41) if row not in dead]
-    assert both.since(stones(first)).tolist() == sorted(dead - set(first))
+    assert both.rows_since(stones(first)).tolist() == sorted(dead - set(first))
 
 
 def test_adding_rows_changes_nothing_that_others_see() -> None:
@@ -39,25 +39,25 @@ def test_adding_rows_changes_nothing_that_others_see() -> None:
     assert before.live_rows.tolist() == [row for row in range(41) if row != 3]
 
 
-def opened(packed: Packed | None, folder: Path) -> Arrays:
+def opened(packed: EncodedFile | None, folder: Path) -> MappedArrays:
     assert packed is not None
     (folder / "file").write_bytes(b"".join(packed.pieces))
-    return read_path(folder / "file", packed.sha256)
+    return open_array_file(folder / "file", packed.sha256)
 
 
 def test_tombstones_of_all_segments_come_back_from_one_file(tmp_path: Path) -> None:
     given_ = {"a": stones([1, 40]), "b": stones(), "c": stones([0])}
-    file = opened(pack_tombstones(given_), tmp_path)
+    file = opened(encode_tombstones(given_), tmp_path)
     for name, expected in given_.items():
         assert read_tombstones(file, name, 41).live_rows.tolist() == expected.live_rows.tolist()
 
 
 def test_no_tombstones_are_no_file() -> None:
-    assert pack_tombstones({"a": stones()}) is None
+    assert encode_tombstones({"a": stones()}) is None
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds None, not tombstones"):
-        read_tombstones(opened(pack({}, {}), tmp_path), "a", 3)
+        read_tombstones(opened(encode_arrays({}, {}), tmp_path), "a", 3)
     with pytest.raises(StoreError, match="do not fit segment a"):
-        read_tombstones(opened(pack_tombstones({"a": stones([1])}), tmp_path), "a", 3)
+        read_tombstones(opened(encode_tombstones({"a": stones([1])}), tmp_path), "a", 3)

@@ -105,11 +105,13 @@ def die_with_parent() -> None:
 
 def serve(jars: str, *conf: str) -> None:
     """Run commands until there are no more."""
-    from covey.cli.session import Session
-    from covey.stream.session import SESSION
+    from covey.cli.session import SessionLauncher
+    from covey.stream.spark_defaults import SPARK_DEFAULTS
 
-    usual = [f"{key}={value}" for key, value in SESSION.items()]
-    with Session.of("local[2,4]", [*usual, *conf], jars, has_delta=True).started():
+    usual = [f"{key}={value}" for key, value in SPARK_DEFAULTS.items()]
+    with SessionLauncher.from_options(
+        "local[2,4]", [*usual, *conf], jars, needs_delta=True
+    ).launch():
         for line in sys.stdin:
             command = json.loads(line)
             os.chdir(command["folder"])

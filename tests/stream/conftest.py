@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from covey.testing.broker import Broker
+from covey.testing.kafka_server import KafkaServer
 from tests.stream.commands import Commands, Outcome
 from tests.stream.live import ROOT, SECONDS, SMALL, Live, free_port
 
@@ -21,9 +21,9 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaServer]:
     folder = tmp_path_factory.mktemp("kafka")
-    with Broker.on_free_ports(ROOT / ".kafka", folder / "server", is_short_lived=True) as one:
+    with KafkaServer.on_free_ports(ROOT / ".kafka", folder / "server", is_short_lived=True) as one:
         yield one
 
 
@@ -41,7 +41,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 
 
 @pytest.fixture
-def streams(broker: Broker, commands: Commands) -> Iterator[Callable[..., Live]]:
+def streams(broker: KafkaServer, commands: Commands) -> Iterator[Callable[..., Live]]:
     """Makes streams that end with the test."""
     made: list[Live] = []
 
@@ -74,7 +74,7 @@ class Running:
 
 @pytest.fixture(scope="session")
 def running(
-    broker: Broker, commands: Commands, tmp_path_factory: pytest.TempPathFactory
+    broker: KafkaServer, commands: Commands, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
     """One for all tests that leave it running; the column `of` keeps their events apart.
 
@@ -83,7 +83,7 @@ def running(
     schema = "of STRING, a DOUBLE, t STRING, n INT, tags ARRAY<STRING>"
     stream = Live(
         broker, tmp_path_factory.mktemp("running"), commands,
-        events={"schema": schema, "per_batch": None},
+        events={"schema": schema, "max_events_per_batch": None},
         notifications={"include": ["a", "t"]}, metrics={"port": free_port()},
     )  # fmt: skip
     backlog = {}

@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-from covey.store.places import directory_at
-from covey.stream import cancel_message, change_message
-from covey.stream.explaining import parse_place
-from covey.stream.records import Record, Records
-from covey.testing.broker import Broker
+from covey.store.storage.location import open_storage
+from covey.stream import cancel_message, subscription_message
+from covey.stream.batches.decision_log import BatchDecision, DecisionLog
+from covey.stream.explain import parse_event_ref
+from covey.testing.kafka_server import KafkaServer
 from tests.stream.commands import Commands, die_with_parent
 
 ROOT = Path(__file__).parents[2]
@@ -53,16 +53,16 @@ class Live:
     """
 
     def __init__(
-        self, broker: Broker, folder: Path, commands: Commands, **sections: dict[str, Any]
+        self, broker: KafkaServer, folder: Path, commands: Commands, **sections: dict[str, Any]
     ) -> None:
         name, self._commands = uuid.uuid4().hex[:8], commands
         self.broker, self.folder = broker, folder
         self.events, self.control = f"events-{name}", f"control-{name}"
         self.notifications, self.dead_letters = f"notifications-{name}", f"dead-{name}"
-        broker.create(self.events, 2, **APPENDED)
-        broker.create(self.control, 1, cleanup_policy="compact", **APPENDED)
-        broker.create(self.notifications, 2)
-        broker.create(self.dead_letters, 1)
+        broker.create_topic(self.events, 2, **APPENDED)
+        broker.create_topic(self.control, 1, cleanup_policy="compact", **APPENDED)
+        broker.create_topic(self.notifications, 2)
+        broker.create_topic(self.dead_letters, 1)
         self.path, self.state = folder / "stream.toml", folder / "state"
         self.configure(**sections)
         self._producer = producer(broker)
@@ -75,10 +75,10 @@ class Live:
         usual: dict[str, dict[str, Any]] = {
             "kafka": {"servers": self.broker.address},
             "events": {
-                "topics": [self.events], "schema": "a DOUBLE", "starting": "earliest",
-                "per_batch": 50_000,
+                "topics": [self.events], "schema": "a DOUBLE", "starting_offsets": "earliest",
+                "max_events_per_batch": 50_000,
             },
-            "subscriptions": {"topic": self.control, "allowance_ms": 0},
+            "subscriptions": {"topic": self.control, "clock_skew_ms": 0},
             "notifications": {"topic": self.notifications},
             "dead_letters": {"topic": self.dead_letters},
             "state": {"path": "state"},
@@ -176,7 +176,7 @@ class Live:
 
     def subscribe(self, id: str, predicate: str, **others: Any) -> str:
         """Sends a change, and waits until it is acknowledged; where it is."""
-        return self.change(*change_message(id, predicate, **others))
+        return self.change(*subscription_message(id, predicate, **others))
 
     def cancel(self, id: str, **others: Any) -> str:
         return self.change(*cancel_message(id, **others))
@@ -201,15 +201,15 @@ class Live:
                 found[note["event"]].append(note["subscription"])
         return {place: sorted(ids) for place, ids in found.items()}
 
-    def decided(self, *places: str) -> Record:
+    def decided(self, *places: str) -> BatchDecision:
         """Waits until these events are decided; the record of the last batch that had one."""
-        records, newest = Records(directory_at(str(self.state))), list[Record]()
+        records, newest = DecisionLog(open_storage(str(self.state))), list[BatchDecision]()
         last: dict[tuple[str, int], int] = {}
-        for topic, partition, offset in map(parse_place, places):
+        for topic, partition, offset in map(parse_event_ref, places):
             last[topic, partition] = max(offset, last.get((topic, partition), 0))
         for (topic, partition), offset in last.items():
             where = (topic, partition, offset)
-            found = partial(records.of_event, *where)
+            found = partial(records.find_by_event, *where)
             newest.append(self.waited(found, f"the batch of {where}"))
         record = max(newest, key=lambda one: one.batch)
         self.waited(partial(self._done, record), f"the end of batch {record.batch}")
@@ -239,8 +239,8 @@ class Live:
         """The batches that were done, by all processes of this stream."""
         return [line for line in self.log if line["what"] == "batch"]
 
-    def _done(self, record: Record) -> bool | None:
-        is_it = ((one["batch"], one["at_ms"] >= record.written_ms) for one in self.batches)
+    def _done(self, record: BatchDecision) -> bool | None:
+        is_it = ((one["batch"], one["completed_ms"] >= record.written_ms) for one in self.batches)
         return (record.batch, True) in is_it or None
 
     def waited(self, found: Callable[[], T | None], what: str) -> T:
@@ -267,7 +267,7 @@ def waited(found: Callable[[], T | None], what: str, seconds: float = SECONDS) -
     return answer
 
 
-def producer(broker: Broker, **settings: str) -> Producer:
+def producer(broker: KafkaServer, **settings: str) -> Producer:
     """A client that waits for nothing before it sends."""
     usual = {"bootstrap.servers": broker.address, "acks": "all", "linger.ms": 0, "log_level": 0}
     return Producer(usual | {name.replace("_", "."): value for name, value in settings.items()})
@@ -307,7 +307,7 @@ def free_port() -> int:
         return found
 
 
-def _to_end(broker: Broker, topic: str) -> Iterator[Message]:
+def _to_end(broker: KafkaServer, topic: str) -> Iterator[Message]:
     settings = {
         "bootstrap.servers": broker.address, "group.id": "tests", "enable.auto.commit": False,
         "auto.offset.reset": "earliest", "enable.partition.eof": True, "log_level": 0,

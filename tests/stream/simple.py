@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from covey.space import Events, Space
-from covey.spark.lifetimes import LIFETIME, with_lifetime
-from covey.store import IdKind, Snapshot, Store, Tiers
-from covey.stream.history import Applied, Historian
-from covey.stream.messages import Change
+from covey.spark.validity import VALIDITY, with_validity
+from covey.store import IdKind, Snapshot, Store, TieredMergePolicy
+from covey.stream.control.change_translator import ChangeTranslator, TranslatedChanges
+from covey.stream.control.messages import SubscriptionChange
 
-SPACE = with_lifetime(Space.of({"a": pa.int64(), "b": pa.int64()}))
-TINY = Tiers(smallest=3, factor=2)
+SPACE = with_validity(Space.from_types({"a": pa.int64(), "b": pa.int64()}))
+TINY = TieredMergePolicy(min_level_regions=3, level_factor=2)
 """Tiers under which a handful of subscriptions has several segments."""
 NEVER_US = -(1 << 62)
 
@@ -30,26 +30,28 @@ def change(
     from_ms: int | None = None,
     to_ms: int | None = None,
     problem: str | None = None,
-) -> Change:
-    return Change(id, at_ms, f"alerts-0-{at_ms}", predicate, revision, from_ms, to_ms, problem)
+) -> SubscriptionChange:
+    return SubscriptionChange(
+        id, at_ms, f"alerts-0-{at_ms}", predicate, revision, from_ms, to_ms, problem
+    )
 
 
 def create(place: Path) -> Store:
-    return Store.create(place, SPACE, ids=IdKind.TEXT, tiers=TINY)
+    return Store.create(place, SPACE, id_kind=IdKind.TEXT, merge_policy=TINY)
 
 
 def follow(
-    store: Store, *changes: Change, allowance_ms: int = 0, horizon_us: int = NEVER_US
-) -> Applied:
+    store: Store, *changes: SubscriptionChange, clock_skew_ms: int = 0, horizon_us: int = NEVER_US
+) -> TranslatedChanges:
     """Applies changes as one batch."""
-    applied = Historian(allowance_ms).applied(store.snapshot(), changes, horizon_us)
-    store.apply(applied.changes)
+    applied = ChangeTranslator(clock_skew_ms).translate(store.snapshot(), changes, horizon_us)
+    store.apply(applied.store_changes)
     return applied
 
 
 def notified(snapshot: Snapshot, *events: Event) -> list[list[str]]:
     """Whom each event notifies."""
-    rows, ids = snapshot.notifications(Events.from_arrow(columns(events, snapshot), snapshot.space))
+    rows, ids = snapshot.match_ids(Events.from_arrow(columns(events, snapshot), snapshot.space))
     found: list[list[str]] = [[] for _ in events]
     for row, id_ in zip(rows.tolist(), ids.to_pylist(), strict=True):
         found[row].append(id_)
@@ -62,7 +64,7 @@ def columns(events: Sequence[Event], snapshot: Snapshot) -> pa.Table:
     given = {
         "a": pa.array([a for a, _, _ in events], pa.int64()),
         "b": pa.array([b for _, b, _ in events], pa.int64()),
-        LIFETIME: pa.array(at_us, pa.timestamp("us", tz="UTC")),
+        VALIDITY: pa.array(at_us, pa.timestamp("us", tz="UTC")),
     }
     sums = [None if a is None or b is None else a + b for a, b, _ in events]
     given |= {one.name: pa.array(sums, pa.int64()) for one in snapshot.space.derived}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from covey.errors import StreamError
-from covey.store.local import LocalDirectory
-from covey.stream.checkpoint import Checkpoint
+from covey.store.storage.local import LocalBackend
+from covey.stream.batches.checkpoint import Checkpoint
 
 CONF = (
     '"conf":{"spark.sql.shuffle.partitions":"8","spark.sql.streaming.join.stateFormatVersion":"2"}'
@@ -33,20 +33,24 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_query_has_its_id(folder: Path) -> None:
-    found = Checkpoint(LocalDirectory(folder))
-    assert found.query() == "de148bac-5534-4f41-ae20-0f336499f6ce"
+    found = Checkpoint(LocalBackend(folder))
+    assert found.read_query_id() == "de148bac-5534-4f41-ae20-0f336499f6ce"
 
 
 def test_the_first_batch_begins_where_the_source_began(folder: Path) -> None:
-    assert Checkpoint(LocalDirectory(folder)).events(0) == {"ads": {"0": (3, 5), "1": (0, 4)}}
+    assert Checkpoint(LocalBackend(folder)).read_offset_ranges(0) == {
+        "ads": {"0": (3, 5), "1": (0, 4)}
+    }
 
 
 def test_a_batch_begins_where_the_one_before_ended(folder: Path) -> None:
-    assert Checkpoint(LocalDirectory(folder)).events(1) == {"ads": {"0": (5, 5), "1": (4, 5)}}
+    assert Checkpoint(LocalBackend(folder)).read_offset_ranges(1) == {
+        "ads": {"0": (5, 5), "1": (4, 5)}
+    }
 
 
 def test_new_partitions_and_topics_begin_at_their_beginning(folder: Path) -> None:
-    assert Checkpoint(LocalDirectory(folder)).events(2) == {
+    assert Checkpoint(LocalBackend(folder)).read_offset_ranges(2) == {
         "ads": {"0": (5, 6), "1": (5, 5), "2": (0, 1), "10": (0, 7)},
         "offers": {"0": (0, 2)},
     }
@@ -57,20 +61,20 @@ def test_a_file_that_is_missing_is_named(folder: Path, missing: str, batch: int)
     (folder / missing).unlink()
     said = f"has no {missing}: it is no checkpoint of a stream, or files of it were deleted. Delete"
     with pytest.raises(StreamError, match=said):
-        Checkpoint(LocalDirectory(folder)).events(batch)
+        Checkpoint(LocalBackend(folder)).read_offset_ranges(batch)
 
 
 def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path) -> None:
     with pytest.raises(StreamError, match="has no metadata"):
-        Checkpoint(LocalDirectory(tmp_path)).query()
+        Checkpoint(LocalBackend(tmp_path)).read_query_id()
     with pytest.raises(StreamError, match="has no offsets/0"):
-        Checkpoint(LocalDirectory(tmp_path)).events(0)
+        Checkpoint(LocalBackend(tmp_path)).read_offset_ranges(0)
 
 
 def test_the_next_batch_is_the_one_that_is_not_done(folder: Path, tmp_path: Path) -> None:
-    found = Checkpoint(LocalDirectory(folder))
-    assert found.next_batch() == 1
+    found = Checkpoint(LocalBackend(folder))
+    assert found.find_next_batch() == 1
     (folder / "commits" / ".2.crc").touch()
-    assert found.next_batch() == 1
-    assert [found.is_fixed(batch) for batch in (2, 3)] == [True, False]
-    assert Checkpoint(LocalDirectory(tmp_path / "none")).next_batch() == 0
+    assert found.find_next_batch() == 1
+    assert [found.has_offsets(batch) for batch in (2, 3)] == [True, False]
+    assert Checkpoint(LocalBackend(tmp_path / "none")).find_next_batch() == 0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from covey.errors import ValueRefused
-from covey.space import Limits
-from covey.stream import Config
-from covey.stream.config import Kafka, Metrics, Notifications, Spark
+from covey.errors import InvalidArgumentError
+from covey.space import PredicateLimits
+from covey.stream import StreamConfig
+from covey.stream.config import KafkaConfig, MetricsConfig, NotificationsConfig, SparkConfig
 
 LEAST = """
 [kafka]
@@ -35,14 +35,14 @@ client_options = { "socket.timeout.ms" = 5000 }
 topics = ["ads", "offers"]
 schema = "a DOUBLE, v ARRAY<FLOAT>"
 format = "avro"
-id = "a"
-starting = "earliest"
+id_column = "a"
+starting_offsets = "earliest"
 vectors = { v = 3 }
-per_batch = 1000
-every_ms = 250
+max_events_per_batch = 1000
+trigger_interval_ms = 250
 [subscriptions]
 topic = "alerts"
-allowance_ms = 0
+clock_skew_ms = 0
 max_derived = 0
 [notifications]
 sink = "delta"
@@ -54,7 +54,7 @@ topic = "dead"
 [state]
 path = "state"
 retention_s = 10
-forget_s = 5
+max_event_delay_s = 5
 [spark]
 master = "local[2,4]"
 jars = "jars/*.jar"
@@ -79,43 +79,46 @@ def with_(section: str, setting: str, base: str = LEAST) -> str:
 
 
 def refused(text: str) -> str:
-    with pytest.raises(ValueRefused) as caught:
-        Config.parse(text)
+    with pytest.raises(InvalidArgumentError) as caught:
+        StreamConfig.from_toml(text)
     return str(caught.value)
 
 
 def test_the_least_is_enough() -> None:
-    config = Config.parse(LEAST)
-    assert config.kafka == Kafka("127.0.0.1:9092")
-    assert (config.events.format, config.events.starting) == ("json", "latest")
-    assert (config.subscriptions.allowance_ms, config.subscriptions.max_derived) == (1000, 32)
-    assert config.notifications == Notifications("kafka", "notifications")
-    assert (config.state.retention_s, config.state.forget_s) == (3600, 900)
-    assert (config.spark, config.metrics) == (Spark(), Metrics())
+    config = StreamConfig.from_toml(LEAST)
+    assert config.kafka == KafkaConfig("127.0.0.1:9092")
+    assert (config.events.format, config.events.starting_offsets) == ("json", "latest")
+    assert (config.subscriptions.clock_skew_ms, config.subscriptions.max_derived) == (1000, 32)
+    assert config.notifications == NotificationsConfig("kafka", "notifications")
+    assert (config.state.retention_s, config.state.max_event_delay_s) == (3600, 900)
+    assert (config.spark, config.metrics) == (SparkConfig(), MetricsConfig())
 
 
 def test_everything_can_be_said() -> None:
-    config = Config.parse(ALL)
-    assert config.kafka == Kafka(
+    config = StreamConfig.from_toml(ALL)
+    assert config.kafka == KafkaConfig(
         "one:9092,two:9092",
         {"security.protocol": "SSL"},
         {"request.timeout.ms": "5000"},
         {"socket.timeout.ms": "5000"},
     )
     assert (config.events.topics, config.events.vectors) == (["ads", "offers"], {"v": 3})
-    assert (config.events.format, config.events.id) == ("avro", "a")
-    assert (config.events.starting, config.events.per_batch) == ("earliest", 1000)
-    assert config.events.every_ms == 250
-    assert config.notifications == Notifications("delta", "notes", ["a"], "table")
-    assert config.subscriptions.allowance_ms == 0
-    assert (config.state.retention_s, config.state.forget_s) == (10, 5)
-    assert config.spark == Spark("local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"})
-    assert config.metrics == Metrics(9464, "0.0.0.0")
+    assert (config.events.format, config.events.id_column) == ("avro", "a")
+    assert (config.events.starting_offsets, config.events.max_events_per_batch) == (
+        "earliest",
+        1000,
+    )
+    assert config.events.trigger_interval_ms == 250
+    assert config.notifications == NotificationsConfig("delta", "notes", ["a"], "table")
+    assert config.subscriptions.clock_skew_ms == 0
+    assert (config.state.retention_s, config.state.max_event_delay_s) == (10, 5)
+    assert config.spark == SparkConfig("local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"})
+    assert config.metrics == MetricsConfig(9464, "0.0.0.0")
 
 
 def test_options_are_spelled_as_kafka_spells_them() -> None:
     text = with_("kafka", 'options = { "ssl.a" = true, "b" = false, "c" = 7, "d" = "True" }')
-    options = Config.parse(text).kafka.options
+    options = StreamConfig.from_toml(text).kafka.options
     assert options == {"ssl.a": "true", "b": "false", "c": "7", "d": "True"}
 
 
@@ -123,7 +126,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "alerts.toml").write_text(ALL, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for path in (tmp_path / "alerts.toml", Path("alerts.toml"), "alerts.toml"):
-        config = Config.read(path)
+        config = StreamConfig.from_file(path)
         assert config.state.path == str(tmp_path / "state")
         assert config.spark.jars == str(tmp_path / "jars/*.jar")
         assert config.notifications.path == str(tmp_path / "table")
@@ -131,7 +134,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
     text = with_("state", 'path = "s3://bucket/state"', with_("spark", 'jars = "/jars/*"', ALL))
-    config = Config.parse(text).under(tmp_path)
+    config = StreamConfig.from_toml(text).with_resolved_paths(tmp_path)
     assert (config.state.path, config.spark.jars) == ("s3://bucket/state", "/jars/*")
 
 
@@ -149,13 +152,25 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         ("events", "topics = [1]", "[events] topics is a list of texts"),
         ("events", "topics = []", "[events] topics is empty: name one at least"),
         ("events", 'format = "csv"', "[events] format is 'json' or 'avro', not 'csv'"),
-        ("events", 'starting = "now"', "[events] starting is 'latest' or 'earliest', not 'now'"),
-        ("events", "id = 5", "[events] id is a text, not 5"),
-        ("events", "per_batch = 1.5", "[events] per_batch is a whole number, not 1.5"),
-        ("events", "per_batch = true", "[events] per_batch is a whole number, not True"),
+        (
+            "events",
+            'starting_offsets = "now"',
+            "[events] starting_offsets is 'latest' or 'earliest', not 'now'",
+        ),
+        ("events", "id_column = 5", "[events] id_column is a text, not 5"),
+        (
+            "events",
+            "max_events_per_batch = 1.5",
+            "[events] max_events_per_batch is a whole number, not 1.5",
+        ),
+        (
+            "events",
+            "max_events_per_batch = true",
+            "[events] max_events_per_batch is a whole number, not True",
+        ),
         ("events", "zzz = 1", "[events] has no setting 'zzz': it has topics, schema, format, id"),
         ("subscriptions", "topic", "[subscriptions] lacks topic"),
-        ("subscriptions", "allowance_ms = -1", "[subscriptions] allowance_ms cannot be negative"),
+        ("subscriptions", "clock_skew_ms = -1", "[subscriptions] clock_skew_ms cannot be negative"),
         ("subscriptions", 'topic = "ads"', "a topic has two uses: ads, ads, dead, notifications;"),
         ("subscriptions", 'topic = "notifications"', "a topic has two uses"),
         ("dead_letters", 'topic = "alerts"', "a topic has two uses"),
@@ -164,19 +179,35 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         ("notifications", 'sink = "delta"', '[notifications] sink = "delta" needs path'),
         ("notifications", 'sink = "foreach"', '[notifications] sink = "foreach" needs function'),
         ("state", "retention_s = 0", "[state] retention_s is one second at least, not 0"),
-        ("state", "forget_s = -5", "[state] forget_s is one second at least, not -5"),
+        (
+            "state",
+            "max_event_delay_s = -5",
+            "[state] max_event_delay_s is one second at least, not -5",
+        ),
         ("metrics", 'port = "x"', "[metrics] port is a whole number, not 'x'"),
         ("spark", 'conf = ["x"]', "[spark] conf is a table"),
         ("event", "a = 1", "the file has no setting 'event', did you mean 'events'?"),
         ("kafka", 'servers = ""', "[kafka] servers is empty: write a text, or leave it out"),
-        ("events", 'id = ""', "[events] id is empty"),
+        ("events", 'id_column = ""', "[events] id_column is empty"),
         ("events", 'topics = [""]', "[events] topics is a list of texts, as [\"one\"], not ['']"),
         ("events", 'vectors = { v = "x" }', "[events] vectors is a table of whole numbers, as {"),
         ("events", "vectors = { v = true }", "[events] vectors is a table of whole numbers"),
         ("events", "vectors = [3]", "[events] vectors is a table of whole numbers"),
-        ("events", "per_batch = 0", "[events] per_batch is from 1 to 1000000000, not 0"),
-        ("events", "every_ms = -1", "[events] every_ms is from 0 to 86400000, not -1"),
-        ("subscriptions", f"allowance_ms = {1 << 60}", "[subscriptions] allowance_ms is from 0 to"),
+        (
+            "events",
+            "max_events_per_batch = 0",
+            "[events] max_events_per_batch is from 1 to 1000000000, not 0",
+        ),
+        (
+            "events",
+            "trigger_interval_ms = -1",
+            "[events] trigger_interval_ms is from 0 to 86400000, not -1",
+        ),
+        (
+            "subscriptions",
+            f"clock_skew_ms = {1 << 60}",
+            "[subscriptions] clock_skew_ms is from 0 to",
+        ),
         ("subscriptions", "max_derived = -1", "[subscriptions] max_derived is from 0 to 10000, "),
         ("metrics", "port = 65536", "[metrics] port is from 1 to 65535, not 65536"),
         ("metrics", "port = -1", "[metrics] port is from 1 to 65535, not -1"),
@@ -197,7 +228,7 @@ def test_a_section_that_is_missing_is_told(section: str) -> None:
 
 def test_no_topic_of_notifications_is_needed_for_other_sinks() -> None:
     text = with_("notifications", 'sink = "foreach"\nfunction = "a:b"\ntopic = "ads"')
-    assert Config.parse(text).notifications.function == "a:b"
+    assert StreamConfig.from_toml(text).notifications.function == "a:b"
 
 
 def test_what_is_no_toml_is_told_with_its_place() -> None:
@@ -207,21 +238,21 @@ def test_what_is_no_toml_is_told_with_its_place() -> None:
 
 def test_a_file_is_named_with_what_is_wrong_in_it(tmp_path: Path) -> None:
     path = tmp_path / "alerts.toml"
-    with pytest.raises(ValueRefused, match=r"alerts\.toml cannot be read: .*No such file"):
-        Config.read(path)
-    with pytest.raises(ValueRefused, match=r"cannot be read: .*directory"):
-        Config.read(tmp_path)
+    with pytest.raises(InvalidArgumentError, match=r"alerts\.toml cannot be read: .*No such file"):
+        StreamConfig.from_file(path)
+    with pytest.raises(InvalidArgumentError, match=r"cannot be read: .*directory"):
+        StreamConfig.from_file(tmp_path)
     path.write_bytes(b"\xff")
-    with pytest.raises(ValueRefused, match=r"alerts\.toml cannot be read: .*utf-8"):
-        Config.read(path)
+    with pytest.raises(InvalidArgumentError, match=r"alerts\.toml cannot be read: .*utf-8"):
+        StreamConfig.from_file(path)
     path.write_text(with_("kafka", "servers"), encoding="utf-8")
-    with pytest.raises(ValueRefused, match=r"alerts\.toml: \[kafka\] lacks servers"):
-        Config.read(path)
+    with pytest.raises(InvalidArgumentError, match=r"alerts\.toml: \[kafka\] lacks servers"):
+        StreamConfig.from_file(path)
 
 
 def test_limits_are_those_of_predicates() -> None:
-    config = Config.parse(LEAST + '[limits]\nany_regex = true\nfunctions = ["risk_of"]\n')
-    assert config.limits == Limits(any_regex=True, functions=("risk_of",))
+    config = StreamConfig.from_toml(LEAST + '[limits]\nany_regex = true\nfunctions = ["risk_of"]\n')
+    assert config.limits == PredicateLimits(any_regex=True, functions=("risk_of",))
     for wrong, said in (
         ("max_depth = 0", "max_depth must be at least 1"),
         ("max_depth = true", "is a whole number"),
@@ -230,5 +261,5 @@ def test_limits_are_those_of_predicates() -> None:
         ("functions = ['F']", "lower case"),
         ("max_depht = 3", "did you mean 'max_depth'"),
     ):
-        with pytest.raises(ValueRefused, match=said):
-            Config.parse(f"{LEAST}[limits]\n{wrong}\n")
+        with pytest.raises(InvalidArgumentError, match=said):
+            StreamConfig.from_toml(f"{LEAST}[limits]\n{wrong}\n")

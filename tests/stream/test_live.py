@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from covey.store import Store
-from covey.stream.subscriptions import position_of
+from covey.stream.control.subscriptions import parse_position
 from tests.stream.commands import Outcome
 from tests.stream.conftest import Running
 from tests.stream.live import Live, producer, read_json, sent
@@ -222,7 +222,14 @@ def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None
     (line,) = [one for one in stream.batches if one["batch"] == record.batch]
     assert line["version"] == record.version
     assert line["delay_max_ms"] >= line["delay_mean_ms"] > 0
-    for name in ("events", "notifications", "dead_letters", "changes", "unreadable", "ignored"):
+    for name in (
+        "events",
+        "notifications",
+        "dead_letters",
+        "changes",
+        "unreadable_changes",
+        "ignored_changes",
+    ):
         assert figures(running)[f"covey_{name}_total"] == sum(one[name] for one in stream.batches)
     assert before["covey_events_total"] <= figures(running)["covey_events_total"]
     changes = len(stream.read(stream.control)) - running.changes
@@ -235,7 +242,7 @@ def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None
 def counted_by_upkeep(stream: Live) -> bool | None:
     """Whether there is a version with all that the control topic has."""
     last = stream.read(stream.control)[-1].offset()
-    position = position_of(Store.open(f"{stream.state}/store").snapshot().version)
+    position = parse_position(Store.open(f"{stream.state}/store").snapshot().manifest)
     return (position is not None and position[0] > last) or None
 
 

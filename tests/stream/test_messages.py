@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.stream import cancel_message, change_message
-from covey.stream.messages import Change, read_change
+from covey.stream import cancel_message, subscription_message
+from covey.stream.control.messages import SubscriptionChange, parse_change
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 REVISIONS = st.none() | st.integers(1, (1 << 62) - 1)
 TIMES = st.none() | st.integers(-62_135_596_800_000, 253_402_300_799_999)
 
 
-def read(key: bytes | None, value: bytes | None, *headers: tuple[str, bytes | None]) -> Change:
-    return read_change(key, value, headers, 1000, "alerts-0-4")
+def read(
+    key: bytes | None, value: bytes | None, *headers: tuple[str, bytes | None]
+) -> SubscriptionChange:
+    return parse_change(key, value, headers, 1000, "alerts-0-4")
 
 
 def problem(value: Any, key: bytes | None = b"7") -> str:
@@ -26,7 +28,7 @@ def problem(value: Any, key: bytes | None = b"7") -> str:
     found = read(key, value if isinstance(value, bytes) else json.dumps(value).encode())
     assert found.problem is not None
     assert (found.predicate, found.revision, found.from_ms, found.to_ms) == (None, 0, None, None)
-    assert (found.at_ms, found.place) == (1000, "alerts-0-4")
+    assert (found.appended_ms, found.message_ref) == (1000, "alerts-0-4")
     return found.problem
 
 
@@ -34,8 +36,8 @@ def problem(value: Any, key: bytes | None = b"7") -> str:
 def test_a_change_is_read_back(
     id: str, predicate: str, revision: int | None, from_ms: int | None, to_ms: int | None
 ) -> None:
-    key, value = change_message(id, predicate, revision, from_ms, to_ms)
-    expected = Change(id, 1000, "alerts-0-4", predicate, revision or 0, from_ms, to_ms)
+    key, value = subscription_message(id, predicate, revision, from_ms, to_ms)
+    expected = SubscriptionChange(id, 1000, "alerts-0-4", predicate, revision or 0, from_ms, to_ms)
     assert read(key, value) == expected
 
 
@@ -43,24 +45,24 @@ def test_a_change_is_read_back(
 def test_a_cancellation_is_read_back(id: str, revision: int | None) -> None:
     key, value = cancel_message(id, revision)
     assert (value is None) == (revision is None)
-    assert read(key, value) == Change(id, 1000, "alerts-0-4", revision=revision or 0)
+    assert read(key, value) == SubscriptionChange(id, 1000, "alerts-0-4", revision=revision or 0)
 
 
 def test_what_is_not_given_is_not_written() -> None:
-    assert change_message("ž", "a > 1") == ("ž".encode(), b'{"predicate": "a > 1"}')
-    assert change_message("x", "a", from_ms=0) == (b"x", b'{"predicate": "a", "from": 0}')
+    assert subscription_message("ž", "a > 1") == ("ž".encode(), b'{"predicate": "a > 1"}')
+    assert subscription_message("x", "a", from_ms=0) == (b"x", b'{"predicate": "a", "from": 0}')
 
 
 def test_a_null_value_may_have_its_revision_in_a_header() -> None:
     headers: list[tuple[str, bytes | None]] = [("trace", b"x"), ("revision", b"0012")]
-    assert read(b"7", None, *headers) == Change("7", 1000, "alerts-0-4", revision=12)
+    assert read(b"7", None, *headers) == SubscriptionChange("7", 1000, "alerts-0-4", revision=12)
     assert read(b"7", None, ("revision", None)).revision == 0
     assert read(b"7", b'{"predicate": "a"}', ("revision", b"9")).revision == 0
 
 
 @pytest.mark.parametrize("given_", [{}, {"predicate": None}, {"revision": None, "to": None}])
 def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
-    assert read(b"7", json.dumps(given_).encode()) == Change("7", 1000, "alerts-0-4")
+    assert read(b"7", json.dumps(given_).encode()) == SubscriptionChange("7", 1000, "alerts-0-4")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_a_message_without_a_key_is_told(key: bytes | None) -> None:
 def test_a_key_that_is_no_text_is_nobodys() -> None:
     """It is not the id that its bytes look like."""
     found = read(b"a\xff", b'{"predicate": "a > 1"}')
-    assert found.id == ""
+    assert found.subscription_id == ""
     assert found.problem == "the key, which is the subscription's id, is no UTF-8: b'a\\xff'"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from covey.stream.explaining import parse_place
-from covey.stream.status import read_status
+from covey.stream.explain import parse_event_ref
+from covey.stream.metrics.status import read_status
 from tests.stream.commands import Outcome
 from tests.stream.conftest import Running
 from tests.stream.live import Live
@@ -70,7 +70,7 @@ def test_explain_tells_what_was_decided_and_why(running: Running, asked: Asked, 
     assert "was not notified" in said
     assert "has no subscription asked" in said
     assert "has no subscription nobody" in explained(asked.notified, "nobody")
-    topic, partition, offset = parse_place(asked.after)
+    topic, partition, offset = parse_event_ref(asked.after)
     unknown = f"{topic}-{partition}-{offset + 1000}"
     refused = run("explain", stream.path, "--event-offset", unknown, "--subscription", "asked")
     assert refused.code == 2
@@ -129,5 +129,5 @@ def is_shown(stream: Live, batch: int) -> bool | None:
 
 def ends(place: str, more: int = 0) -> str:
     """The offset of an event, or one after it, as Spark writes offsets."""
-    topic, partition, offset = parse_place(place)
+    topic, partition, offset = parse_event_ref(place)
     return json.dumps({topic: {str(partition): offset + more}})

@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 )
 
 from covey.store import Store
-from covey.stream.explaining import parse_place
+from covey.stream.explain import parse_event_ref
 from tests.stream.commands import Outcome
 from tests.stream.live import Live, waited
 
@@ -65,7 +65,7 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     stream.subscribe("new", "a > 1", from_ms=0)
     later = stream.publish({"a": 2})
     stream.configure(
-        notifications=notifications, state={"retention_s": 1}, events={"every_ms": 5000}
+        notifications=notifications, state={"retention_s": 1}, events={"trigger_interval_ms": 5000}
     )
     stream.start()
     record = stream.decided(*places)
@@ -99,7 +99,7 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
 
     # Events that Kafka has deleted before they were read.
     (lost,) = stream.publish({"a": 2})
-    topic, partition, offset = parse_place(lost)
+    topic, partition, offset = parse_event_ref(lost)
     admin = AdminClient({"bootstrap.servers": stream.broker.address, "log_level": 0})
     gone = TopicPartition(topic, partition, offset + 1)
     admin.delete_records([gone])[gone].result(60)
@@ -222,7 +222,7 @@ def test_a_stream_goes_on_in_zones(streams: Streams, tmp_path: Path) -> None:
     stream.cancel("s3")
     stream.subscribe("s4", "a = 20")
     stream.configure(
-        events={"schema": "a DOUBLE, b INT"}, subscriptions={"zones": 6, "allowance_ms": 0}
+        events={"schema": "a DOUBLE, b INT"}, subscriptions={"zones": 6, "clock_skew_ms": 0}
     )
     stream.start()
     assert list(stream.notified(*again).values()) == list(before.values())
@@ -238,6 +238,6 @@ def test_a_stream_goes_on_in_zones(streams: Streams, tmp_path: Path) -> None:
     told = [one for one in stream.log if one["what"] == "subscriptions are spread anew"]
     assert [one["zones"] for one in told] == [6]
     store = Store.open(stream.state / "store")
-    zoning = store.zoning(store.versions[-1])
+    zoning = store.zone_map(store.versions[-1])
     assert zoning is not None
     assert len(zoning) == 6

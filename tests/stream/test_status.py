@@ -13,25 +13,40 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from covey.cli.status import picture
-from covey.errors import ValueRefused
-from covey.stream import status as module
-from covey.stream.config import Metrics
-from covey.stream.figures import Figures
-from covey.stream.status import FILE, Status, read_status
+from covey.cli.stream.status import render_status
+from covey.errors import InvalidArgumentError
+from covey.stream.config import MetricsConfig
+from covey.stream.metrics import status as module
+from covey.stream.metrics.batch_metrics import BatchMetrics
+from covey.stream.metrics.status import STATUS_FILE, StatusReporter, read_status
 
-BATCH = Figures(
-    batch=7, version=12, at_ms=1_794_781_372_766, events=1000, notifications=40, dead_letters=3,
-    errors=9, in_vain=5, changes=6, ignored=1, unreadable=2, oldest_change_ms=80,
-    subscriptions=1_234_567, segments=4, recent_share=0.125, delay_mean_ms=420.5, delay_max_ms=900,
-    decide_ms=100.0, match_ms=400.0,
-)  # fmt: skip
+BATCH = BatchMetrics(
+    batch=7,
+    version=12,
+    completed_ms=1_794_781_372_766,
+    events=1000,
+    notifications=40,
+    dead_letters=3,
+    errors=9,
+    false_candidates=5,
+    changes=6,
+    ignored_changes=1,
+    unreadable_changes=2,
+    oldest_change_age_ms=80,
+    subscriptions=1_234_567,
+    segments=4,
+    recent_share=0.125,
+    delay_mean_ms=420.5,
+    delay_max_ms=900,
+    decide_ms=100.0,
+    match_ms=400.0,
+)
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is renewed by every batch, not only as often as people can read."""
-    monkeypatch.setattr(module, "_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "_WRITE_INTERVAL_S", 0.0)
 
 
 def seen(folder: Path, now: float | None = None, width: int = 200) -> str:
@@ -40,7 +55,9 @@ def seen(folder: Path, now: float | None = None, width: int = 200) -> str:
     assert saved is not None
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
-        console.print(picture(saved, saved["written_ms"] / 1000 if now is None else now, width))
+        console.print(
+            render_status(saved, saved["written_ms"] / 1000 if now is None else now, width)
+        )
     return captured.get()
 
 
@@ -53,27 +70,27 @@ def free_port() -> int:
 
 @pytest.mark.usefixtures("at_once")
 def test_the_file_has_the_last_batches_and_all_that_was_counted(tmp_path: Path) -> None:
-    status = Status(tmp_path, Metrics())
+    status = StatusReporter(tmp_path, MetricsConfig())
     assert read_status(str(tmp_path)) is None
     for number in range(70):
-        status.batch(replace(BATCH, batch=number, notifications=None if number == 3 else 40))
+        status.report_batch(replace(BATCH, batch=number, notifications=None if number == 3 else 40))
     saved = read_status(str(tmp_path))
     assert saved is not None
     assert [one["batch"] for one in saved["batches"]] == list(range(10, 70))
     assert saved["totals"] == {
         "events": 70_000, "notifications": 2760, "dead_letters": 210, "errors": 630,
-        "in_vain": 350, "changes": 420, "ignored": 70, "unreadable": 140,
+        "false_candidates": 350, "changes": 420, "ignored_changes": 70, "unreadable_changes": 140,
     }  # fmt: skip
     assert (saved["is_running"], saved["process"]) == (True, os.getpid())
     assert saved["started_ms"] <= saved["written_ms"]
-    assert [one.name for one in tmp_path.glob("*")] == [FILE]
+    assert [one.name for one in tmp_path.glob("*")] == [STATUS_FILE]
 
 
 def test_the_last_word_is_written_for_sure(tmp_path: Path) -> None:
-    status = Status(tmp_path, Metrics())
+    status = StatusReporter(tmp_path, MetricsConfig())
     for number in range(3):
-        status.batch(replace(BATCH, batch=number))
-    status.write(is_last=True)
+        status.report_batch(replace(BATCH, batch=number))
+    status.write_file(is_last=True)
     saved = read_status(str(tmp_path))
     assert saved is not None
     assert (saved["is_running"], saved["totals"]["events"]) == (False, 3000)
@@ -81,34 +98,35 @@ def test_the_last_word_is_written_for_sure(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_local_has_no_file() -> None:
-    status = Status(None, Metrics())
-    status.batch(BATCH)
-    status.write(is_last=True)
+    status = StatusReporter(None, MetricsConfig())
+    status.report_batch(BATCH)
+    status.write_file(is_last=True)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"\xff"])
 def test_a_folder_that_says_nothing_is_no_error(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
-        (tmp_path / FILE).write_bytes(content)
+        (tmp_path / STATUS_FILE).write_bytes(content)
     assert read_status(str(tmp_path)) is None
 
 
 def test_prometheus_finds_the_same_figures() -> None:
     port = free_port()
-    status = Status(None, Metrics(port))
-    status.serve()
-    status.batch(BATCH)
-    status.batch(replace(BATCH, batch=8, dead_letters=None, recent_share=0.5))
+    status = StatusReporter(None, MetricsConfig(port))
+    status.start_prometheus()
+    status.report_batch(BATCH)
+    status.report_batch(replace(BATCH, batch=8, dead_letters=None, recent_share=0.5))
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     for line in (
         "covey_events_total 2000.0", "covey_notifications_total 80.0",
         "covey_dead_letters_total 3.0", "covey_errors_total 18.0",
-        "covey_in_vain_total 10.0", "covey_changes_total 12.0",
-        "covey_ignored_total 2.0", "covey_unreadable_total 4.0", "covey_batch 8.0",
+        "covey_false_candidates_total 10.0", "covey_changes_total 12.0",
+        "covey_ignored_changes_total 2.0", "covey_unreadable_changes_total 4.0", "covey_batch 8.0",
         "covey_version 12.0", "covey_subscriptions 1.234567e+06", "covey_segments 4.0",
-        "covey_recent_share 0.5", "covey_oldest_change_ms 80.0", "covey_delay_seconds_sum 0.841",
-        "covey_delay_seconds_count 2.0", 'covey_delay_seconds_bucket{le="0.3"} 0.0',
+        "covey_recent_share 0.5", "covey_oldest_change_age_ms 80.0",
+        "covey_delay_seconds_sum 0.841", "covey_delay_seconds_count 2.0",
+        'covey_delay_seconds_bucket{le="0.3"} 0.0',
         'covey_delay_seconds_bucket{le="0.5"} 2.0',
     ):  # fmt: skip
         assert line in lines
@@ -119,22 +137,26 @@ def test_a_port_in_use_is_told() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(ValueRefused, match=rf"\[metrics\] port {port} cannot be used: Address"):
-            Status(None, Metrics(port)).serve()
+        with pytest.raises(
+            InvalidArgumentError, match=rf"\[metrics\] port {port} cannot be used: Address"
+        ):
+            StatusReporter(None, MetricsConfig(port)).start_prometheus()
 
 
 def test_each_batch_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "covey.stream.status"):
-        Status(None, Metrics()).batch(BATCH)
+    with caplog.at_level(logging.INFO, "covey.stream.metrics.status"):
+        StatusReporter(None, MetricsConfig()).report_batch(BATCH)
     (record,) = caplog.records
     assert (record.getMessage(), record.__dict__["events"]) == ("batch", 1000)
 
 
 @pytest.mark.usefixtures("at_once")
 def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
-    status = Status(tmp_path, Metrics())
+    status = StatusReporter(tmp_path, MetricsConfig())
     for number in range(12):
-        status.batch(replace(BATCH, batch=number, events=100 * number, in_vain=None))
+        status.report_batch(
+            replace(BATCH, batch=number, events=100 * number, false_candidates=None)
+        )
     said = seen(tmp_path)
     first, rates, delays, header, *rows = said.splitlines()
     assert first.startswith(
@@ -151,9 +173,11 @@ def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_once")
 def test_a_narrow_terminal_has_fewer_columns_and_all_of_each(tmp_path: Path) -> None:
-    status = Status(tmp_path, Metrics())
+    status = StatusReporter(tmp_path, MetricsConfig())
     large = {"events": 100_000, "notifications": 1_073_899, "delay_max_ms": 219_571}
-    status.batch(replace(BATCH, batch=123_456, changes=12_345, oldest_change_ms=3_984, **large))
+    status.report_batch(
+        replace(BATCH, batch=123_456, changes=12_345, oldest_change_age_ms=3_984, **large)
+    )
     *_, header, row = seen(tmp_path, width=80).splitlines()
     assert header.split() == [
         "batch", "events", "notified", "dead", "changes", "oldest", "ms", "subscribed", "recent",
@@ -169,31 +193,31 @@ def test_a_narrow_terminal_has_fewer_columns_and_all_of_each(tmp_path: Path) -> 
 def test_delays_may_be_negative_where_clocks_differ(
     tmp_path: Path, delays: tuple[float, float]
 ) -> None:
-    status = Status(tmp_path, Metrics())
+    status = StatusReporter(tmp_path, MetricsConfig())
     for delay in delays:
-        status.batch(replace(BATCH, delay_mean_ms=delay))
+        status.report_batch(replace(BATCH, delay_mean_ms=delay))
     bars = "▁█" if delays[1] > 0 else "▁▁"
     assert f"mean delay in ms {bars} {delays[1]:,.0f} " in seen(tmp_path)
 
 
 @pytest.mark.usefixtures("at_once")
 def test_people_see_whether_it_still_runs(tmp_path: Path) -> None:
-    status = Status(tmp_path, Metrics())
-    status.batch(BATCH)
+    status = StatusReporter(tmp_path, MetricsConfig())
+    status.report_batch(BATCH)
     saved = read_status(str(tmp_path))
     assert saved is not None
     now = saved["written_ms"] / 1000
     assert ", running;" in seen(tmp_path, now + 29)
     assert ", silent for 31 s: is it gone?;" in seen(tmp_path, now + 31)
-    status.write(is_last=True)
+    status.write_file(is_last=True)
     assert ", stopped;" in seen(tmp_path, now + 500)
 
 
 def test_before_the_first_batch_there_is_none(tmp_path: Path) -> None:
-    Status(tmp_path, Metrics()).write()
+    StatusReporter(tmp_path, MetricsConfig()).write_file()
     assert "no batch yet" in seen(tmp_path)
 
 
 def test_what_is_written_is_json(tmp_path: Path) -> None:
-    Status(tmp_path, Metrics()).batch(BATCH)
-    assert json.loads((tmp_path / FILE).read_bytes())["batches"][0]["in_vain"] == 5
+    StatusReporter(tmp_path, MetricsConfig()).report_batch(BATCH)
+    assert json.loads((tmp_path / STATUS_FILE).read_bytes())["batches"][0]["false_candidates"] == 5

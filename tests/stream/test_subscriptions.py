@@ -14,34 +14,42 @@ from numpy.typing import NDArray
 
 from covey.errors import StoreError, StreamError
 from covey.store import Snapshot, Store
-from covey.store.local import LocalDirectory
-from covey.stream.cluster import Cluster
-from covey.stream.config import Kafka
-from covey.stream.control import ControlTopic
-from covey.stream.history import Historian
-from covey.stream.messages import Change, Report, cancel_message, change_message
-from covey.stream.records import Offsets, Record, Records
-from covey.stream.subscriptions import LiveSubscriptions, label_of, position_of
-from covey.testing.broker import Broker
+from covey.store.storage.local import LocalBackend
+from covey.stream.batches.decision_log import BatchDecision, DecisionLog, OffsetRanges
+from covey.stream.config import KafkaConfig
+from covey.stream.control.change_translator import ChangeTranslator
+from covey.stream.control.messages import (
+    SubscriptionChange,
+    UnreadableChangeHandler,
+    cancel_message,
+    subscription_message,
+)
+from covey.stream.control.reader import ControlTopicReader
+from covey.stream.control.subscriptions import LiveSubscriptions, format_label, parse_position
+from covey.stream.kafka_cluster import KafkaCluster
+from covey.testing.kafka_server import KafkaServer
 from tests.stream.simple import change, create, follow, notified
 
-EVENTS: Offsets = {"ads": {"0": (0, 5)}}
+EVENTS: OffsetRanges = {"ads": {"0": (0, 5)}}
 NOBODY = "127.0.0.1:1"  # where no Kafka is: whoever asks it fails
 
 
-def no_report(changes: Sequence[Change]) -> None:
+def no_report(changes: Sequence[SubscriptionChange]) -> None:
     raise AssertionError(changes)
 
 
 def live(
-    folder: Path, server: str = NOBODY, topic: str = "alerts", report: Report = no_report
+    folder: Path,
+    server: str = NOBODY,
+    topic: str = "alerts",
+    report: UnreadableChangeHandler = no_report,
 ) -> LiveSubscriptions:
     """The subscriptions of a state folder, whose control topic is read from its beginning."""
     place = folder / "store"
     store = Store.open(place) if place.exists() else create(place)
-    control = ControlTopic(Cluster(Kafka(server)), topic, {0: 0})
+    control = ControlTopicReader(KafkaCluster(KafkaConfig(server)), topic, {0: 0})
     return LiveSubscriptions(
-        store, control, Records(LocalDirectory(folder)), Historian(0), report, 0.0
+        store, control, DecisionLog(LocalBackend(folder)), ChangeTranslator(0), report, 0.0
     )
 
 
@@ -55,11 +63,11 @@ def alone(tmp_path: Path) -> Iterator[LiveSubscriptions]:
 
 def test_a_version_says_up_to_where_it_has_the_control_topic(alone: LiveSubscriptions) -> None:
     store = alone.store
-    assert position_of(store.snapshot().version) is None
+    assert parse_position(store.snapshot().manifest) is None
     position = {10: 3, 0: 5, 2: 0}
-    assert label_of(position) == '{"control": {"0": 5, "2": 0, "10": 3}}'
-    changes = Historian(0).applied(store.snapshot(), [change("x", 100)], 0).changes
-    assert position_of(store.apply(changes, label_of(position))) == position
+    assert format_label(position) == '{"control": {"0": 5, "2": 0, "10": 3}}'
+    changes = ChangeTranslator(0).translate(store.snapshot(), [change("x", 100)], 0).store_changes
+    assert parse_position(store.apply(changes, format_label(position))) == position
 
 
 def test_a_batch_that_was_recorded_is_decided_without_a_look_at_the_topic(
@@ -67,12 +75,12 @@ def test_a_batch_that_was_recorded_is_decided_without_a_look_at_the_topic(
 ) -> None:
     follow(alone.store, change("x", 100))
     follow(alone.store, change("y", 100))
-    known = Record("q", 3, EVENTS, 1, 1000)
-    alone.records.record(known)
-    record, read = alone.decided_by("q", 3, EVENTS)
+    known = BatchDecision("q", 3, EVENTS, 1, 1000)
+    alone.decision_log.record_if_absent(known)
+    record, read = alone.decide_batch("q", 3, EVENTS)
     assert (record, read.changes) == (known, 0)
-    assert notified(alone.snapshot(record), (2, 0, 100)) == [["x"]]
-    newest = alone.snapshot(Record("q", 4, EVENTS, 2, 0))
+    assert notified(alone.open_snapshot(record), (2, 0, 100)) == [["x"]]
+    newest = alone.open_snapshot(BatchDecision("q", 4, EVENTS, 2, 0))
     assert notified(newest, (2, 0, 100)) == [["x", "y"]]
 
 
@@ -80,8 +88,8 @@ def test_nothing_is_cleaned_before_a_batch_is_decided(alone: LiveSubscriptions) 
     """A batch may be about to be run again, with a version of before."""
     for at_ms in (100, 200):
         follow(alone.store, change("x", at_ms, None))
-    alone.forget_before(1000)
-    alone.clean(0)
+    alone.expire_before(1000)
+    alone.vacuum(0)
     assert alone.store.versions == [0, 1, 2]
     assert len(alone.store.snapshot()) == 1
 
@@ -89,28 +97,28 @@ def test_nothing_is_cleaned_before_a_batch_is_decided(alone: LiveSubscriptions) 
 def test_cleaning_leaves_what_decides_the_last_batch_and_who_is_not_over(
     alone: LiveSubscriptions,
 ) -> None:
-    label = label_of({0: 2})
+    label = format_label({0: 2})
     for given in ([change("x", 100), change("y", 100)], [change("x", 200, None)]):
-        applied = Historian(0).applied(alone.store.snapshot(), given, 0)
-        alone.store.apply(applied.changes, label)
-    old, last = Record("q", 3, EVENTS, 0, 0), Record("q", 4, EVENTS, 1, 0)
+        applied = ChangeTranslator(0).translate(alone.store.snapshot(), given, 0)
+        alone.store.apply(applied.store_changes, label)
+    old, last = BatchDecision("q", 3, EVENTS, 0, 0), BatchDecision("q", 4, EVENTS, 1, 0)
     for record in (old, last):
-        alone.records.record(record)
-        path = alone.records.directory.local_path(record.name)
+        alone.decision_log.record_if_absent(record)
+        path = alone.decision_log.storage.local_path(record.file_name)
         assert path is not None
         os.utime(path, (record.batch, record.batch))
-    alone.decided_by("q", 4, EVENTS)
-    alone.forget_before(150)
-    alone.clean(0)
+    alone.decide_batch("q", 4, EVENTS)
+    alone.expire_before(150)
+    alone.vacuum(0)
     assert alone.store.versions == [1, 2]
-    assert list(alone.records.newest_first()) == [last]
-    alone.forget_before(300)
-    alone.forget_before(50)  # what was forgotten is not remembered again
-    alone.clean(0)
+    assert list(alone.decision_log.iter_newest_first()) == [last]
+    alone.expire_before(300)
+    alone.expire_before(50)  # what was forgotten is not remembered again
+    alone.vacuum(0)
     snapshot = alone.store.snapshot()
-    assert (alone.store.versions, snapshot.version.label) == ([1, 3], label)
-    assert snapshot.ids(snapshot.rows).to_pylist() == ["y"]
-    assert notified(alone.snapshot(last), (2, 0, 150)) == [["x", "y"]]
+    assert (alone.store.versions, snapshot.manifest.label) == ([1, 3], label)
+    assert snapshot.take_ids(snapshot.rows).to_pylist() == ["y"]
+    assert notified(alone.open_snapshot(last), (2, 0, 150)) == [["x", "y"]]
 
 
 def test_who_subscribes_again_during_the_cleaning_stays(
@@ -119,27 +127,27 @@ def test_who_subscribes_again_during_the_cleaning_stays(
     """What is over is looked for while batches are decided."""
     follow(alone.store, change("x", 100), change("y", 100))
     follow(alone.store, change("x", 200, None), change("y", 200, None))
-    alone.records.record(Record("q", 3, EVENTS, 2, 0))
-    alone.decided_by("q", 3, EVENTS)
-    alone.forget_before(300)
-    found = Snapshot.ended
+    alone.decision_log.record_if_absent(BatchDecision("q", 3, EVENTS, 2, 0))
+    alone.decide_batch("q", 3, EVENTS)
+    alone.expire_before(300)
+    found = Snapshot.find_expired
 
     def ended(snapshot: Snapshot, attribute: str, before: int) -> NDArray[np.int64]:
         rows = found(snapshot, attribute, before)
         follow(alone.store, change("x", 400))
         return rows
 
-    monkeypatch.setattr(Snapshot, "ended", ended)
-    alone.clean(0)
+    monkeypatch.setattr(Snapshot, "find_expired", ended)
+    alone.vacuum(0)
     snapshot = alone.store.snapshot()
-    assert snapshot.ids(snapshot.rows).to_pylist() == ["x"]
+    assert snapshot.take_ids(snapshot.rows).to_pylist() == ["x"]
     assert notified(snapshot, (2, 0, 400)) == [["x"]]
 
 
 def test_merges_forget_what_is_over(alone: LiveSubscriptions) -> None:
     follow(alone.store, *(change(f"{i}", 100) for i in range(10)))
     follow(alone.store, *(change(f"{i}", 200, None) for i in range(5)))
-    alone.forget_before(300)
+    alone.expire_before(300)
     follow(alone.store, *(change(f"{i}", 400) for i in range(10, 20)))
     while alone.store.merge():
         pass
@@ -147,13 +155,13 @@ def test_merges_forget_what_is_over(alone: LiveSubscriptions) -> None:
 
 
 @pytest.fixture
-def topic(broker: Broker, request: pytest.FixtureRequest) -> str:
+def topic(broker: KafkaServer, request: pytest.FixtureRequest) -> str:
     name = f"alerts-{abs(hash(request.node.name)):x}"
-    broker.create(name, message_timestamp_type="LogAppendTime")
+    broker.create_topic(name, message_timestamp_type="LogAppendTime")
     return name
 
 
-def send(broker: Broker, topic: str, *messages: tuple[bytes, bytes | None]) -> None:
+def send(broker: KafkaServer, topic: str, *messages: tuple[bytes, bytes | None]) -> None:
     producer = Producer({"bootstrap.servers": broker.address, "acks": "all", "log_level": 0})
     for key, value in messages:
         producer.produce(topic, value, key)
@@ -168,25 +176,27 @@ def now(subscriptions: LiveSubscriptions) -> list[str]:
 
 
 @pytest.mark.integration
-def test_a_report_that_fails_loses_no_change(tmp_path: Path, broker: Broker, topic: str) -> None:
-    told: list[Change] = []
+def test_a_report_that_fails_loses_no_change(
+    tmp_path: Path, broker: KafkaServer, topic: str
+) -> None:
+    told: list[SubscriptionChange] = []
 
-    def report(changes: Sequence[Change]) -> None:
+    def report(changes: Sequence[SubscriptionChange]) -> None:
         told.extend(changes)
         if len(told) == 1:
             raise StreamError("no broker takes it")
 
     subscriptions = live(tmp_path, broker.address, topic, report)
-    send(broker, topic, change_message("x", "a > 1"), change_message("y", "price > 5"))
-    before = subscriptions.followed
+    send(broker, topic, subscription_message("x", "a > 1"), subscription_message("y", "price > 5"))
+    before = subscriptions.control_position
     with pytest.raises(StreamError, match="no broker takes it"):
-        subscriptions.follow()
-    assert subscriptions.followed == before
-    send(broker, topic, change_message("z", "a > 1"))
-    assert subscriptions.follow().changes == 3
-    assert [one.id for one in told] == ["y", "y"]
+        subscriptions.sync_control()
+    assert subscriptions.control_position == before
+    send(broker, topic, subscription_message("z", "a > 1"))
+    assert subscriptions.sync_control().changes == 3
+    assert [one.subscription_id for one in told] == ["y", "y"]
     assert now(subscriptions) == ["x", "z"]
-    assert position_of(subscriptions.store.snapshot().version) == {0: 3}
+    assert parse_position(subscriptions.store.snapshot().manifest) == {0: 3}
     subscriptions.close()
 
 
@@ -194,33 +204,36 @@ def test_a_report_that_fails_loses_no_change(tmp_path: Path, broker: Broker, top
 @pytest.mark.parametrize("took_effect", [True, False])
 def test_changes_count_once_however_a_version_fails(
     tmp_path: Path,
-    broker: Broker,
+    broker: KafkaServer,
     topic: str,
     took_effect: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A disk may fail after a version is there: then its changes are not to be applied again."""
     subscriptions = live(tmp_path, broker.address, topic)
-    publish = LocalDirectory.publish
+    publish = LocalBackend.put_if_absent
 
-    def fails(self: LocalDirectory, name: str, content: bytes) -> None:
+    def fails(self: LocalBackend, name: str, content: bytes) -> None:
         if took_effect:
             publish(self, name, content)
         raise StoreError("the disk is gone")
 
     send(
-        broker, topic, change_message("x", "a > 7"), change_message("x", "a > 1", revision=5),
-    )  # fmt: skip
+        broker,
+        topic,
+        subscription_message("x", "a > 7"),
+        subscription_message("x", "a > 1", revision=5),
+    )
     with monkeypatch.context() as patched:
-        patched.setattr(LocalDirectory, "publish", fails)
+        patched.setattr(LocalBackend, "put_if_absent", fails)
         with pytest.raises(StoreError, match="the disk is gone"):
-            subscriptions.follow()
+            subscriptions.sync_control()
     between_ms = time.time_ns() // 1_000_000
     send(broker, topic, cancel_message("y"), cancel_message("x", revision=6))
-    assert subscriptions.follow().ignored == 0
+    assert subscriptions.sync_control().ignored_changes == 0
     snapshot = subscriptions.store.snapshot()
     assert notified(snapshot, (2, 0, between_ms)) == [["x"]]
     assert now(subscriptions) == []
-    assert position_of(snapshot.version) == {0: 4}
-    assert snapshot.revisions(snapshot.find(["x"])).tolist() == [6]
+    assert parse_position(snapshot.manifest) == {0: 4}
+    assert snapshot.take_revisions(snapshot.find_rows(["x"])).tolist() == [6]
     subscriptions.close()

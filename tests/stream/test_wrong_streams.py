@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from covey.testing.broker import Broker
+from covey.testing.kafka_server import KafkaServer
 from tests.stream.commands import Commands, Outcome
 from tests.stream.live import Live, free_port
 
@@ -67,8 +67,8 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
         "[events] schema is no Avro schema of a record",
     ),
     "id": (
-        {"events": {"id": "b"}},
-        "[events] id is 'b', but the schema has a",
+        {"events": {"id_column": "b"}},
+        "[events] id_column is 'b', but the schema has a",
     ),
     "include": (
         {"notifications": {"include": ["b"]}},
@@ -106,9 +106,11 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
 
 
 @pytest.fixture(scope="module")
-def stream(broker: Broker, commands: Commands, tmp_path_factory: pytest.TempPathFactory) -> Live:
+def stream(
+    broker: KafkaServer, commands: Commands, tmp_path_factory: pytest.TempPathFactory
+) -> Live:
     """A stream that is never started, and a topic with the times of producers."""
-    broker.create("created")
+    broker.create_topic("created")
     return Live(broker, tmp_path_factory.mktemp("wrong"), commands)
 
 

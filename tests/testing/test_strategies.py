@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from covey.geometry.balls import Balls
 from covey.geometry.distances import Metric
-from covey.index import Scan
+from covey.index import BruteForceIndex
 from covey.language import Parser
 from covey.space import Events, Space
-from covey.space.events import State, VectorColumn
-from covey.testing.contract import Case, cases
+from covey.space.events import ValueState, VectorColumn
+from covey.testing.index_contract import IndexCase, index_cases
 from covey.testing.strategies import events, predicates, regions, spaces, tables
 from tests.geometry.cases import EVERY
 
@@ -38,13 +38,16 @@ _search = settings(max_examples=1000, phases=[Phase.generate], database=None)
 def test_covers_that_are_not_equalities_and_matches_occur() -> None:
     """Found within a few hundred cases, or a property test of them would hold of nothing."""
 
-    def meets(case: Case) -> bool:
-        stored = Scan(case.stored)
-        covers, inverse = stored.covering(case.stored), stored.covered_by(case.stored)
+    def meets(case: IndexCase) -> bool:
+        stored = BruteForceIndex(case.stored_regions)
+        covers, inverse = (
+            stored.find_covering(case.stored_regions),
+            stored.find_covered(case.stored_regions),
+        )
         strict = set(covers) - set(inverse)
-        return bool(strict) and len(stored.matching(case.events)) > 0
+        return bool(strict) and len(stored.match(case.query_events)) > 0
 
-    assert find(cases(), meets, settings=_search)
+    assert find(index_cases(), meets, settings=_search)
 
 
 def test_vectors_of_every_state_and_balls_of_both_metrics_occur() -> None:
@@ -52,9 +55,11 @@ def test_vectors_of_every_state_and_balls_of_both_metrics_occur() -> None:
 
     def has_every_state(these: Events) -> bool:
         column = these["vec"]
-        return isinstance(column, VectorColumn) and {*column.states.tolist()} == {*map(int, State)}
+        return isinstance(column, VectorColumn) and {*column.states.tolist()} == {
+            *map(int, ValueState)
+        }
 
-    assert find(events(space, max_size=20), has_every_state, settings=_search)
+    assert find(events(space, max_events=20), has_every_state, settings=_search)
 
     def has_both(batch: object) -> bool:
         return isinstance(batch, Balls) and {*batch.metrics.tolist()} == {*map(int, Metric)}
@@ -64,7 +69,6 @@ def test_vectors_of_every_state_and_balls_of_both_metrics_occur() -> None:
 
 
 def test_the_testing_kit_itself_needs_no_hypothesis() -> None:
-    code = (
-        "import covey.testing, covey.testing.generate, sys; sys.exit('hypothesis' in sys.modules)"
-    )
+    imports = "import covey.testing, covey.testing.random_cases, sys"
+    code = f"{imports}; sys.exit('hypothesis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

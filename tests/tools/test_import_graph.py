@@ -70,4 +70,4 @@ def test_the_package_is_read_whole() -> None:
     assert {path.relative_to(root).as_posix() for path in (root / "src").rglob("*.py")} <= set(
         graph.importers
     )
-    assert graph.distances("src/covey/store/retention.py")["tests/store/test_retention.py"] <= 2
+    assert graph.distances("src/covey/store/manifest/vacuum.py")["tests/store/test_vacuum.py"] <= 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from covey.geometry.scalars import Scalars
-from covey.space.keys import domain
+from covey.space.keys import key_domain
 from covey.space.types import DOUBLE
 from covey.workload import Alerts
 
@@ -16,7 +16,7 @@ COUNT = 50_000
 
 
 def test_twelve_attributes_of_which_one_to_four_are_constrained() -> None:
-    regions = Alerts().regions(0, COUNT)
+    regions = Alerts().generate_regions(0, COUNT)
     assert len(list(regions.space)) == 12
     constrained = sum(
         np.bincount(given.rows, minlength=COUNT) for given in regions.constraints.values()
@@ -28,19 +28,19 @@ def test_twelve_attributes_of_which_one_to_four_are_constrained() -> None:
 
 
 def test_the_symbol_is_one_of_5000_by_zipf_in_nine_of_ten() -> None:
-    given = Alerts().regions(0, COUNT).constraints["symbol"]
+    given = Alerts().generate_regions(0, COUNT).constraints["symbol"]
     assert isinstance(given.batch, Scalars)
     assert (given.batch.lower == given.batch.upper).all()
     assert len(given.rows) / COUNT == pytest.approx(0.9, abs=0.01)
     symbols = Counter(given.batch.lower.tolist())
     assert 4500 < len(symbols) <= 5000
     assert symbols.most_common(1)[0][1] / len(given.rows) == pytest.approx(0.1, abs=0.01)
-    ticks = Counter(Alerts().events(0, COUNT).column("symbol").to_pylist())
+    ticks = Counter(Alerts().generate_events(0, COUNT).column("symbol").to_pylist())
     assert ticks.most_common(1)[0][0] == symbols.most_common(1)[0][0]
 
 
 def test_half_of_the_thresholds_are_one_sided() -> None:
-    regions, whole = Alerts().regions(0, COUNT), domain(DOUBLE)
+    regions, whole = Alerts().generate_regions(0, COUNT), key_domain(DOUBLE)
     above = below = both = 0
     for name, given in regions.constraints.items():
         if name != "symbol":
@@ -54,13 +54,13 @@ def test_half_of_the_thresholds_are_one_sided() -> None:
 
 
 def test_rows_share_their_symbols() -> None:
-    given = Alerts().regions(0, COUNT).constraints["symbol"]
+    given = Alerts().generate_regions(0, COUNT).constraints["symbol"]
     assert isinstance(given.batch, Scalars)
     assert len({id(symbol) for symbol in given.batch.lower}) <= 5000
 
 
 def test_texts() -> None:
-    assert Alerts().predicates(0, 2) == [
+    assert Alerts().generate_predicates(0, 2) == [
         "change_pct <= 0.004888276053623861D AND bid >= 0.9731609346696509D",
         "symbol = 'QNSE' AND volume BETWEEN 0.6105147626322178D AND 0.6105592922039865D",
     ]

@@ -10,29 +10,29 @@ from covey.errors import CoveyError
 from covey.geometry.balls import Balls
 from covey.space import Events
 from covey.space.events import VectorColumn
-from covey.space.keys import key_float
+from covey.space.keys import decode_floats
 from covey.space.types import FLOAT
-from covey.workload import CubeBalls, Watches, Workload
+from covey.workload import CubeBalls, EmbeddingWatches, Workload
 
 COUNT = 50_000
 
 
 def balls(workload: Workload, count: int) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
-    (given,) = workload.regions(0, count).constraints.values()
+    (given,) = workload.generate_regions(0, count).constraints.values()
     assert isinstance(given.batch, Balls)
-    return given.batch.centres, key_float(given.batch.upper, FLOAT)
+    return given.batch.centres, decode_floats(given.batch.upper, FLOAT)
 
 
 @pytest.mark.parametrize("d", [4, 20])
 def test_uniform_radii(d: int) -> None:
-    centres, radii = balls(CubeBalls("uniform", d=d, r_max=0.5), COUNT)
+    centres, radii = balls(CubeBalls("uniform", dimensions=d, max_radius=0.5), COUNT)
     assert centres.shape == (COUNT, d)
     assert np.quantile(radii, [0, 0.25, 0.5, 1]) == pytest.approx([0, 0.125, 0.25, 0.5], abs=0.005)
     assert np.quantile(centres, [0, 0.5, 1]) == pytest.approx([0, 0.5, 1], abs=0.01)
 
 
 def test_pareto_radii_are_mostly_small() -> None:
-    _, radii = balls(CubeBalls("pareto", r_max=0.5), COUNT)
+    _, radii = balls(CubeBalls("pareto", max_radius=0.5), COUNT)
     assert (radii.min(), radii.max()) == pytest.approx((0.005, 0.5), rel=0.05)
     assert np.mean(radii < 0.2 * 0.5) > 0.9
     largest = np.sort(radii)[-COUNT // 5 :]
@@ -45,12 +45,12 @@ def test_unknown_law() -> None:
 
 
 def test_watches_are_unit_vectors_in_clusters() -> None:
-    centres, radii = balls(Watches(), 3000)
+    centres, radii = balls(EmbeddingWatches(), 3000)
     assert centres.dtype == np.float32
     assert np.linalg.norm(centres, axis=1) == pytest.approx(1, abs=1e-5)
     assert (radii.min(), radii.max()) == pytest.approx((0.8 * 0.7265, 1.1 * 0.7265), rel=0.01)
-    workload = Watches()
-    column = Events.from_arrow(workload.events(0, 100), workload.space)["embedding"]
+    workload = EmbeddingWatches()
+    column = Events.from_arrow(workload.generate_events(0, 100), workload.space)["embedding"]
     assert isinstance(column, VectorColumn)
     nearest = np.sort(np.sqrt(np.maximum(0, 2 - 2 * column.matrix @ centres.T)), axis=1)
     assert np.median(nearest[:, 0]) == pytest.approx(0.8, abs=0.05)  # of the same cluster
@@ -58,7 +58,7 @@ def test_watches_are_unit_vectors_in_clusters() -> None:
 
 
 def test_texts() -> None:
-    assert CubeBalls("pareto").predicates(0, 1) == [
+    assert CubeBalls("pareto").generate_predicates(0, 1) == [
         "vector_l2_distance(position, CAST(array(0.5330616, 0.7478224, 0.0058998466, 0.34526122) "
         "AS ARRAY<FLOAT>)) <= 0.04416605F"
     ]

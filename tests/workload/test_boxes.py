@@ -10,9 +10,9 @@ from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
 from covey.space import Events
 from covey.space.events import ScalarColumn
-from covey.space.keys import key_float
+from covey.space.keys import decode_floats
 from covey.space.types import DOUBLE
-from covey.workload import Skewed, UniformBoxes, ZipfBoxes
+from covey.workload import SkewedBoxes, UniformBoxes, ZipfBoxes
 
 COUNT = 50_000
 
@@ -24,7 +24,9 @@ def sides(regions: Regions) -> np.ndarray:
 
 
 def test_uniform_boxes() -> None:
-    lower, upper = key_float(sides(UniformBoxes(d=3, width=0.2).regions(0, COUNT)), DOUBLE)
+    lower, upper = decode_floats(
+        sides(UniformBoxes(dimensions=3, max_width=0.2).generate_regions(0, COUNT)), DOUBLE
+    )
     widths, centres = upper - lower, (upper + lower) / 2
     assert widths.shape == (3, COUNT)
     assert np.quantile(widths, [0, 0.5, 1]) == pytest.approx([0, 0.1, 0.2], abs=0.002)
@@ -32,14 +34,14 @@ def test_uniform_boxes() -> None:
 
 
 def test_width_and_dimension_are_parameters_not_seeds() -> None:
-    narrow = UniformBoxes(d=2, width=0.1).predicates(0, 1)
-    assert narrow != UniformBoxes(d=2, width=0.2).predicates(0, 1)
-    with pytest.raises(CoveyError, match="d=0"):
-        UniformBoxes(d=0)
+    narrow = UniformBoxes(dimensions=2, max_width=0.1).generate_predicates(0, 1)
+    assert narrow != UniformBoxes(dimensions=2, max_width=0.2).generate_predicates(0, 1)
+    with pytest.raises(CoveyError, match="dimensions=0"):
+        UniformBoxes(dimensions=0)
 
 
 def test_zipf_boxes_span_size_cells_of_256() -> None:
-    lower, upper = sides(ZipfBoxes(d=4, size=4).regions(0, COUNT))
+    lower, upper = sides(ZipfBoxes(dimensions=4, cells_per_side=4).generate_regions(0, COUNT))
     assert (upper - lower == 3).all()
     assert (lower.min(), upper.max()) == (0, 255)
     cells = np.bincount(lower.reshape(-1), minlength=253)
@@ -47,15 +49,15 @@ def test_zipf_boxes_span_size_cells_of_256() -> None:
 
 
 def test_exponent_zero_is_uniform() -> None:
-    lower, _ = sides(ZipfBoxes(d=2, exponent=0.0).regions(0, COUNT))
+    lower, _ = sides(ZipfBoxes(dimensions=2, subscription_exponent=0.0).generate_regions(0, COUNT))
     cells = np.bincount(lower.reshape(-1), minlength=253)
     assert cells.max() < 1.3 * cells.mean()
 
 
 def test_zipf_events_are_uniform_unless_told() -> None:
     for exponent, top in ((0.0, 1 / 256), (1.0, 0.163)):
-        workload = ZipfBoxes(d=2, event_exponent=exponent)
-        events = Events.from_arrow(workload.events(0, COUNT), workload.space)
+        workload = ZipfBoxes(dimensions=2, event_exponent=exponent)
+        events = Events.from_arrow(workload.generate_events(0, COUNT), workload.space)
         cells = [
             column.keys for column in events.columns.values() if isinstance(column, ScalarColumn)
         ]
@@ -63,28 +65,31 @@ def test_zipf_events_are_uniform_unless_told() -> None:
 
 
 def test_skewed_sizes_follow_the_80_20_rule() -> None:
-    lower, upper = key_float(sides(Skewed().regions(0, 200_000)), DOUBLE)
+    lower, upper = decode_floats(sides(SkewedBoxes().generate_regions(0, 200_000)), DOUBLE)
     widths = np.sort((upper - lower).mean(axis=0))
     assert widths[-len(widths) // 5 :].sum() / widths.sum() > 0.6
     assert np.median(widths) < 0.002
 
 
 def test_skewed_events_crowd_where_subscriptions_do() -> None:
-    regions, events = Skewed().regions(0, COUNT), Skewed().events(0, COUNT)
+    regions, events = (
+        SkewedBoxes().generate_regions(0, COUNT),
+        SkewedBoxes().generate_events(0, COUNT),
+    )
     batch = regions.constraints["x1"].batch
     assert isinstance(batch, Scalars)
-    starts = np.histogram(key_float(batch.lower, DOUBLE), bins=40, range=(-0.2, 1.2))[0]
+    starts = np.histogram(decode_floats(batch.lower, DOUBLE), bins=40, range=(-0.2, 1.2))[0]
     points = np.histogram(events.column("x1").to_numpy(), bins=40, range=(-0.2, 1.2))[0]
     assert np.corrcoef(starts, points)[0, 1] > 0.95
     assert starts.max() > 3 * starts.mean()
 
 
 def test_texts() -> None:
-    assert ZipfBoxes().predicates(0, 2) == [
+    assert ZipfBoxes().generate_predicates(0, 2) == [
         "x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39",
         "x1 BETWEEN 50 AND 53 AND x2 BETWEEN 97 AND 100",
     ]
-    assert UniformBoxes(d=2, width=0.002).predicates(0, 1) == [
+    assert UniformBoxes(dimensions=2, max_width=0.002).generate_predicates(0, 1) == [
         "x1 BETWEEN 0.9604164492939963D AND 0.9608734472545147D "
         "AND x2 BETWEEN 0.3817443520623751D AND 0.3834167592725235D"
     ]

@@ -10,9 +10,9 @@ import pytest
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import ONLY, Scalars
 from covey.geometry.tags import Tags
-from covey.space.events import State
-from covey.space.keys import domain, key_float
-from covey.space.types import DOUBLE, decimal
+from covey.space.events import ValueState
+from covey.space.keys import decode_floats, key_domain
+from covey.space.types import DOUBLE, decimal_type
 from covey.workload import Classifieds
 
 COUNT = 50_000
@@ -20,7 +20,7 @@ COUNT = 50_000
 
 @pytest.fixture(scope="module")
 def constraints() -> dict[str, Constraints]:
-    return dict(Classifieds().regions(0, COUNT).constraints)
+    return dict(Classifieds().generate_regions(0, COUNT).constraints)
 
 
 def test_shares_of_constrained_attributes(constraints: dict[str, Constraints]) -> None:
@@ -45,14 +45,14 @@ def test_one_to_three_keywords_each_once(constraints: dict[str, Constraints]) ->
         rule = words.row(i)
         tokens = words.tokens.values[words.groups.row(i)].tolist()
         assert tokens == sorted({token for group in rule.groups for token in group})
-        assert rule == rule.tidy()
-        assert (rule.states, rule.forbidden, rule.only) == (State.VALUE, frozenset(), None)
+        assert rule == rule.normalize()
+        assert (rule.states, rule.forbidden, rule.only) == (ValueState.VALUE, frozenset(), None)
 
 
 def test_boxes_reach_5_to_100_km(constraints: dict[str, Constraints]) -> None:
     latitude = constraints["latitude"].batch
     assert isinstance(latitude, Scalars)
-    heights = key_float(latitude.upper, DOUBLE) - key_float(latitude.lower, DOUBLE)
+    heights = decode_floats(latitude.upper, DOUBLE) - decode_floats(latitude.lower, DOUBLE)
     reach_km = heights * 111.2 / 2
     assert (reach_km.min(), reach_km.max()) == pytest.approx((5, 100), rel=0.01)
     assert np.median(reach_km) == pytest.approx(np.sqrt(5 * 100), rel=0.05)
@@ -68,14 +68,14 @@ def test_conditions_are_lists_of_one_to_three(constraints: dict[str, Constraints
 
 
 def test_prices_are_ranges_or_a_highest_price(constraints: dict[str, Constraints]) -> None:
-    price, money = constraints["price"].batch, domain(decimal(10, 2))
+    price, money = constraints["price"].batch, key_domain(decimal_type(10, 2))
     assert isinstance(price, Scalars)
     assert (price.upper < money.high).all()
     assert np.mean(price.lower == money.low) == pytest.approx(0.08, abs=0.01)
 
 
 def test_ads() -> None:
-    ads = Classifieds().events(0, COUNT)
+    ads = Classifieds().generate_events(0, COUNT)
     lengths = Counter(len(words) for words in ads.column("words").to_pylist())
     assert sorted(lengths) == list(range(5, 16))
     assert ads.column("price").null_count / COUNT == pytest.approx(0.04, abs=0.01)
@@ -88,7 +88,7 @@ def test_ads() -> None:
 
 def test_searches_and_ads_favour_the_same(constraints: dict[str, Constraints]) -> None:
     ads, category, words = (
-        Classifieds().events(0, COUNT),
+        Classifieds().generate_events(0, COUNT),
         constraints["category"].batch,
         constraints["words"].batch,
     )
@@ -103,7 +103,7 @@ def _top(texts: list[str]) -> str:
 
 
 def test_texts() -> None:
-    texts = Classifieds().predicates(0, 201)
+    texts = Classifieds().generate_predicates(0, 201)
     assert texts[3] == (
         "category = 'tools' AND latitude BETWEEN 43.13753D AND 43.27131D "
         "AND longitude BETWEEN 26.31962D AND 26.50314D AND price BETWEEN 177.00 AND 196.00 "

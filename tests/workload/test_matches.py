@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.balls import Balls
-from covey.geometry.regions import Batch
+from covey.geometry.regions import ConstraintBatch
 from covey.geometry.scalars import ONLY, Scalars
 from covey.geometry.tags import Tags
 from covey.space import Events
 from covey.space.events import Column, ScalarColumn, TagColumn, VectorColumn
-from covey.space.keys import key_float
-from covey.space.ragged import Ragged
+from covey.space.keys import decode_floats
+from covey.space.ragged_array import RaggedArray
 from covey.space.types import FLOAT
-from covey.workload import Workload, by_name
+from covey.workload import Workload, create_workload
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ from covey.workload import Workload, by_name
 def test_matches_per_event(
     name: str, at: int, stated: float, subscriptions: int, events: int
 ) -> None:
-    measured = matches_per_event(by_name(name), subscriptions, events) * at / subscriptions
+    measured = matches_per_event(create_workload(name), subscriptions, events) * at / subscriptions
     assert measured == pytest.approx(stated, rel=0.25)
 
 
 def matches_per_event(workload: Workload, subscriptions: int, events: int) -> float:
     """Brute force: every event against all subscriptions, attribute by attribute."""
-    regions = workload.regions(0, subscriptions)
-    batch = Events.from_arrow(workload.events(0, events), workload.space)
+    regions = workload.generate_regions(0, subscriptions)
+    batch = Events.from_arrow(workload.generate_events(0, events), workload.space)
     most_constrained_first = sorted(regions.constraints, key=lambda n: -_count(regions, n))
     tests = [
         (regions.constraints[name], _admits(regions.constraints[name].batch, batch[name]))
@@ -61,7 +61,7 @@ def matches_per_event(workload: Workload, subscriptions: int, events: int) -> fl
             if len(given.rows) == subscriptions:
                 alive = alive[admits(event, alive)]
                 continue
-            places, there = given.find(alive)
+            places, there = given.locate_rows(alive)
             there[there] = ~admits(event, places[there])
             alive = alive[~there]
         matches += len(alive)
@@ -75,7 +75,7 @@ def _count(regions: Regions, name: str) -> int:
 Admits = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
 
 
-def _admits(batch: Batch, column: Column) -> Admits:
+def _admits(batch: ConstraintBatch, column: Column) -> Admits:
     """Of an event and rows of a batch: which of these admit it."""
     if isinstance(batch, Balls) and isinstance(column, VectorColumn):
         return _is_near(batch, column)
@@ -87,7 +87,7 @@ def _admits(batch: Batch, column: Column) -> Admits:
 
 
 def _is_near(batch: Balls, column: VectorColumn) -> Admits:
-    squares, radii = (batch.centres**2).sum(axis=1), key_float(batch.upper, FLOAT)
+    squares, radii = (batch.centres**2).sum(axis=1), decode_floats(batch.upper, FLOAT)
 
     def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         vector = column.matrix[event]
@@ -102,7 +102,7 @@ def _has_words(batch: Tags, column: TagColumn) -> Admits:
     wanted, has = _codes(batch.tokens.values, column.tokens.values)
 
     def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        places, owner = batch.groups.places(rows)  # every group is one word
+        places, owner = batch.groups.flat_indices(rows)  # every group is one word
         words = has[column.tokens.offsets[event] : column.tokens.offsets[event + 1]]
         lacking = np.bincount(owner[~np.isin(wanted[places], words)], minlength=len(rows))
         return np.equal(lacking, 0)
@@ -114,12 +114,12 @@ def _is_between(batch: Scalars, column: ScalarColumn) -> Admits:
     lower, upper, keys, lists = batch.lower, batch.upper, column.keys, batch.lists
     if keys.dtype == object:
         lower, upper, keys, listed = _codes(lower, upper, keys, lists.values)
-        lists = Ragged(lists.offsets, listed)
+        lists = RaggedArray(lists.offsets, listed)
 
     def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         inside = (lower[rows] <= keys[event]) & (keys[event] <= upper[rows])
         if len(lists.values):
-            places, owner = lists.places(rows)
+            places, owner = lists.flat_indices(rows)
             found = np.bincount(owner[lists.values[places] == keys[event]], minlength=len(rows)) > 0
             inside &= found | (batch.listed[rows] != ONLY)
         return np.asarray(inside & column.valid[event], np.bool_)
@@ -135,5 +135,5 @@ def _codes(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
 
 if __name__ == "__main__":
     name, subscriptions, events = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    found = matches_per_event(by_name(name), subscriptions, events)
+    found = matches_per_event(create_workload(name), subscriptions, events)
     print(f"{name}: {found:.3f} matches per event at {subscriptions:,} subscriptions")

@@ -17,19 +17,19 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-__all__ = ["Steps", "finished_tasks"]
+__all__ = ["StepProgress", "count_finished_tasks"]
 
-_EVERY_S = 0.2
+_POLL_INTERVAL_S = 0.2
 
 
-class Steps:
+class StepProgress:
     """The steps of one command, one after another; `seconds` is what each took.
 
     Cost: some small calls to Spark's driver, five times a second.
     """
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+        self.seconds_by_step: dict[str, float] = {}
         console = Console(stderr=True)
         self._progress = Progress(
             SpinnerColumn(),
@@ -42,7 +42,7 @@ class Steps:
             disable=not console.is_terminal,
         )
 
-    def __enter__(self) -> Steps:
+    def __enter__(self) -> StepProgress:
         self._progress.start()
         return self
 
@@ -53,15 +53,15 @@ class Steps:
         self._progress.stop()
 
     @contextmanager
-    def step(self, name: str, spark: SparkSession | None = None) -> Iterator[None]:
+    def track_step(self, step_name: str, spark: SparkSession | None = None) -> Iterator[None]:
         """Runs what is inside as a step; with a session, its Spark jobs move the bar."""
         started = time.perf_counter()
-        bar = self._progress.add_task(name, total=None, tasks="")
+        bar = self._progress.add_task(step_name, total=None, tasks="")
         done = threading.Event()
         watcher = None
         if spark is not None and not self._progress.disable:
-            spark.sparkContext.setJobGroup(name, name)
-            watcher = threading.Thread(target=self._watch, args=(spark, name, bar, done))
+            spark.sparkContext.setJobGroup(step_name, step_name)
+            watcher = threading.Thread(target=self._poll_tasks, args=(spark, step_name, bar, done))
             watcher.start()
         try:
             yield
@@ -69,14 +69,16 @@ class Steps:
             done.set()
             if watcher is not None:
                 watcher.join()
-            self.seconds[name] = time.perf_counter() - started
+            self.seconds_by_step[step_name] = time.perf_counter() - started
             self._progress.update(bar, visible=False)
 
-    def _watch(self, spark: SparkSession, name: str, bar: TaskID, done: threading.Event) -> None:
+    def _poll_tasks(
+        self, spark: SparkSession, job_group: str, bar: TaskID, done: threading.Event
+    ) -> None:
         tracker = spark.sparkContext.statusTracker()
-        while not done.wait(_EVERY_S):
+        while not done.wait(_POLL_INTERVAL_S):
             try:
-                finished, known = finished_tasks(tracker, name)
+                finished, known = count_finished_tasks(tracker, job_group)
             except (Py4JError, OSError):  # Spark is gone, and the step ends with that
                 return
             if known:
@@ -85,10 +87,10 @@ class Steps:
                 )
 
 
-def finished_tasks(tracker: StatusTracker, group: str) -> tuple[int, int]:
+def count_finished_tasks(tracker: StatusTracker, job_group: str) -> tuple[int, int]:
     """How many tasks of a group of jobs are finished, and how many it has so far."""
     finished = known = 0
-    for job in tracker.getJobIdsForGroup(group):
+    for job in tracker.getJobIdsForGroup(job_group):
         info = tracker.getJobInfo(job)
         for stage_id in info.stageIds if info is not None else ():
             stage = tracker.getStageInfo(stage_id)

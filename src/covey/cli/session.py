@@ -23,64 +23,70 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.spark.query_log import mute_query_log
 
-__all__ = ["Session", "check_kafka", "has_class"]
+__all__ = ["SessionLauncher", "check_kafka", "has_java_class"]
 
-_QUIET = {
+_QUIET_CONF = {
     "spark.app.name": "covey",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-_CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
-_PATIENCE_S = 5.0
-_DELTA = {
+_KAFKA_SOURCE_CLASS = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+_CANCEL_TIMEOUT_S = 5.0
+_DELTA_CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionLauncher:
     """Which session a command wants."""
 
     conf: Mapping[str, str]
-    has_delta: bool
+    needs_delta: bool
 
     @classmethod
-    def of(
-        cls, master: str, conf: list[str] | None, jars: str | None, has_delta: bool = False
-    ) -> Session:
+    def from_options(
+        cls,
+        master: str,
+        conf_options: list[str] | None,
+        jars: str | None,
+        needs_delta: bool = False,
+    ) -> SessionLauncher:
         """From the options of a command; what the user sets by name comes last."""
         given = {}
-        for one in conf or ():
+        for one in conf_options or ():
             key, equals, value = one.partition("=")
             if not equals or not key.strip():
-                raise ValueRefused(f"--conf {one}: write KEY=VALUE, as spark.driver.memory=8g")
+                raise InvalidArgumentError(
+                    f"--conf {one}: write KEY=VALUE, as spark.driver.memory=8g"
+                )
             given[key.strip()] = value.strip()
         for jar in (jars or "").split(","):
             if jar and not any(sign in jar for sign in ":*") and not Path(jar).exists():
-                raise ValueRefused(f"--jars {jar}: there is no such file")
-        chosen = {"spark.master": master, **_QUIET, **(_DELTA if has_delta else {})}
+                raise InvalidArgumentError(f"--jars {jar}: there is no such file")
+        chosen = {"spark.master": master, **_QUIET_CONF, **(_DELTA_CONF if needs_delta else {})}
         if master.startswith("local"):  # Spark's own defaults are for clusters
             chosen["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))
             chosen["spark.sql.files.maxPartitionBytes"] = "16m"  # more tasks: a bar that moves
-        return cls({**chosen, **({"spark.jars": jars} if jars else {}), **given}, has_delta)
+        return cls({**chosen, **({"spark.jars": jars} if jars else {}), **given}, needs_delta)
 
     @contextmanager
-    def started(self) -> Iterator[SparkSession]:
+    def launch(self) -> Iterator[SparkSession]:
         """The session, while the command runs."""
         with mute_query_log(all_threads=True):  # the command tells what is raised
-            yield from self._session()
+            yield from self._open_session()
 
-    def _session(self) -> Iterator[SparkSession]:
+    def _open_session(self) -> Iterator[SparkSession]:
         known = SparkSession.getActiveSession()
-        spark = known or _start(self.conf)
+        spark = known or _start_spark(self.conf)
         is_mine = known is None
         try:
-            if self.has_delta:
+            if self.needs_delta:
                 _check_delta(spark)
             yield spark
         except KeyboardInterrupt:
@@ -91,7 +97,7 @@ class Session:
                 spark.stop()
 
 
-def _start(conf: Mapping[str, str]) -> SparkSession:
+def _start_spark(conf: Mapping[str, str]) -> SparkSession:
     if conf["spark.master"].startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -101,9 +107,9 @@ def _start(conf: Mapping[str, str]) -> SparkSession:
             output = {"stdout": printed, "stderr": printed}
             gateway = launch_gateway(given, output)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError:
-            raise ValueRefused(
-                f"Spark did not start ({_last_line(printed)}): it needs Java 17 or newer, named "
-                "by JAVA_HOME or found on PATH"
+            raise InvalidArgumentError(
+                f"Spark did not start ({_read_last_line(printed)}): it needs Java 17 or newer, "
+                "named by JAVA_HOME or found on PATH"
             ) from None
         context = SparkContext(conf=given, gateway=gateway)
     _stop_on_interrupt(context)
@@ -116,7 +122,7 @@ def _stop_on_interrupt(context: SparkContext) -> None:
     def stop(number: int, frame: object) -> None:
         cancel = threading.Thread(target=context.cancelAllJobs, daemon=True)
         cancel.start()
-        cancel.join(_PATIENCE_S)
+        cancel.join(_CANCEL_TIMEOUT_S)
         logging.disable()  # py4j would tell with a traceback where it was
         raise KeyboardInterrupt
 
@@ -124,22 +130,22 @@ def _stop_on_interrupt(context: SparkContext) -> None:
         signal.signal(signal.SIGINT, stop)
 
 
-def _last_line(printed: IO[bytes]) -> str:
-    printed.seek(0)
-    lines = printed.read().decode(errors="replace").strip().splitlines()
+def _read_last_line(output: IO[bytes]) -> str:
+    output.seek(0)
+    lines = output.read().decode(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else "its Java process ended at once"
 
 
-def has_class(spark: SparkSession, name: str) -> bool:
+def has_java_class(spark: SparkSession, class_name: str) -> bool:
     """Whether Spark has a class of Java's, as far as it can be asked."""
     jvm = spark.sparkContext._jvm
-    return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(name))
+    return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(class_name))
 
 
 def check_kafka(spark: SparkSession) -> None:
     """Raises where Spark has no Kafka, before it says so in its own words."""
-    if not has_class(spark, _CONNECTOR):
-        raise ValueRefused(
+    if not has_java_class(spark, _KAFKA_SOURCE_CLASS):
+        raise InvalidArgumentError(
             "Spark has no Kafka here: name the jars of its connector with --jars, or have them "
             "fetched with --conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:"
             "4.2.0; the file of a stream has [spark] jars and conf"
@@ -148,8 +154,8 @@ def check_kafka(spark: SparkSession) -> None:
 
 def _check_delta(spark: SparkSession) -> None:
     """Raises where Spark has no Delta, before it says so in its own words."""
-    if not has_class(spark, _DELTA["spark.sql.extensions"]):
-        raise ValueRefused(
+    if not has_java_class(spark, _DELTA_CONF["spark.sql.extensions"]):
+        raise InvalidArgumentError(
             "Spark has no Delta here: name its two jars with --jars DELTA-SPARK.jar,"
             "DELTA-STORAGE.jar, or have them fetched with --conf spark.jars.packages="
             "io.delta:delta-spark_4.2_2.13:4.4.0; the file of a stream has [spark] jars and conf"

@@ -10,22 +10,22 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from covey.cli.failures import reported
-from covey.errors import ValueRefused
+from covey.cli.errors import exit_on_error
+from covey.errors import InvalidArgumentError
 
 __all__ = ["simulate"]
 
 
-class Network(StrEnum):
+class NetworkKind(StrEnum):
     """What is simulated."""
 
-    brokers = "brokers"
-    can_pure = "can-pure"
-    can_smart = "can-smart"
+    BROKERS = "brokers"
+    CAN_PURE = "can-pure"
+    CAN_SMART = "can-smart"
 
 
 def simulate(
-    network: Annotated[Network, typer.Argument(help="What is simulated.")],
+    network: Annotated[NetworkKind, typer.Argument(help="What is simulated.")],
     seed: Annotated[int, typer.Option(help="The first run's seed.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="How many, with seeds one after another.")] = 1,
     faults: Annotated[
@@ -45,39 +45,39 @@ def simulate(
 
     Exit code 1 if an event was lost or invented.
     """
-    with reported():
-        options: dict[str, Any] = {"faults": faults, "printed": printed}
-        if network is Network.brokers:
-            options |= {"strategy": strategy, "announcing": announcing}
+    with exit_on_error():
+        options: dict[str, Any] = {"with_faults": faults, "uses_paper_rules": printed}
+        if network is NetworkKind.BROKERS:
+            options |= {"strategy": strategy, "requires_announcements": announcing}
         elif announcing or strategy != "exact":
-            raise ValueRefused("--strategy and --announcing are for brokers")
+            raise InvalidArgumentError("--strategy and --announcing are for brokers")
         console = Console(stderr=True)
         seeds = track(
             range(seed, seed + runs), "runs", console=console, transient=True,
             disable=not console.is_terminal,
         )  # fmt: skip
-        outcomes = {number: _trial(network, number, options).run() for number in seeds}
-    Console().print(_table(outcomes))
-    if any(not outcome.is_right for outcome in outcomes.values()):
+        outcomes = {number: _make_trial(network, number, options).run() for number in seeds}
+    Console().print(_make_outcomes_table(outcomes))
+    if any(not outcome.is_correct for outcome in outcomes.values()):
         raise typer.Exit(1)
 
 
-def _trial(network: Network, seed: int, options: dict[str, Any]) -> Any:
+def _make_trial(network: NetworkKind, seed: int, options: dict[str, Any]) -> Any:
     from covey.overlay import BrokerTrial, CanTrial
 
-    if network is Network.brokers:
+    if network is NetworkKind.BROKERS:
         return BrokerTrial(seed, **options)
-    return CanTrial(seed, smart=network is Network.can_smart, **options)
+    return CanTrial(seed, smart=network is NetworkKind.CAN_SMART, **options)
 
 
-def _table(outcomes: dict[int, Any]) -> Table:
+def _make_outcomes_table(outcomes: dict[int, Any]) -> Table:
     """The runs that went wrong, and the sum of all."""
     table = Table(box=None, pad_edge=False)
     names = ("lost", "invented", "repeated", "notifications", "messages")
     for name in ("seed", *names):
         table.add_column(name, justify="right")
     for seed, outcome in outcomes.items():
-        if not outcome.is_right:
+        if not outcome.is_correct:
             table.add_row(str(seed), *(f"{getattr(outcome, name):,}" for name in names))
     sums = {name: sum(getattr(outcome, name) for outcome in outcomes.values()) for name in names}
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes):,} runs"

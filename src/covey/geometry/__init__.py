@@ -1,4 +1,24 @@
-"""Regions and what holds between them: arrays in, arrays out."""
+"""Regions of events, and the relations between them: arrays in, arrays out.
+
+A region is a conjunction of at most one constraint per attribute. A batch of regions is kept by
+columns: for each attribute the rows that constrain it and a batch of their constraints. Constraints
+have one spelling each, so that equal sets are equal rows. `contains` is exactly what Spark says;
+`covers` never claims a cover that is none.
+
+Modules in the order in which data passes through them:
+
+- `scalars`: intervals of keys with or without null, and lists (`IN`, `NOT IN`).
+- `tags`: tokens that must and must not occur.
+- `distances`: l2 distance and cosine similarity, bit for bit as Spark computes them.
+- `balls`: vectors whose score with a centre lies in an interval.
+- `regions`: `Regions`, the constraints on all attributes.
+- `relations`: contains, covers, overlaps, hull, selectivity and volume, pair by pair.
+- `range_sets`: sets of integers as ranges.
+- `hilbert`: positions on Hilbert's curve, and boxes as ranges of them.
+- `projections`: random directions, and the intervals that balls and boxes project to.
+
+Kernels stand in the modules that use them: `distances`, `relations` and `hilbert`.
+"""
 
 from covey.geometry.regions import Regions
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.compiled import kernel
+from covey._jit import kernel
 
-__all__ = ["Metric", "relative_error", "score", "score_pairs"]
+__all__ = ["Metric", "relative_error_bound", "score_pairs", "score_rows"]
 
 Matrix = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -33,45 +33,45 @@ class Metric(IntEnum):
     COSINE = 1  # vector_cosine_similarity
 
 
-def score(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+def score_rows(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
     """The scores of row i of `a` with row i of `b`, and which of them are not null.
 
-    >>> score(Metric.L2, np.float32([[0, 0]]), np.float32([[3, 4]]))[0]
+    >>> score_rows(Metric.L2, np.float32([[0, 0]]), np.float32([[3, 4]]))[0]
     array([5.], dtype=float32)
     """
     with np.errstate(all="ignore"):
         if metric is Metric.L2:
             difference = a - b
-            total = _sum(difference * difference)
+            total = _sum_rows(difference * difference)
             return np.sqrt(total), np.ones(len(a), np.bool_)
-        squares = _sum(a * a) * _sum(b * b)
+        squares = _sum_rows(a * a) * _sum_rows(b * b)
         norms = np.sqrt(squares)
         defined: NDArray[np.bool_] = ~(norms < _SMALLEST_NORMAL)
-        return np.divide(_sum(a * b), norms, dtype=np.float32), defined
+        return np.divide(_sum_rows(a * b), norms, dtype=np.float32), defined
 
 
 def score_pairs(
-    metrics: NDArray[np.uint8], a: Matrix, i: Rows, b: Matrix, j: Rows
+    metrics: NDArray[np.uint8], a: Matrix, a_rows: Rows, b: Matrix, b_rows: Rows
 ) -> tuple[Matrix, NDArray[np.bool_]]:
-    """The scores of row `i[k]` of `a` with row `j[k]` of `b` under `metrics[j[k]]`.
+    """The scores of rows `a_rows[k]` of `a` and `b_rows[k]` of `b`, by the metric of the latter.
 
-    The bits of `score` on those rows, which are not copied; as there, also which are not null.
+    The bits of `score_rows` on those rows, which are not copied; as there, also which are not null.
 
     >>> a, b = np.float32([[0, 0], [1, 1]]), np.float32([[3, 4]])
     >>> score_pairs(np.uint8([Metric.L2]), a, np.array([1, 0]), b, np.array([0, 0]))[0]
     array([3.6055512, 5.       ], dtype=float32)
     """
-    scores, defined = np.empty(len(i), np.float32), np.empty(len(i), np.bool_)
-    _score_pairs(metrics, a, i, b, j, scores, defined)
+    scores, defined = np.empty(len(a_rows), np.float32), np.empty(len(a_rows), np.bool_)
+    _write_pair_scores(metrics, a, a_rows, b, b_rows, scores, defined)
     return scores, defined
 
 
-def relative_error(length: int) -> float:
+def relative_error_bound(length: int) -> float:
     """A bound on the relative error of a float32 distance between vectors of this length."""
     return (length / 8 + 16) * 2.0**-24
 
 
-def _sum(products: Matrix) -> Matrix:
+def _sum_rows(products: Matrix) -> Matrix:
     """Row sums in Spark's order of additions."""
     total = np.zeros(len(products), np.float32)
     whole = products.shape[1] // 8 * 8
@@ -86,36 +86,36 @@ def _sum(products: Matrix) -> Matrix:
 
 
 @kernel(error_model="numpy")
-def _score_pairs(
-    metrics: NDArray[np.uint8], a: Matrix, i: Rows, b: Matrix, j: Rows, scores: Matrix,
-    defined: NDArray[np.bool_],
+def _write_pair_scores(
+    metrics: NDArray[np.uint8], a: Matrix, a_rows: Rows, b: Matrix, b_rows: Rows, scores: Matrix,
+    is_defined: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """Writes the scores of pairs of rows; nothing is fused or reordered."""
     length = a.shape[1]
     terms, blocks = np.empty(length, np.float32), np.empty(length // 8, np.float32)
-    for k in range(len(i)):
-        x, y = a[i[k]], b[j[k]]
-        if metrics[j[k]] == 0:
+    for k in range(len(a_rows)):
+        x, y = a[a_rows[k]], b[b_rows[k]]
+        if metrics[b_rows[k]] == 0:
             for at in range(length):
                 difference = x[at] - y[at]
                 terms[at] = difference * difference
-            scores[k], defined[k] = np.sqrt(_added(terms, blocks)), True
+            scores[k], is_defined[k] = np.sqrt(_sum_terms(terms, blocks)), True
         else:
-            of_x, of_y = _product(x, x, terms, blocks), _product(y, y, terms, blocks)
+            of_x, of_y = _dot_product(x, x, terms, blocks), _dot_product(y, y, terms, blocks)
             norms = np.sqrt(of_x * of_y)
-            scores[k] = _product(x, y, terms, blocks) / norms
-            defined[k] = not norms < _SMALLEST_NORMAL
+            scores[k] = _dot_product(x, y, terms, blocks) / norms
+            is_defined[k] = not norms < _SMALLEST_NORMAL
 
 
 @kernel
-def _product(x: Matrix, y: Matrix, terms: Matrix, blocks: Matrix) -> Any:
+def _dot_product(x: Matrix, y: Matrix, terms: Matrix, blocks: Matrix) -> Any:
     for at in range(len(x)):
         terms[at] = x[at] * y[at]
-    return _added(terms, blocks)
+    return _sum_terms(terms, blocks)
 
 
 @kernel
-def _added(terms: Matrix, blocks: Matrix) -> Any:
+def _sum_terms(terms: Matrix, blocks: Matrix) -> Any:
     """The sum in Spark's order; blocks of eight first, since they do not wait for each other."""
     for k in range(len(blocks)):
         block = terms[8 * k]

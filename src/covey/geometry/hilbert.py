@@ -7,7 +7,8 @@ range, one outside is dropped, and only parts that the box's surface cuts are ha
 (papers: mics)
 
 Cost: some nanoseconds per bit of a position; per box, some tens of nanoseconds for each part cut.
-Wrong choice for wide boxes in many dimensions, whose surface is large: `most` bounds their ranges.
+Wrong choice for wide boxes in many dimensions, whose surface is large: `max_ranges` bounds
+their number.
 """
 
 from __future__ import annotations
@@ -15,60 +16,68 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from covey.compiled import kernel
-from covey.errors import ValueRefused
-from covey.geometry.ranges import RangeRows
+from covey._jit import kernel
+from covey.errors import InvalidArgumentError
+from covey.geometry.range_sets import RangeSets
 
-__all__ = ["MAX_BITS", "indexes", "ranges"]
+__all__ = ["MAX_BITS", "decompose_boxes", "encode_cells"]
 
 Ints = NDArray[np.int64]
 
 MAX_BITS = 62
 """How many bits a position may have."""
-_MORE = 256  # ranges beyond 4·most up to which the smallest gaps of a box are looked for
-_PARTS = 64  # looked at per range before larger cells are taken
+_EXTRA_RANGES = 256  # ranges beyond 4·most up to which the smallest gaps of a box are looked for
+_BLOCKS_PER_RANGE = 64  # looked at per range before larger cells are taken
 _UNBOUNDED = 1 << 40
 
 
-def indexes(cells: ArrayLike, bits: int) -> Ints:
+def encode_cells(cells: ArrayLike, bits: int) -> Ints:
     """The position of each cell (row) on the curve.
 
-    >>> indexes([[0, 0], [1, 0], [1, 1], [0, 1]], 1).tolist()
+    >>> encode_cells([[0, 0], [1, 0], [1, 1], [0, 1]], 1).tolist()
     [0, 3, 2, 1]
     """
-    grid = _checked(cells, bits)
-    found: Ints = _indexes(grid, bits) if grid.shape[1] else np.zeros(len(grid), np.int64)
+    grid = _check_cells(cells, bits)
+    found: Ints = (
+        _encode_cells_kernel(grid, bits) if grid.shape[1] else np.zeros(len(grid), np.int64)
+    )
     return found
 
 
-def ranges(lower: ArrayLike, upper: ArrayLike, bits: int, most: int | None = None) -> RangeRows:
+def decompose_boxes(
+    lower: ArrayLike, upper: ArrayLike, bits: int, max_ranges: int | None = None
+) -> RangeSets:
     """For each box, given by its corners (both inside), the ranges of its cells.
 
-    If there are more than `most`, the smallest gaps between them are filled until there are not:
-    what is given then contains the box. A box of more than 4·most + 256 ranges is looked at in
-    larger cells, so that a box costs no more than in proportion to `most`.
+    If there are more than `max_ranges`, the smallest gaps between them are filled until there are
+    not: what is given then contains the box. A box of more than 4·`max_ranges` + 256 ranges is
+    looked at in larger cells, so that a box costs no more than in proportion to `max_ranges`.
 
-    >>> list(ranges([[0, 0]], [[1, 2]], 2).row(0)), list(ranges([[0, 0]], [[1, 2]], 2, 1).row(0))
-    ([(0, 4), (7, 7)], [(0, 7)])
+    >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2).row(0))
+    [(0, 4), (7, 7)]
+    >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2, 1).row(0))
+    [(0, 7)]
     """
-    if most is not None and most < 1:
-        raise ValueRefused(f"a box needs at least one range, not {most}")
-    low, high = _checked(lower, bits), _checked(upper, bits)
+    if max_ranges is not None and max_ranges < 1:
+        raise InvalidArgumentError(f"a box needs at least one range, not {max_ranges}")
+    low, high = _check_cells(lower, bits), _check_cells(upper, bits)
     if low.shape != high.shape or (low > high).any():
-        raise ValueRefused("boxes have as many upper corners as lower ones, and none is below")
-    bound = _UNBOUNDED if most is None else min(most, _UNBOUNDED)
-    return RangeRows(*_ranges(low, high, bits, bound, 4 * bound + _MORE))
+        raise InvalidArgumentError(
+            "boxes have as many upper corners as lower ones, and none is below"
+        )
+    bound = _UNBOUNDED if max_ranges is None else min(max_ranges, _UNBOUNDED)
+    return RangeSets(*_decompose_boxes_kernel(low, high, bits, bound, 4 * bound + _EXTRA_RANGES))
 
 
-def _checked(cells: ArrayLike, bits: int) -> Ints:
+def _check_cells(cells: ArrayLike, bits: int) -> Ints:
     grid = np.ascontiguousarray(cells, np.int64)
     if grid.ndim != 2 or bits < 1 or grid.shape[1] * bits > MAX_BITS:
-        raise ValueRefused(
+        raise InvalidArgumentError(
             f"cells are rows of d numbers with d·bits from 1 to {MAX_BITS}: "
             f"not of shape {grid.shape} with {bits} bits"
         )
     if ((grid < 0) | (grid >> bits != 0)).any():
-        raise ValueRefused(f"a cell's numbers are from 0 to {(1 << bits) - 1}")
+        raise InvalidArgumentError(f"a cell's numbers are from 0 to {(1 << bits) - 1}")
     return grid
 
 
@@ -78,7 +87,7 @@ def _checked(cells: ArrayLike, bits: int) -> Ints:
 
 
 @kernel
-def _indexes(cells: Ints, bits: int) -> Ints:
+def _encode_cells_kernel(cells: Ints, bits: int) -> Ints:
     count, d = cells.shape
     found = np.zeros(count, np.int64)
     for i in range(count):
@@ -90,13 +99,13 @@ def _indexes(cells: Ints, bits: int) -> Ints:
                 bit = ((cells[i, m] >> level) & 1) ^ ((entry >> m) & 1) ^ above
                 step, above = (step << 1) | bit, bit
             position = (position << d) | step
-            entry, axis = _within(step, entry, axis, d)
+            entry, axis = _find_block_orientation(step, entry, axis, d)
         found[i] = position
     return found
 
 
 @kernel
-def _within(step: int, entry: int, axis: int, d: int) -> tuple[int, int]:
+def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[int, int]:
     """Entry and axis of the part that is walked as number `step` of a part's 2^d."""
     if step == 0:
         return entry, (axis + 1) % d
@@ -113,7 +122,9 @@ def _within(step: int, entry: int, axis: int, d: int) -> tuple[int, int]:
 
 
 @kernel
-def _ranges(lower: Ints, upper: Ints, bits: int, most: int, room: int) -> tuple[Ints, Ints, Ints]:
+def _decompose_boxes_kernel(
+    lower: Ints, upper: Ints, bits: int, max_ranges: int, range_capacity: int
+) -> tuple[Ints, Ints, Ints]:
     count, d = lower.shape
     offsets = np.zeros(count + 1, np.int64)
     firsts, lasts = np.empty(4 * count + 64, np.int64), np.empty(4 * count + 64, np.int64)
@@ -121,12 +132,16 @@ def _ranges(lower: Ints, upper: Ints, bits: int, most: int, room: int) -> tuple[
     corners, states = np.empty((d * bits + 2, d), np.int64), np.empty((d * bits + 2, 6), np.int64)
     for i in range(count):
         depth = d * bits
-        found, some = _descend(lower[i], upper[i], bits, depth, room, some, corners, states)
-        while found > room:
+        found, some = _decompose_box(
+            lower[i], upper[i], bits, depth, range_capacity, some, corners, states
+        )
+        while found > range_capacity:
             depth -= d
-            found, some = _descend(lower[i], upper[i], bits, depth, room, some, corners, states)
-        if found > most:
-            found = _close(some, found, most)
+            found, some = _decompose_box(
+                lower[i], upper[i], bits, depth, range_capacity, some, corners, states
+            )
+        if found > max_ranges:
+            found = _fill_smallest_gaps(some, found, max_ranges)
         start = offsets[i]
         offsets[i + 1] = start + found
         while start + found > len(firsts):
@@ -138,11 +153,11 @@ def _ranges(lower: Ints, upper: Ints, bits: int, most: int, room: int) -> tuple[
 
 
 @kernel
-def _descend(
-    lower: Ints, upper: Ints, bits: int, depth: int, room: int,
-    some: Ints, corners: Ints, states: Ints,
+def _decompose_box(
+    lower: Ints, upper: Ints, bits: int, depth: int, range_capacity: int,
+    range_buffer: Ints, corners: Ints, states: Ints,
 ) -> tuple[int, Ints]:  # fmt: skip
-    """Ranges of one box from parts of at most `depth` halvings; stops at more than `room`."""
+    """Ranges of one box from parts of at most `depth` halvings; stops at `range_capacity`."""
     d = len(lower)
     whole = (1 << d) - 1
     inside = 0
@@ -156,20 +171,20 @@ def _descend(
     while waiting:
         waiting -= 1
         looked += 1
-        if looked > _PARTS * room:
-            return room + 1, some
+        if looked > _BLOCKS_PER_RANGE * range_capacity:
+            return range_capacity + 1, range_buffer
         halved, position, step, entry, axis, inside = states[waiting]
         if inside == whole or halved == depth:
             left = d * bits - halved
             first, last = position << left, ((position + 1) << left) - 1
-            if found and some[1, found - 1] + 1 == first:
-                some[1, found - 1] = last
+            if found and range_buffer[1, found - 1] + 1 == first:
+                range_buffer[1, found - 1] = last
                 continue
-            if found == room:
-                return room + 1, some
-            if found == some.shape[1]:
-                some = np.concatenate((some, np.empty_like(some)), axis=1)
-            some[0, found], some[1, found] = first, last
+            if found == range_capacity:
+                return range_capacity + 1, range_buffer
+            if found == range_buffer.shape[1]:
+                range_buffer = np.concatenate((range_buffer, np.empty_like(range_buffer)), axis=1)
+            range_buffer[0, found], range_buffer[1, found] = first, last
             found += 1
             continue
         level, b = bits - 1 - halved // d, d - 1 - halved % d
@@ -193,22 +208,24 @@ def _descend(
             states[waiting, 2], states[waiting, 5] = taken, now
             states[waiting, 3], states[waiting, 4] = entry, axis
             if b == 0:
-                states[waiting, 3], states[waiting, 4] = _within(taken, entry, axis, d)
+                states[waiting, 3], states[waiting, 4] = _find_block_orientation(
+                    taken, entry, axis, d
+                )
                 states[waiting, 2] = 0
             waiting += 1
-    return found, some
+    return found, range_buffer
 
 
 @kernel
-def _close(some: Ints, found: int, most: int) -> int:
-    """Fills the smallest gaps, in place, so that `most` ranges are left."""
-    gaps = some[0, 1:found] - some[1, : found - 1]
-    kept = np.zeros(found, np.bool_)
-    kept[np.argsort(-gaps, kind="mergesort")[: most - 1] + 1] = True
+def _fill_smallest_gaps(range_buffer: Ints, range_count: int, max_ranges: int) -> int:
+    """Fills the smallest gaps, in place, so that `max_ranges` are left."""
+    gaps = range_buffer[0, 1:range_count] - range_buffer[1, : range_count - 1]
+    kept = np.zeros(range_count, np.bool_)
+    kept[np.argsort(-gaps, kind="mergesort")[: max_ranges - 1] + 1] = True
     count = 1
-    for i in range(1, found):
+    for i in range(1, range_count):
         if kept[i]:
-            some[0, count] = some[0, i]
+            range_buffer[0, count] = range_buffer[0, i]
             count += 1
-        some[1, count - 1] = some[1, i]
+        range_buffer[1, count - 1] = range_buffer[1, i]
     return count

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 
-__all__ = ["Directions", "expected_false"]
+__all__ = ["Directions", "false_cover_probability"]
 
 Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]
@@ -39,7 +39,7 @@ _LARGEST = 1e290  # sums of so many coordinates as fit in memory do not overflow
 _LARGEST_SUM = 1e300
 
 
-def expected_false(k: int) -> float:
+def false_cover_probability(k: int) -> float:
     """(2/π)^k: about the chance that k projections cover although the balls do not.
 
     It is the paper's approximation for one pair with the worst radii, not a bound on what a
@@ -53,7 +53,7 @@ class Directions:
     """k vectors in d dimensions, one a row of `matrix`; none is zero, and they may have any length.
 
     >>> axes = Directions(np.eye(2))
-    >>> [ends.round(9).tolist() for ends in axes.balls([[1.0, 5.0]], [2.0])]
+    >>> [ends.round(9).tolist() for ends in axes.project_balls([[1.0, 5.0]], [2.0])]
     [[[-1.0, 3.0]], [[3.0, 7.0]]]
     """
 
@@ -62,19 +62,19 @@ class Directions:
     @classmethod
     def orthonormal(cls, k: int, d: int, seed: int | list[int]) -> Directions:
         """Gaussian vectors made orthonormal; beyond d of them, in independent blocks of d."""
-        random = _random(k, d, seed)
+        random = _make_generator(k, d, seed)
         blocks = [np.linalg.qr(random.standard_normal((d, d)))[0].T for _ in range(-(-k // d))]
         return cls(np.concatenate(blocks)[:k])
 
     @classmethod
-    def signs(cls, k: int, d: int, seed: int | list[int]) -> Directions:
+    def random_signs(cls, k: int, d: int, seed: int | list[int]) -> Directions:
         """Entries 1 and -1, equally likely (Achlioptas)."""
-        return cls(_random(k, d, seed).choice([-1.0, 1.0], (k, d)))
+        return cls(_make_generator(k, d, seed).choice([-1.0, 1.0], (k, d)))
 
     @classmethod
     def sparse(cls, k: int, d: int, seed: int | list[int]) -> Directions:
         """Entries √3 · (1, 0, -1) with chances 1/6, 2/3, 1/6; vectors of zeros are drawn again."""
-        random, matrix = _random(k, d, seed), np.zeros((k, d))
+        random, matrix = _make_generator(k, d, seed), np.zeros((k, d))
         while len(zero := np.flatnonzero(~matrix.any(axis=1))):
             drawn = random.choice([1.0, 0.0, -1.0], (len(zero), d), p=[1 / 6, 2 / 3, 1 / 6])
             matrix[zero] = math.sqrt(3) * drawn
@@ -94,29 +94,31 @@ class Directions:
         lengths: Floats = np.linalg.norm(self.matrix, axis=1)
         return lengths * (1 + (2 * self.dimensions + 8) * _ROUNDING)
 
-    def balls(self, centres: ArrayLike, radii: ArrayLike) -> Ends:
+    def project_balls(self, centres: ArrayLike, radii: ArrayLike) -> Ends:
         """The lower and upper ends of balls as computed: n rows, k columns.
 
         Of balls that others may cover. Centres are finite.
         """
-        low, high, _ = self._balls(np.asarray(centres, np.float64), np.asarray(radii, np.float64))
+        low, high, _ = self._project_with_error(
+            np.asarray(centres, np.float64), np.asarray(radii, np.float64)
+        )
         return low, high
 
-    def outer_balls(self, centres: ArrayLike, radii: ArrayLike, times: int = 1) -> Ends:
-        """The ends of balls, widened so that they contain those of `balls` for all that they cover.
+    def project_outer_balls(self, centres: ArrayLike, radii: ArrayLike, widenings: int = 1) -> Ends:
+        """The ends of balls, widened to contain `project_inner_balls` of all that they cover.
 
-        With `times` 2 they contain even what is widened once. Centres are finite.
+        With `widenings` 2 they contain even what is widened once. Centres are finite.
         """
-        low, high, sums = self._balls(
+        low, high, sums = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
         )
         n = self.dimensions
-        wider = times * ((2 * n + 16) * _ROUNDING * sums + 4 * (n + 2) * _SMALLEST)
+        wider = widenings * ((2 * n + 16) * _ROUNDING * sums + 4 * (n + 2) * _SMALLEST)
         wider[~(sums <= _LARGEST_SUM)] = np.inf
         with np.errstate(invalid="ignore"):
-            return _unless_nan(low - wider, -np.inf), _unless_nan(high + wider, np.inf)
+            return _replace_nan(low - wider, -np.inf), _replace_nan(high + wider, np.inf)
 
-    def boxes(self, lower: ArrayLike, upper: ArrayLike) -> Ends:
+    def project_boxes(self, lower: ArrayLike, upper: ArrayLike) -> Ends:
         """The ends of boxes with these corners: n rows, k columns.
 
         An unbounded side is -inf or inf, and makes its ends unbounded in all directions with an
@@ -134,16 +136,16 @@ class Directions:
                 high[j] += u * (last if u > 0 else first)
         return low.T, high.T
 
-    def _balls(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats, Floats]:
+    def _project_with_error(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats, Floats]:
         """Both ends, and the sums that bound their error."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             middles = centres @ self.matrix.T
             reach = radii[:, None] * self.norms
             sums = np.abs(centres) @ np.abs(self.matrix.T) + reach
-            return _unless_nan(middles - reach, 0.0), _unless_nan(middles + reach, 0.0), sums
+            return _replace_nan(middles - reach, 0.0), _replace_nan(middles + reach, 0.0), sums
 
 
-def _unless_nan(ends: Floats, other: float) -> Floats:
+def _replace_nan(ends: Floats, other: float) -> Floats:
     """Ends, but `other` where they overflowed both ways.
 
     Outer ones are unbounded then, so that an inner end may be anything.
@@ -152,7 +154,7 @@ def _unless_nan(ends: Floats, other: float) -> Floats:
     return ends
 
 
-def _random(k: int, d: int, seed: Any) -> np.random.Generator:
+def _make_generator(k: int, d: int, seed: Any) -> np.random.Generator:
     if k < 1 or d < 1:
-        raise ValueRefused(f"no {k} directions in {d} dimensions: both are at least 1")
+        raise InvalidArgumentError(f"no {k} directions in {d} dimensions: both are at least 1")
     return np.random.default_rng(seed)

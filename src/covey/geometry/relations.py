@@ -18,78 +18,102 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import SpaceError
+from covey._jit import kernel
+from covey.errors import SchemaError
 from covey.geometry.balls import Balls
-from covey.geometry.intervals import UNSAID, interval_covers
 from covey.geometry.regions import Constraints, Regions
 from covey.geometry.scalars import ALL, ONLY, Scalars
 from covey.geometry.tags import Tags
 from covey.space import Attribute, Events, Space
 from covey.space.events import ScalarColumn, TagColumn, VectorColumn
-from covey.space.keys import key_float
+from covey.space.keys import decode_floats
 from covey.space.types import Type
 
-__all__ = ["check_same_types", "contains", "covers", "hull", "overlaps", "share", "volume"]
+__all__ = [
+    "UNDECIDED",
+    "check_same_types",
+    "contains",
+    "cover_intervals",
+    "covers",
+    "estimate_selectivity",
+    "hull",
+    "overlaps",
+    "uniform_volume",
+]
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
+UNDECIDED = 2
+"""The answer of `cover_intervals` where lists decide; others are 0 and 1."""
 
-def contains(regions: Regions, r: Rows, events: Events, e: Rows) -> Bools:
-    """Whether region `r[k]` contains event `e[k]`: exactly what Spark's `where` would say."""
+
+def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
+    """Whether region `region_rows[k]` contains event `event_rows[k]`: what Spark's `where` says."""
     check_same_types(regions, events.space, regions.constraints)
-    answer = np.ones(len(r), np.bool_)
+    answer = np.ones(len(region_rows), np.bool_)
     for name, given in regions.constraints.items():
-        places, there = given.find(r)
+        places, there = given.locate_rows(region_rows)
         asked = np.flatnonzero(there & answer)
         if len(asked):
-            answer[asked] = _contains(given.batch.take(places[asked]), events[name], e[asked])
+            answer[asked] = _batch_contains(
+                given.batch.take(places[asked]), events[name], event_rows[asked]
+            )
     return answer
 
 
-def covers(outer: Regions, i: Rows, inner: Regions, j: Rows) -> Bools:
-    """Whether every event in region `j[k]` of `inner` is in region `i[k]` of `outer`."""
+def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -> Bools:
+    """Whether each event of region `inner_rows[k]` of `inner` is in `outer_rows[k]` of `outer`."""
     check_same_types(outer, inner.space, inner.constraints)
-    left = np.arange(len(i))  # pairs of which no attribute said no
+    left = np.arange(len(outer_rows))  # pairs of which no attribute said no
     for name, given in outer.constraints.items():
-        places, there = given.find(i[left])
+        places, there = given.locate_rows(outer_rows[left])
         if there.any():
             asked = np.flatnonzero(there)
-            covered = _covers(given.batch, places[asked], inner, outer.space[name], j[left[asked]])
+            covered = _constraint_covers(
+                given.batch, places[asked], inner, outer.space[name], inner_rows[left[asked]]
+            )
             there[asked] = ~covered
             left = left[~there]
-    answer = np.zeros(len(i), np.bool_)
+    answer = np.zeros(len(outer_rows), np.bool_)
     answer[left] = True
     return answer
 
 
-def _covers(batch: Any, rows: Rows, inner: Regions, attribute: Attribute, j: Rows) -> Bools:
+def _constraint_covers(
+    batch: Any, rows: Rows, inner: Regions, attribute: Attribute, inner_rows: Rows
+) -> Bools:
     """Whether constraints admit all that regions do: intervals decide where they can."""
     other = inner.constraints.get(attribute.name)
     if other is None or not isinstance(batch, Scalars) or batch.domain.dtype == object:
-        return _covers_all(batch, rows, inner.batch(attribute, j))
-    at, there = other.find(j)
+        return _batch_covers(batch, rows, inner.gather_constraints(attribute, inner_rows))
+    at, there = other.locate_rows(inner_rows)
     kind: Any = other.batch
-    found = interval_covers(
+    found = cover_intervals(
         batch.lower, batch.upper, batch.nulls, batch.listed, rows,
         kind.lower, kind.upper, kind.nulls, kind.listed, at,
     )  # fmt: skip
-    unsaid = np.flatnonzero((found == UNSAID) | ~there)
+    unsaid = np.flatnonzero((found == UNDECIDED) | ~there)
     if len(unsaid):
-        found[unsaid] = _covers_all(batch, rows[unsaid], inner.batch(attribute, j[unsaid]))
+        found[unsaid] = _batch_covers(
+            batch, rows[unsaid], inner.gather_constraints(attribute, inner_rows[unsaid])
+        )
     return np.asarray(found, np.bool_)
 
 
-def _covers_all(batch: Any, rows: Rows, others: Any) -> Bools:
+def _batch_covers(batch: Any, rows: Rows, others: Any) -> Bools:
     return np.asarray(batch.take(rows).covers(others), np.bool_)
 
 
-def overlaps(a: Regions, i: Rows, b: Regions, j: Rows) -> Bools:
-    """Whether some event is in region `i[k]` of `a` and in region `j[k]` of `b`."""
+def overlaps(a: Regions, a_rows: Rows, b: Regions, b_rows: Rows) -> Bools:
+    """Whether some event is in region `a_rows[k]` of `a` and in region `b_rows[k]` of `b`."""
     check_same_types(a, b.space, b.constraints)
-    answer = np.ones(len(i), np.bool_)
+    answer = np.ones(len(a_rows), np.bool_)
     for name in a.constraints.keys() & b.constraints.keys():
-        (p, p_there), (q, q_there) = a.constraints[name].find(i), b.constraints[name].find(j)
+        (p, p_there), (q, q_there) = (
+            a.constraints[name].locate_rows(a_rows),
+            b.constraints[name].locate_rows(b_rows),
+        )
         asked = np.flatnonzero(p_there & q_there & answer)
         batch: Any = a.constraints[name].batch.take(p[asked])
         answer[asked] = batch.overlaps(b.constraints[name].batch.take(q[asked]))
@@ -103,7 +127,7 @@ def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> No
     for name in names:
         if name in space and name in regions.space and space[name].type != regions.space[name].type:
             mine, other = regions.space[name].type, space[name].type
-            raise SpaceError(f"{name!r} is {mine} in one space and {other} in the other")
+            raise SchemaError(f"{name!r} is {mine} in one space and {other} in the other")
 
 
 def hull(regions: Regions, groups: Rows) -> Regions:
@@ -124,10 +148,10 @@ def hull(regions: Regions, groups: Rows) -> Regions:
         numbers = np.searchsorted(everywhere, groups[given.rows[chosen]][order])
         if len(everywhere):
             constraints[name] = Constraints(everywhere, batch.hull(numbers))
-    return Regions.of(regions.space, count, constraints)[0]
+    return Regions.from_constraints(regions.space, count, constraints)[0]
 
 
-def share(regions: Regions, sample: Events) -> NDArray[np.float64]:
+def estimate_selectivity(regions: Regions, sample: Events) -> NDArray[np.float64]:
     """The volume of each region under a sample: the share of its events that the region contains.
 
     Cost: regions × events; joint, so dependent attributes are counted as they are.
@@ -139,44 +163,46 @@ def share(regions: Regions, sample: Events) -> NDArray[np.float64]:
     return np.array(counts, np.float64) / max(1, len(sample))
 
 
-def volume(regions: Regions, bounds: Mapping[str, tuple[float, float]]) -> NDArray[np.float64]:
+def uniform_volume(
+    regions: Regions, bounds: Mapping[str, tuple[float, float]]
+) -> NDArray[np.float64]:
     """The volume of each region where attributes are independent and uniform between two bounds.
 
     `bounds` gives both bounds, included, of every attribute that a region constrains: numbers, or
     days and microseconds since 1970. Text, tags and vectors have no uniform distribution, and no
-    attribute is null under it: use `share` with a sample.
+    attribute is null under it: use `estimate_selectivity` with a sample.
     """
     product = np.ones(len(regions), np.float64)
     for name, given in regions.constraints.items():
         type_ = regions.space[name].type
         if not isinstance(given.batch, Scalars) or type_.is_text or name not in bounds:
-            raise SpaceError(
-                f"no uniform volume on {name!r}: give its bounds, or use share with a sample"
+            raise SchemaError(
+                f"no uniform volume on {name!r}: give its bounds, or use estimate_selectivity"
             )
-        measure = _lengths if type_.is_fractional else _counts
+        measure = _length_fractions if type_.is_fractional else _key_fractions
         product[given.rows] *= measure(given.batch, type_, *bounds[name])
     return product
 
 
-def _contains(batch: Any, column: Any, rows: Rows) -> Bools:
+def _batch_contains(batch: Any, column: Any, rows: Rows) -> Bools:
     if isinstance(batch, Scalars) and isinstance(column, ScalarColumn):
         return batch.contains(column.keys[rows], column.valid[rows])
     if isinstance(batch, Tags) and isinstance(column, TagColumn):
         return batch.contains(column.tokens.take(rows), column.valid[rows])
     if isinstance(batch, Balls) and isinstance(column, VectorColumn):
         return batch.contains(column.matrix[rows], column.states[rows])
-    raise SpaceError("a column of events is of another kind than the regions that constrain it")
+    raise SchemaError("a column of events is of another kind than the regions that constrain it")
 
 
-def _lengths(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
+def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
     """The share of the real interval between two numbers that each row admits."""
-    lower = np.nan_to_num(key_float(batch.lower, type_).astype(np.float64), nan=np.inf)
-    upper = np.nan_to_num(key_float(batch.upper, type_).astype(np.float64), nan=np.inf)
+    lower = np.nan_to_num(decode_floats(batch.lower, type_).astype(np.float64), nan=np.inf)
+    upper = np.nan_to_num(decode_floats(batch.upper, type_).astype(np.float64), nan=np.inf)
     length = np.maximum(0.0, np.clip(upper, low, high) - np.clip(lower, low, high))
     return np.where(batch.listed == ONLY, 0.0, length / (high - low))
 
 
-def _counts(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
+def _key_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
     """The share of the keys between two numbers that each row admits."""
     first, last = (
         math.ceil(Decimal(low).scaleb(type_.scale)),
@@ -189,3 +215,29 @@ def _counts(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.
         inside = sum(first <= key <= last for key in batch.lists.row(int(i)).tolist())
         count[i] = inside if batch.listed[i] == ONLY else count[i] - inside
     return np.asarray(count / (last - first + 1), np.float64)
+
+
+@kernel
+def cover_intervals(
+    lower: Rows,
+    upper: Rows,
+    nulls: Bools,
+    list_modes: NDArray[np.int8],
+    outer_rows: Rows,
+    in_lower: Rows,
+    in_upper: Rows,
+    in_nulls: Bools,
+    in_list_modes: NDArray[np.int8],
+    inner_rows: Rows,
+) -> NDArray[np.int8]:
+    """Whether the interval at `outer_rows[k]` admits all that the one at `inner_rows[k]` does."""
+    answer = np.empty(len(outer_rows), np.int8)
+    for k in range(len(outer_rows)):
+        i, j = outer_rows[k], inner_rows[k]
+        no_value = in_lower[j] > in_upper[j]
+        wide = lower[i] <= in_lower[j] and in_upper[j] <= upper[i]
+        if wide and not no_value and (list_modes[i] != 0 or in_list_modes[j] != 0):
+            answer[k] = UNDECIDED
+        else:
+            answer[k] = (wide or no_value) and (nulls[i] or not in_nulls[j])
+    return answer

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.space.keys import Domain, Keys
-from covey.space.ragged import Ragged
-from covey.space.text import after, before
+from covey.space.ragged_array import RaggedArray
+from covey.space.text_bounds import next_text, upper_bound_before
 
 __all__ = ["ALL", "EXCEPT", "ONLY", "Scalars"]
 
@@ -39,48 +39,50 @@ class Scalars:
     upper: Keys
     nulls: Bools
     listed: NDArray[np.int8]
-    lists: Ragged
+    lists: RaggedArray
 
     @classmethod
-    def of(
+    def from_intervals(
         cls,
         domain: Domain,
         lower: Keys,
         upper: Keys,
         nulls: Bools | bool = False,
-        listed: NDArray[np.int8] | None = None,
-        lists: Ragged | None = None,
+        list_modes: NDArray[np.int8] | None = None,
+        lists: RaggedArray | None = None,
     ) -> Scalars:
         """Constraints in their one spelling, from intervals and lists in any order."""
         count = len(lower)
         nulls = np.full(count, nulls) if isinstance(nulls, bool) else nulls
-        if listed is None or lists is None or not listed.any():
+        if list_modes is None or lists is None or not list_modes.any():
             return cls(
-                domain, *_emptied(domain, lower, upper), nulls,
-                np.zeros(count, np.int8), Ragged.empty(count, domain.dtype),
+                domain, *_normalize_empty(domain, lower, upper), nulls,
+                np.zeros(count, np.int8), RaggedArray.empty(count, domain.dtype),
             )  # fmt: skip
         rows = [
-            _tidy(domain, lower[i], upper[i], int(listed[i]), set(lists.row(i).tolist()))
+            _normalize_row(
+                domain, lower[i], upper[i], int(list_modes[i]), set(lists.row(i).tolist())
+            )
             for i in range(count)
         ]
         return cls._from_rows(domain, rows, nulls)
 
     @classmethod
-    def everything(cls, domain: Domain, count: int) -> Scalars:
+    def build_unconstrained(cls, domain: Domain, count: int) -> Scalars:
         """No constraint at all, `count` times."""
         low, high = np.empty(count, domain.dtype), np.empty(count, domain.dtype)
         low[:], high[:] = domain.low, domain.high
-        return cls.of(domain, low, high, True)
+        return cls.from_intervals(domain, low, high, True)
 
     @classmethod
-    def concat(cls, parts: Sequence[Scalars]) -> Scalars:
+    def concat(cls, batches: Sequence[Scalars]) -> Scalars:
         """The rows of all parts, one after another."""
         lower, upper, nulls, listed = (
-            np.concatenate([getattr(part, name) for part in parts])
+            np.concatenate([getattr(part, name) for part in batches])
             for name in ("lower", "upper", "nulls", "listed")
         )
-        lists = Ragged.concat([part.lists for part in parts])
-        return cls(parts[0].domain, lower, upper, nulls, listed, lists)
+        lists = RaggedArray.concat([part.lists for part in batches])
+        return cls(batches[0].domain, lower, upper, nulls, listed, lists)
 
     @classmethod
     def _from_rows(cls, domain: Domain, rows: Sequence[_Row], nulls: Bools) -> Scalars:
@@ -88,7 +90,12 @@ class Scalars:
         lower[:], upper[:] = [row[0] for row in rows], [row[1] for row in rows]
         listed = np.array([row[2] for row in rows], np.int8)
         return cls(
-            domain, lower, upper, nulls, listed, Ragged.of([row[3] for row in rows], domain.dtype)
+            domain,
+            lower,
+            upper,
+            nulls,
+            listed,
+            RaggedArray.from_rows([row[3] for row in rows], domain.dtype),
         )
 
     def __len__(self) -> int:
@@ -99,7 +106,7 @@ class Scalars:
         lists = (
             self.lists.take(rows)
             if len(self.lists.values)
-            else Ragged.empty(len(rows), self.domain.dtype)
+            else RaggedArray.empty(len(rows), self.domain.dtype)
         )
         lower, upper = self.lower[rows], self.upper[rows]
         return Scalars(self.domain, lower, upper, self.nulls[rows], self.listed[rows], lists)
@@ -110,7 +117,7 @@ class Scalars:
         return _as_bools(self.lower > self.upper) & ~self.nulls
 
     @property
-    def is_everything(self) -> Bools:
+    def is_unconstrained(self) -> Bools:
         """Rows that admit every key and null."""
         everything: Bools = self.nulls & (self.listed == ALL)
         asked = np.flatnonzero(everything)
@@ -134,24 +141,24 @@ class Scalars:
         """Whether row i admits all that row i of `inner` admits; `inner` rows are not empty."""
         no_value = _as_bools(inner.lower > inner.upper)
         wide = _as_bools(self.lower <= inner.lower) & _as_bools(inner.upper <= self.upper)
-        self._decide_lists(inner, wide & ~no_value, wide, _list_covers)
+        self._decide_lists(inner, wide & ~no_value, wide, _row_covers)
         return (wide | no_value) & (self.nulls | ~inner.nulls)
 
     def overlaps(self, other: Scalars) -> Bools:
         """Whether some key, or null, is admitted by row i of both."""
         meet = _as_bools(np.maximum(self.lower, other.lower) <= np.minimum(self.upper, other.upper))
-        self._decide_lists(other, meet, meet, _list_overlaps)
+        self._decide_lists(other, meet, meet, _rows_overlap)
         return meet | (self.nulls & other.nulls)
 
     def _decide_lists(
         self,
         other: Scalars,
-        asked: Bools,
+        undecided: Bools,
         answer: Bools,
         decide: Callable[[Domain, _Row, _Row], bool],
     ) -> None:
         """Overwrites `answer` for the asked pairs in which either side has a list."""
-        for i in np.flatnonzero(asked & ((self.listed != ALL) | (other.listed != ALL))):
+        for i in np.flatnonzero(undecided & ((self.listed != ALL) | (other.listed != ALL))):
             answer[i] = decide(self.domain, self.row(int(i)), other.row(int(i)))
 
     def intersect(self, other: Scalars) -> Scalars:
@@ -159,9 +166,9 @@ class Scalars:
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
         nulls = self.nulls & other.nulls
         if not (self.listed.any() or other.listed.any()):
-            return Scalars.of(self.domain, lower, upper, nulls)
+            return Scalars.from_intervals(self.domain, lower, upper, nulls)
         rows = [
-            _both(self.domain, lower[i], upper[i], self.row(i), other.row(i))
+            _intersect_rows(self.domain, lower[i], upper[i], self.row(i), other.row(i))
             for i in range(len(self))
         ]
         return Scalars._from_rows(self.domain, rows, nulls)
@@ -178,12 +185,12 @@ class Scalars:
         listed = np.zeros(len(starts), np.int8)
         lists: list[set[Any]] = [set() for _ in starts]
         for g, (start, stop) in enumerate(zip(starts, [*starts[1:], len(groups)], strict=True)):
-            short = [_short(self.domain, self.row(i)) for i in range(start, stop)]
+            short = [_list_short_keys(self.domain, self.row(i)) for i in range(start, stop)]
             known = [keys for keys in short if keys is not None]
             if len(known) == len(short):
                 listed[g], lists[g] = ONLY, set().union(*known)
-        ragged = Ragged.of(lists, self.domain.dtype)
-        return Scalars.of(self.domain, lower, upper, nulls, listed, ragged)
+        ragged = RaggedArray.from_rows(lists, self.domain.dtype)
+        return Scalars.from_intervals(self.domain, lower, upper, nulls, listed, ragged)
 
     def row(self, i: int) -> _Row:
         """Row i as (lower, upper, listed, list)."""
@@ -193,12 +200,12 @@ class Scalars:
 _Row = tuple[Any, Any, int, list[Any]]
 
 
-def _as_bools(compared: Any) -> Bools:
+def _as_bools(comparison: Any) -> Bools:
     """Comparisons of object arrays come as objects."""
-    return np.asarray(compared, np.bool_)
+    return np.asarray(comparison, np.bool_)
 
 
-def _emptied(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
+def _normalize_empty(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
     """Intervals without a key in their one spelling."""
     empty = _as_bools(lower > upper)
     if not empty.any():
@@ -208,45 +215,50 @@ def _emptied(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
     return lower, upper
 
 
-def _tidy(domain: Domain, lower: Any, upper: Any, listed: int, keys: set[Any]) -> _Row:
+def _normalize_row(domain: Domain, lower: Any, upper: Any, list_mode: int, keys: set[Any]) -> _Row:
     """One row in its one spelling: of a list and what it leaves out, the shorter one is listed."""
     nothing: _Row = (domain.high, domain.low, ALL, [])
     if lower > upper:
         return nothing
-    if listed == ALL:
+    if list_mode == ALL:
         return lower, upper, ALL, []
     inside = sorted(key for key in keys if lower <= key <= upper)
-    if listed == EXCEPT:
+    if list_mode == EXCEPT:
         excluded = set(inside)
         while lower in excluded:
             excluded.discard(lower)
-            lower = after(lower) if isinstance(lower, str) else int(lower) + 1
+            lower = next_text(lower) if isinstance(lower, str) else int(lower) + 1
         while upper in excluded:
             excluded.discard(upper)
-            upper = before(upper) if isinstance(upper, str) else int(upper) - 1
+            upper = upper_bound_before(upper) if isinstance(upper, str) else int(upper) - 1
         if lower > upper:
             return nothing
         if not excluded:
             return lower, upper, ALL, []
-        if domain.count(lower, upper) > 2 * len(excluded):
+        if domain.count_keys(lower, upper) > 2 * len(excluded):
             return lower, upper, EXCEPT, sorted(excluded)
-        inside = [key for key in domain.keys(lower, upper) if key not in excluded]
+        inside = [key for key in domain.list_keys(lower, upper) if key not in excluded]
     if not inside:
         return nothing
     lower, upper = inside[0], inside[-1]
-    count = domain.count(lower, upper)
+    count = domain.count_keys(lower, upper)
     if count == len(inside):
         return lower, upper, ALL, []
     if count <= 2 * len(inside) - 1:
         rest = set(inside)
-        return lower, upper, EXCEPT, [key for key in domain.keys(lower, upper) if key not in rest]
+        return (
+            lower,
+            upper,
+            EXCEPT,
+            [key for key in domain.list_keys(lower, upper) if key not in rest],
+        )
     return lower, upper, ONLY, inside
 
 
-_SHORT = 64
+_MAX_SHORT_KEYS = 64
 
 
-def _short(domain: Domain, row: _Row) -> set[Any] | None:
+def _list_short_keys(domain: Domain, row: _Row) -> set[Any] | None:
     """The keys of a row that is a list of few, a single key, or none."""
     lower, upper, listed, keys = row
     if listed == ONLY:
@@ -255,39 +267,39 @@ def _short(domain: Domain, row: _Row) -> set[Any] | None:
         return set()
     if listed == ALL:
         return {lower} if lower == upper else None
-    few = domain.count(lower, upper) <= _SHORT
-    return set(domain.keys(lower, upper)) - set(keys) if few else None
+    few = domain.count_keys(lower, upper) <= _MAX_SHORT_KEYS
+    return set(domain.list_keys(lower, upper)) - set(keys) if few else None
 
 
-def _both(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) -> _Row:
+def _intersect_rows(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) -> _Row:
     only = [set(row[3]) for row in (a, b) if row[2] == ONLY]
     excluded = {key for row in (a, b) if row[2] == EXCEPT for key in row[3]}
     if only:
-        return _tidy(domain, lower, upper, ONLY, set.intersection(*only) - excluded)
-    return _tidy(domain, lower, upper, EXCEPT if excluded else ALL, excluded)
+        return _normalize_row(domain, lower, upper, ONLY, set.intersection(*only) - excluded)
+    return _normalize_row(domain, lower, upper, EXCEPT if excluded else ALL, excluded)
 
 
-def _list_covers(domain: Domain, outer: _Row, inner: _Row) -> bool:
+def _row_covers(domain: Domain, outer: _Row, inner: _Row) -> bool:
     """Whether the keys of one row are among those of another whose interval is wider."""
     if inner[2] == ONLY:
-        return all(_admits(outer, key) for key in inner[3])
+        return all(_row_admits(outer, key) for key in inner[3])
     excluded = set(inner[3])
     within = [key for key in outer[3] if inner[0] <= key <= inner[1] and key not in excluded]
     if outer[2] == EXCEPT:
         return not within
-    return outer[2] == ALL or len(within) == domain.count(inner[0], inner[1]) - len(excluded)
+    return outer[2] == ALL or len(within) == domain.count_keys(inner[0], inner[1]) - len(excluded)
 
 
-def _list_overlaps(domain: Domain, a: _Row, b: _Row) -> bool:
+def _rows_overlap(domain: Domain, a: _Row, b: _Row) -> bool:
     for one, other in ((a, b), (b, a)):
         if one[2] == ONLY:
-            return any(_admits(other, key) for key in one[3])
+            return any(_row_admits(other, key) for key in one[3])
     lower, upper = max(a[0], b[0]), min(a[1], b[1])
-    first, last, *_ = _both(domain, lower, upper, a, b)
+    first, last, *_ = _intersect_rows(domain, lower, upper, a, b)
     return bool(first <= last)
 
 
-def _admits(row: _Row, key: Any) -> bool:
+def _row_admits(row: _Row, key: Any) -> bool:
     return bool(row[0] <= key <= row[1]) and (
         row[2] == ALL or (key in set(row[3])) == (row[2] == ONLY)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 
 __all__ = ["Faults"]
 
@@ -13,15 +13,17 @@ __all__ = ["Faults"]
 class Faults:
     """Chances that a packet is lost, or arrives twice; packets overtake each other anyway.
 
-    >>> Faults(lost=0.1).twice
+    >>> Faults(loss_probability=0.1).duplicate_probability
     0.0
     """
 
-    lost: float = 0.0
-    twice: float = 0.0
+    loss_probability: float = 0.0
+    duplicate_probability: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 <= self.lost < 1 and 0 <= self.twice <= 1):
-            raise ValueRefused(
-                f"no faults with lost={self.lost}, twice={self.twice}: 0 ≤ lost < 1, 0 ≤ twice ≤ 1"
+        if not (0 <= self.loss_probability < 1 and 0 <= self.duplicate_probability <= 1):
+            raise InvalidArgumentError(
+                f"no faults with loss_probability={self.loss_probability}, "
+                f"duplicate_probability={self.duplicate_probability}: "
+                "0 ≤ loss_probability < 1, 0 ≤ duplicate_probability ≤ 1"
             )

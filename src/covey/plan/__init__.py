@@ -1,15 +1,35 @@
-"""Who is served where: plans of subscribers and brokers, and how far from the best they can be."""
+"""Plans: which leaf broker serves each subscriber, and the filter of each broker.
 
-from covey.plan.assigning import greedy
-from covey.plan.bound import lower_bound
-from covey.plan.following import follow
-from covey.plan.linear import Slp, slp
-from covey.plan.plan import Plan, Violations
-from covey.plan.problem import Problem, Subscribers
-from covey.plan.saving import SavedPlan
-from covey.plan.searching import search
-from covey.plan.simple import balance, closest
-from covey.plan.tree import PUBLISHER, BrokerTree
+A plan assigns every subscriber to a leaf of a broker tree and gives every broker a filter of a few
+rectangles of event space. The aim is the least total bandwidth, within limits on delay, on the
+load of each leaf, and on the rectangles of a filter. Every plan can be verified from scratch
+(`Plan.verify`). The package depends on nothing but `covey.errors` and the kernel decorator.
+
+Data passes through the parts in this order:
+
+- `model`: the problem, the broker tree, filters, the plan, and its file format.
+- `groups`: equal subscribers are grouped, and event space becomes a grid of cells.
+- `greedy_assignment`: `greedy`, one subscriber after another, where filters widen least.
+- `baselines`: `assign_nearest` and `balance_loads`, plans to compare with.
+- `capacity`: filters of a sample are extended to all subscribers, within leaf capacities.
+- `local_search`: `search`, large neighbourhood search; the planner to use.
+- `incremental_replan`: `replan`, when subscribers come and go and few may move.
+- `lp`: `slp`, the linear-programming method of the paper; to compare with.
+- `bounds`: `lower_bound`, a bandwidth that no plan can go below.
+- `workload`: generated problems for tests, benchmarks and examples.
+- `kernels`: the compiled loops of all of these.
+"""
+
+from covey.plan.baselines import assign_nearest, balance_loads
+from covey.plan.bounds.bandwidth_bound import lower_bound
+from covey.plan.greedy_assignment import greedy
+from covey.plan.incremental_replan import replan
+from covey.plan.local_search.plan_search import search
+from covey.plan.lp.multi_level import SlpResult, slp
+from covey.plan.model.broker_tree import PUBLISHER, BrokerTree
+from covey.plan.model.plan import Plan, Violations
+from covey.plan.model.plan_io import SavedPlan
+from covey.plan.model.problem import Problem, Subscribers
 
 __all__ = [
     "PUBLISHER",
@@ -17,14 +37,14 @@ __all__ = [
     "Plan",
     "Problem",
     "SavedPlan",
-    "Slp",
+    "SlpResult",
     "Subscribers",
     "Violations",
-    "balance",
-    "closest",
-    "follow",
+    "assign_nearest",
+    "balance_loads",
     "greedy",
     "lower_bound",
+    "replan",
     "search",
     "slp",
 ]

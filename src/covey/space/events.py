@@ -10,34 +10,34 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from covey.errors import SpaceError
+from covey.errors import SchemaError
 from covey.space import keys
-from covey.space.ragged import Ragged
+from covey.space.ragged_array import RaggedArray
 from covey.space.space import Attribute, Space
-from covey.space.text import Garbled
-from covey.space.types import VOID, Type, from_arrow, to_arrow
+from covey.space.text_bounds import InvalidUtf8Text
+from covey.space.types import VOID, Type, type_from_arrow, type_to_arrow
 
-__all__ = ["Events", "ScalarColumn", "State", "TagColumn", "Texts", "VectorColumn"]
+__all__ = ["DictionaryTexts", "Events", "ScalarColumn", "TagColumn", "ValueState", "VectorColumn"]
 
 
-class State(IntFlag):
+class ValueState(IntFlag):
     """What a row holds of an attribute; a constraint names the states that it admits."""
 
     NULL = 1
     VALUE = 2
     MALFORMED = 4  # a vector of another length: Spark raises on it
-    HOLED = 8  # a vector with null elements: its distance to anything is null
+    NULL_ELEMENTS = 8  # a vector with null elements: its distance to anything is null
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """Texts that repeat: value i is `distinct[of[i]]`, so that each needs to be looked up once."""
+class DictionaryTexts:
+    """Texts that repeat: value i is `distinct_values[codes[i]]`, so each is looked up once."""
 
-    distinct: NDArray[np.object_]
-    of: NDArray[np.int32]
+    distinct_values: NDArray[np.object_]
+    codes: NDArray[np.int32]
 
     @classmethod
-    def from_arrow(cls, column: pa.Array) -> Texts:
+    def from_arrow(cls, column: pa.Array) -> DictionaryTexts:
         """The texts of a column; nulls are `None`, the last of the distinct ones."""
         encoded = column.dictionary_encode()
         distinct = np.empty(len(encoded.dictionary) + 1, object)
@@ -45,16 +45,16 @@ class Texts:
             distinct[:-1] = encoded.dictionary.to_pylist()
         except UnicodeDecodeError:
             content = encoded.dictionary.cast(pa.binary())
-            distinct[:-1] = [Garbled.of(one) for one in content.to_pylist()]
+            distinct[:-1] = [InvalidUtf8Text.from_bytes(one) for one in content.to_pylist()]
         return cls(distinct, np.asarray(encoded.indices.fill_null(len(distinct) - 1), np.int32))
 
     @property
     def values(self) -> NDArray[np.object_]:
         """All of them, one after another."""
-        return self.distinct[self.of]
+        return self.distinct_values[self.codes]
 
-    def take(self, rows: NDArray[np.int64]) -> Texts:
-        return Texts(self.distinct, self.of[rows])
+    def take(self, rows: NDArray[np.int64]) -> DictionaryTexts:
+        return DictionaryTexts(self.distinct_values, self.codes[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ScalarColumn:
 
     keys: keys.Keys
     valid: NDArray[np.bool_]
-    texts: Texts | None = None
+    texts: DictionaryTexts | None = None
 
     def take(self, rows: NDArray[np.int64]) -> ScalarColumn:
         texts = None if self.texts is None else self.texts.take(rows)
@@ -74,12 +74,12 @@ class ScalarColumn:
 class TagColumn:
     """Tokens of one tags attribute; a null element is `None`."""
 
-    tokens: Ragged
+    tokens: RaggedArray
     valid: NDArray[np.bool_]
-    texts: Texts
+    texts: DictionaryTexts
 
     def take(self, rows: NDArray[np.int64]) -> TagColumn:
-        places, _ = self.tokens.places(rows)
+        places, _ = self.tokens.flat_indices(rows)
         return TagColumn(self.tokens.take(rows), self.valid[rows], self.texts.take(places))
 
 
@@ -101,7 +101,7 @@ Column = ScalarColumn | TagColumn | VectorColumn
 class Events:
     """n events in a space.
 
-    >>> space = Space.of({"price": pa.float64()})
+    >>> space = Space.from_types({"price": pa.float64()})
     >>> len(Events.from_arrow(pa.table({"price": [1.5, None]}), space))
     2
     """
@@ -117,16 +117,16 @@ class Events:
         A column that the batch lacks is missed only when a region constrains it.
         """
         if not isinstance(batch, pa.RecordBatch | pa.Table):
-            raise SpaceError(
+            raise SchemaError(
                 f"events are an Arrow table, not {type(batch).__name__}: pa.table(…) makes one"
             )
         columns: dict[str, Column] = {}
         for attribute in space:
             found = batch.schema.get_all_field_indices(attribute.name)
             if len(found) > 1:
-                raise SpaceError(f"the events have {len(found)} columns {attribute.name!r}")
+                raise SchemaError(f"the events have {len(found)} columns {attribute.name!r}")
             if found:
-                columns[attribute.name] = _column(batch.column(found[0]), attribute)
+                columns[attribute.name] = _read_column(batch.column(found[0]), attribute)
         return cls(space, batch.num_rows, columns)
 
     def __len__(self) -> int:
@@ -138,12 +138,12 @@ class Events:
         return Events(self.space, len(rows), columns)
 
     @property
-    def malformed(self) -> NDArray[np.bool_]:
+    def is_malformed(self) -> NDArray[np.bool_]:
         """Events that have a vector of another length, on which Spark would raise."""
         found = np.zeros(self.count, np.bool_)
         for column in self.columns.values():
             if isinstance(column, VectorColumn):
-                found |= column.states == State.MALFORMED
+                found |= column.states == ValueState.MALFORMED
         return found
 
     def __getitem__(self, name: str) -> Column:
@@ -152,68 +152,68 @@ class Events:
         problem = f"the events have no column {name!r}, which a subscription constrains"
         if name in self.space and self.space[name].is_derived:
             problem += ": let Spark compute it and name the column by this text"
-        raise SpaceError(problem)
+        raise SchemaError(problem)
 
 
-def _column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
+def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
     """A column of events as its attribute's type has it."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
-    given, expected = from_arrow(column.type), attribute.type
-    if not _fits(given, expected):
-        raise SpaceError(
+    given, expected = type_from_arrow(column.type), attribute.type
+    if not _is_compatible(given, expected):
+        raise SchemaError(
             f"column {attribute.name!r} is {given}, in the space {expected}: "
-            f"cast it to {to_arrow(expected)}"
+            f"cast it to {type_to_arrow(expected)}"
         )
     try:
         if expected.is_vector:
-            return _vectors(column, expected.length)
+            return _read_vectors(column, expected.length)
         if expected.is_tags:
-            return _tags(column)
+            return _read_tags(column)
         if expected.is_text:
-            texts = Texts.from_arrow(column.cast(pa.string()).fill_null(""))
+            texts = DictionaryTexts.from_arrow(column.cast(pa.string()).fill_null(""))
             return ScalarColumn(texts.values, np.asarray(column.is_valid()), texts)
-        return ScalarColumn(*keys.from_column(column, expected))
-    except (SpaceError, pa.ArrowInvalid) as error:
-        raise SpaceError(f"column {attribute.name!r}: {error}") from None
+        return ScalarColumn(*keys.encode_column(column, expected))
+    except (SchemaError, pa.ArrowInvalid) as error:
+        raise SchemaError(f"column {attribute.name!r}: {error}") from None
 
 
-def _fits(given: Type, expected: Type) -> bool:
+def _is_compatible(actual: Type, expected: Type) -> bool:
     """Whether values of one type are values of another, up to the range of integers."""
-    if given in (expected, VOID):
+    if actual in (expected, VOID):
         return True
-    if expected.name == "array" and given.name == "array":
-        return given.element in (expected.element, VOID)
+    if expected.name == "array" and actual.name == "array":
+        return actual.element in (expected.element, VOID)
     if expected.name == "double":
-        return given.is_fractional
-    return (given.is_integral and expected.is_integral) or (
-        given.is_decimal and expected.is_decimal
+        return actual.is_fractional
+    return (actual.is_integral and expected.is_integral) or (
+        actual.is_decimal and expected.is_decimal
     )
 
 
-def _tags(column: pa.Array) -> TagColumn:
+def _read_tags(column: pa.Array) -> TagColumn:
     column = column.cast(pa.large_list(pa.string()))
     valid = np.asarray(column.is_valid())
-    texts = Texts.from_arrow(column.flatten())
+    texts = DictionaryTexts.from_arrow(column.flatten())
     lengths = np.asarray(column.value_lengths().fill_null(0), np.int64)
-    return TagColumn(Ragged.from_lengths(lengths, texts.values), valid, texts)
+    return TagColumn(RaggedArray.from_lengths(lengths, texts.values), valid, texts)
 
 
-def _vectors(column: pa.Array, length: int) -> VectorColumn:
+def _read_vectors(column: pa.Array, length: int) -> VectorColumn:
     column = column.cast(pa.large_list(pa.float32()))
     valid = np.asarray(column.is_valid())
     lengths = np.asarray(column.value_lengths().fill_null(0), np.int64)
     flat = column.flatten()
-    rows = Ragged.from_lengths(lengths, np.asarray(flat.fill_null(0.0), np.float32))
-    _, owner = rows.places(np.arange(len(rows)))
+    rows = RaggedArray.from_lengths(lengths, np.asarray(flat.fill_null(0.0), np.float32))
+    _, owner = rows.flat_indices(np.arange(len(rows)))
     null_elements = np.bincount(owner[np.asarray(flat.is_null())], minlength=len(rows)) > 0
-    states = np.where(valid, State.VALUE, State.NULL).astype(np.uint8)
-    states[valid & null_elements] = State.HOLED
-    states[valid & (lengths != length)] = State.MALFORMED
+    states = np.where(valid, ValueState.VALUE, ValueState.NULL).astype(np.uint8)
+    states[valid & null_elements] = ValueState.NULL_ELEMENTS
+    states[valid & (lengths != length)] = ValueState.MALFORMED
     matrix = np.zeros((len(rows), length), np.float32)
-    whole = states == State.VALUE
-    places, _ = rows.places(np.flatnonzero(whole))
+    whole = states == ValueState.VALUE
+    places, _ = rows.flat_indices(np.flatnonzero(whole))
     matrix[whole] = rows.values[places].reshape(-1, length)
     return VectorColumn(matrix, states)

@@ -11,13 +11,13 @@ or else it would compute what two expressions have in common once, before and ou
 
 from __future__ import annotations
 
-__all__ = ["computable", "guarded"]
+__all__ = ["build_computability_check", "guard_expression"]
 
 
-def computable(expression: str) -> str:
+def build_computability_check(expression: str) -> str:
     """Return the SQL that tells whether an expression can be computed without an exception.
 
-    >>> computable("price / qty").startswith("try_to_binary(CASE WHEN")
+    >>> build_computability_check("price / qty").startswith("try_to_binary(CASE WHEN")
     True
     """
     computed = f"if(xxhash64({expression}) = 0, 'no', 'yes')"
@@ -25,6 +25,6 @@ def computable(expression: str) -> str:
     return f"try_to_binary({hidden}, 'utf-8') IS NOT NULL"
 
 
-def guarded(expression: str) -> str:
+def guard_expression(expression: str) -> str:
     """Return the SQL of an expression that is null where computing it would raise."""
-    return f"CASE WHEN {computable(expression)} THEN {expression} END"
+    return f"CASE WHEN {build_computability_check(expression)} THEN {expression} END"

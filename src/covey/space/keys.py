@@ -22,13 +22,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from covey.errors import SpaceError
-from covey.space.text import TOP, Below
-from covey.space.types import Type, to_arrow
+from covey.errors import SchemaError
+from covey.space.text_bounds import TOP, Below
+from covey.space.types import Type, type_to_arrow
 
 __all__ = [
-    "Domain", "Keys", "domain", "double_key", "float_key", "from_column", "key_float", "key_number",
-    "value",
+    "Domain",
+    "Keys",
+    "decode_float",
+    "decode_floats",
+    "decode_key",
+    "encode_column",
+    "encode_double",
+    "encode_floats",
+    "key_domain",
 ]  # fmt: skip
 
 Keys = NDArray[Any]  # int64, or objects: str and Below for text, int for long decimals
@@ -42,11 +49,11 @@ class Domain:
     high: Any
     dtype: np.dtype[Any]
 
-    def count(self, lower: Any, upper: Any) -> float:
+    def count_keys(self, lower: Any, upper: Any) -> float:
         """How many keys an interval holds (`inf` for most intervals of text).
 
         >>> from covey.space.types import INT, STRING
-        >>> domain(INT).count(2, 4), domain(STRING).count("a", "a\\0")
+        >>> key_domain(INT).count_keys(2, 4), key_domain(STRING).count_keys("a", "a\\0")
         (3, 2)
         """
         if lower > upper:
@@ -61,8 +68,8 @@ class Domain:
             return float("inf")
         return len(upper) - len(lower) + 1
 
-    def keys(self, lower: Any, upper: Any) -> list[Any]:
-        """All keys of an interval that `count` says is small."""
+    def list_keys(self, lower: Any, upper: Any) -> list[Any]:
+        """All keys of an interval that `count_keys` says is small."""
         if isinstance(lower, str):
             return [lower + "\0" * i for i in range(len(upper) - len(lower) + 1)]
         return list(range(int(lower), int(upper) + 1))
@@ -77,7 +84,7 @@ _DOUBLE, _SINGLE = struct.Struct("<d"), struct.Struct("<f")
 
 
 @cache
-def domain(type_: Type) -> Domain:
+def key_domain(type_: Type) -> Domain:
     """All keys of a scalar type."""
     bits = {"tinyint": 7, "smallint": 15, "int": 31, "date": 31}.get(type_.name)
     if bits is not None:
@@ -94,13 +101,13 @@ def domain(type_: Type) -> Domain:
         return Domain(-top, top, _INT64 if type_.precision <= 18 else _OBJECT)
     if type_.is_text:
         return Domain("", TOP, _OBJECT)
-    raise SpaceError(f"values of type {type_} have no order here")
+    raise SchemaError(f"values of type {type_} have no order here")
 
 
-def float_key(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+def encode_floats(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Ordered integers for float32 or float64 values.
 
-    >>> float_key(np.array([-np.inf, -0.0, 0.0, 5e-324, np.nan])).tolist()
+    >>> encode_floats(np.array([-np.inf, -0.0, 0.0, 5e-324, np.nan])).tolist()
     [-9218868437227405312, 0, 0, 1, 9218868437227405313]
     """
     wide = values.dtype == np.float64
@@ -116,11 +123,13 @@ def float_key(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     return keys
 
 
-def double_key(number: float) -> int:
-    """Return the key of one double: that of `float_key`, many times as fast for a single number.
+def encode_double(number: float) -> int:
+    """Return the key of one double, as `encode_floats` does, but many times as fast.
 
-    >>> double_key(-0.0), double_key(5e-324), double_key(math.inf) < double_key(math.nan)
-    (0, 1, True)
+    >>> encode_double(-0.0), encode_double(5e-324)
+    (0, 1)
+    >>> encode_double(math.inf) < encode_double(math.nan)
+    True
     """
     if math.isnan(number):
         return _INFINITY64 + 1
@@ -128,8 +137,8 @@ def double_key(number: float) -> int:
     return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)
 
 
-def key_number(key: int, type_: Type) -> float:
-    """Return the number of one key of a float or a double: that of `key_float`."""
+def decode_float(key: int, type_: Type) -> float:
+    """Return the number of one key of a float or a double: that of `decode_floats`."""
     wide = type_.name == "double"
     size = abs(key)
     if size > (_INFINITY64 if wide else _INFINITY32):
@@ -139,8 +148,8 @@ def key_number(key: int, type_: Type) -> float:
     return -number if key < 0 else number
 
 
-def key_float(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:
-    """The floats of ordered integers: the inverse of `float_key`."""
+def decode_floats(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:
+    """The floats of ordered integers: the inverse of `encode_floats`."""
     wide = type_.name == "double"
     infinity = _INFINITY64 if wide else _INFINITY32
     size = np.abs(keys)
@@ -151,7 +160,7 @@ def key_float(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]
     return np.where(size > infinity, floats.dtype.type(np.nan), np.where(keys < 0, -floats, floats))
 
 
-def from_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_]]:
+def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_]]:
     """Keys of an Arrow column, and which rows are not null (the key of a null means nothing)."""
     valid = np.asarray(column.is_valid())
     if type_.is_text:
@@ -159,30 +168,32 @@ def from_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_]]
         keys[:] = column.cast(pa.string()).fill_null("").to_pylist()
         return keys, valid
     try:
-        column = column.cast(to_arrow(type_))
+        column = column.cast(type_to_arrow(type_))
     except pa.ArrowInvalid as error:
-        raise SpaceError(f"a column does not fit type {type_}: {error}") from None
+        raise SchemaError(f"a column does not fit type {type_}: {error}") from None
     if type_.is_decimal:
-        return _unscaled(column, type_.precision > 18), valid
+        return _unscaled_integers(column, type_.precision > 18), valid
     if type_.name == "boolean":
         return column.cast(pa.int8()).fill_null(0).to_numpy().astype(np.int64), valid
     if type_.is_fractional:
-        return float_key(column.fill_null(0.0).to_numpy()), valid
+        return encode_floats(column.fill_null(0.0).to_numpy()), valid
     width = pa.int32() if type_.name == "date" else pa.int64()
     return column.cast(width).fill_null(0).to_numpy().astype(np.int64), valid
 
 
-def value(key: Any, type_: Type) -> Any:
+def decode_key(key: Any, type_: Type) -> Any:
     """The value that a key stands for: a Python object for people to read.
 
-    >>> from covey.space.types import DATE, decimal
-    >>> value(19000, DATE), value(1250, decimal(9, 2)), value(1, Type("boolean"))
-    (datetime.date(2022, 1, 8), Decimal('12.50'), True)
+    >>> from covey.space.types import DATE, decimal_type
+    >>> decode_key(19000, DATE), decode_key(1250, decimal_type(9, 2))
+    (datetime.date(2022, 1, 8), Decimal('12.50'))
+    >>> decode_key(1, Type("boolean"))
+    True
     """
     if type_.name == "boolean":
         return bool(key)
     if type_.is_fractional:
-        return key_number(int(key), type_)
+        return decode_float(int(key), type_)
     if type_.is_decimal:
         sign, digits = int(key) < 0, str(abs(int(key)))
         return Decimal((int(sign), tuple(map(int, digits)), -type_.scale))
@@ -197,7 +208,7 @@ def value(key: Any, type_: Type) -> Any:
     return key if type_.is_text else int(key)
 
 
-def _unscaled(column: pa.Array, wide: bool) -> Keys:
+def _unscaled_integers(column: pa.Array, wide: bool) -> Keys:
     """The integers behind a decimal128 column."""
     words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
     words = words[column.offset : column.offset + len(column)]

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
-from covey.errors import SpaceError
+from covey.errors import SchemaError
 
-__all__ = ["Limits"]
+__all__ = ["PredicateLimits"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PredicateLimits:
     """What predicates may be, whoever wrote them.
 
     Args:
@@ -33,9 +33,9 @@ class Limits:
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 
-    >>> Limits(max_depth=0)
+    >>> PredicateLimits(max_depth=0)
     Traceback (most recent call last):
-    covey.errors.SpaceError: max_depth must be at least 1, got 0
+    covey.errors.SchemaError: max_depth must be at least 1, got 0
     """
 
     max_characters: int = 4_000_000
@@ -46,28 +46,28 @@ class Limits:
     functions: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Limits:
+    def from_dict(cls, fields: Mapping[str, Any]) -> PredicateLimits:
         """Return the limits of fields by name, as JSON has them.
 
-        >>> Limits.of({"depth": 5})
+        >>> PredicateLimits.from_dict({"depth": 5})
         Traceback (most recent call last):
-        covey.errors.SpaceError: no limit is called 'depth': they are max_characters, \
+        covey.errors.SchemaError: no limit is called 'depth': they are max_characters, \
 max_template, max_depth, max_growth, any_regex, functions
         """
         names = [field.name for field in dataclass_fields(cls)]
         for name in fields:
             if name not in names:
-                raise SpaceError(f"no limit is called {name!r}: they are {', '.join(names)}")
+                raise SchemaError(f"no limit is called {name!r}: they are {', '.join(names)}")
         return cls(**{**fields, "functions": tuple(fields.get("functions", ()))})
 
     def __post_init__(self) -> None:
         for field in dataclass_fields(self):
             value = getattr(self, field.name)
             if field.name.startswith("max_") and (not isinstance(value, int) or value < 1):
-                raise SpaceError(f"{field.name} must be at least 1, got {value!r}")
+                raise SchemaError(f"{field.name} must be at least 1, got {value!r}")
         if isinstance(self.functions, str) or not all(
             isinstance(name, str) and name == name.lower() for name in self.functions
         ):
-            raise SpaceError(
+            raise SchemaError(
                 f"functions must be names in lower case, as ('risk_of',), got {self.functions!r}"
             )

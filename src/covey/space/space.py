@@ -12,33 +12,33 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 
-from covey.errors import SpaceError
-from covey.space.guard import computable, guarded
-from covey.space.limits import Limits
-from covey.space.types import BOOLEAN, FLOAT, Type, from_arrow, vector
+from covey.errors import SchemaError
+from covey.space.guard import build_computability_check, guard_expression
+from covey.space.limits import PredicateLimits
+from covey.space.types import BOOLEAN, FLOAT, Type, type_from_arrow, vector_type
 
-__all__ = ["Attribute", "Settings", "Space"]
+__all__ = ["Attribute", "SessionSettings", "Space"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SessionSettings:
     """The Spark session settings that predicates depend on.
 
-    `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`; `others` are
-    settings by name that change what Spark computes, where they are not as by default.
+    `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`; `non_default`
+    are settings by name that change what Spark computes, where they are not as by default.
     """
 
     time_zone: str = "UTC"
     ansi: bool = True
-    others: tuple[tuple[str, str], ...] = ()
+    non_default: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.ansi, bool):
-            raise SpaceError(f"ansi is true or false, not {self.ansi!r}")
+            raise SchemaError(f"ansi is true or false, not {self.ansi!r}")
         try:
             ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
-            raise SpaceError(
+            raise SchemaError(
                 f"no time zone {self.time_zone!r}; write a region such as 'Europe/Berlin' or 'UTC' "
                 "(offsets such as '+02:00' are not read: 'Etc/GMT-2' is one)"
             ) from None
@@ -49,7 +49,7 @@ class Attribute:
     """A named, typed dimension; a derived one is named by the Spark SQL text that computes it.
 
     A derived attribute that `can_raise` is computed so that it is null where Spark raises; its
-    `flag` is another attribute, which tells whether it does.
+    `flag_attribute` is another, which tells whether it does.
     """
 
     name: str
@@ -61,15 +61,17 @@ class Attribute:
     @property
     def sql(self) -> str:
         """The expression that Spark computes for a derived attribute."""
-        return guarded(self.name) if self.can_raise else self.name
+        return guard_expression(self.name) if self.can_raise else self.name
 
     @property
     def flag(self) -> Attribute:
         """The attribute that tells whether Spark can compute this one without an exception."""
-        return Attribute(computable(self.name), BOOLEAN, is_derived=True, is_flag=True)
+        return Attribute(
+            build_computability_check(self.name), BOOLEAN, is_derived=True, is_flag=True
+        )
 
 
-_USUAL = Limits()
+_DEFAULT_LIMITS = PredicateLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +81,27 @@ class Space:
     Immutable: `with_derived` gives a new space. Two spaces over one schema differ only in their
     derived attributes, and regions of either can be compared.
 
-    >>> space = Space.of({"symbol": pa.string(), "price": pa.float64()})
+    >>> space = Space.from_types({"symbol": pa.string(), "price": pa.float64()})
     >>> [f"{a.name}: {a.type}" for a in space]
     ['symbol: string', 'price: double']
     """
 
     columns: tuple[Attribute, ...]
     derived: tuple[Attribute, ...] = ()
-    settings: Settings = Settings()
+    settings: SessionSettings = SessionSettings()
     max_derived: int = 64
-    limits: Limits = _USUAL
+    limits: PredicateLimits = _DEFAULT_LIMITS
     _by_name: Mapping[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name: dict[str, Attribute] = {}
         for attribute in self.columns + self.derived:
             if attribute.name in by_name:
-                raise SpaceError(f"two attributes are called {attribute.name!r}")
+                raise SchemaError(f"two attributes are called {attribute.name!r}")
             by_name[attribute.name] = attribute
         count = sum(not attribute.is_flag for attribute in self.derived)
         if count > self.max_derived:
-            raise SpaceError(
+            raise SchemaError(
                 f"{count} derived attributes, {self.max_derived} allowed: each is "
                 "computed for every event; reuse expressions, or raise max_derived, which is "
                 "maxDerived for a Matcher"
@@ -112,54 +114,54 @@ class Space:
         schema: pa.Schema,
         *,
         vectors: Mapping[str, int] | None = None,
-        settings: Settings | None = None,
+        settings: SessionSettings | None = None,
         max_derived: int = 64,
-        limits: Limits | None = None,
+        limits: PredicateLimits | None = None,
     ) -> Space:
         """The space of an Arrow schema; `vectors` tells which `array<float>` are, and their length.
 
         Columns of other types stay: a derived attribute may read them.
         """
         if not isinstance(schema, pa.Schema):
-            raise SpaceError(
+            raise SchemaError(
                 f"a space is read from an Arrow schema, not from {type(schema).__name__}"
             )
         lengths = dict(vectors or {})
         columns = []
         for arrow_field in schema:
-            type_ = from_arrow(arrow_field.type)
+            type_ = type_from_arrow(arrow_field.type)
             if arrow_field.name in lengths:
                 length = lengths.pop(arrow_field.name)
                 if type_.element != FLOAT or type_.length not in (0, length) or length < 1:
-                    raise SpaceError(
+                    raise SchemaError(
                         f"column {arrow_field.name!r} is {type_}, no vector of {length} floats"
                     )
-                type_ = vector(length)
+                type_ = vector_type(length)
             columns.append(Attribute(arrow_field.name, type_))
         if lengths:
-            raise SpaceError(
+            raise SchemaError(
                 f"vectors names {', '.join(map(repr, lengths))}, but the schema has no such column"
             )
         return cls(
-            tuple(columns), settings=settings or Settings(), max_derived=max_derived,
-            limits=limits or Limits(),
+            tuple(columns), settings=settings or SessionSettings(), max_derived=max_derived,
+            limits=limits or PredicateLimits(),
         )  # fmt: skip
 
     @classmethod
-    def of(
+    def from_types(
         cls,
-        columns: Mapping[str, pa.DataType],
+        types: Mapping[str, pa.DataType],
         *,
         vectors: Mapping[str, int] | None = None,
-        settings: Settings | None = None,
+        settings: SessionSettings | None = None,
         max_derived: int = 64,
-        limits: Limits | None = None,
+        limits: PredicateLimits | None = None,
     ) -> Space:
-        """The space of columns given by name: `Space.of({"price": pa.float64()})`."""
+        """The space of columns given by name: `Space.from_types({"price": pa.float64()})`."""
         try:
-            schema = pa.schema(list(columns.items()))
+            schema = pa.schema(list(types.items()))
         except (AttributeError, TypeError) as error:
-            raise SpaceError(
+            raise SchemaError(
                 f"columns are Arrow types by name, as {{'price': pa.float64()}}: {error}"
             ) from None
         return cls.from_arrow(
@@ -173,7 +175,7 @@ class Space:
         try:
             return self._by_name[name]
         except KeyError:
-            raise SpaceError(f"the space has no attribute {name!r}") from None
+            raise SchemaError(f"the space has no attribute {name!r}") from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
@@ -187,7 +189,7 @@ class Space:
         """This space with further derived attributes; those it has already are not added twice."""
         for attribute in attributes:
             if attribute.name in self._by_name and not self._by_name[attribute.name].is_derived:
-                raise SpaceError(
+                raise SchemaError(
                     f"{attribute.name!r} is an expression and the name of a column too: rename the "
                     "column"
                 )

@@ -11,20 +11,36 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from covey.errors import SpaceError
+from covey.errors import SchemaError
 
 __all__ = [
-    "BIGINT", "BOOLEAN", "DATE", "DOUBLE", "FLOAT", "INT", "SMALLINT", "STRING", "TAGS",
-    "TIMESTAMP", "TIMESTAMP_NTZ", "TINYINT", "VOID", "Type", "array", "decimal", "from_arrow",
-    "to_arrow", "vector",
-]  # fmt: skip
+    "BIGINT",
+    "BOOLEAN",
+    "DATE",
+    "DOUBLE",
+    "FLOAT",
+    "INT",
+    "SMALLINT",
+    "STRING",
+    "TAGS",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "TINYINT",
+    "VOID",
+    "Type",
+    "array_type",
+    "decimal_type",
+    "type_from_arrow",
+    "type_to_arrow",
+    "vector_type",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
     """A type by Spark's name: `Type("int")`, `decimal(10, 2)`, `vector(384)`.
 
-    >>> str(decimal(10, 2)), decimal(10, 2).is_scalar
+    >>> str(decimal_type(10, 2)), decimal_type(10, 2).is_scalar
     ('decimal(10,2)', True)
     """
 
@@ -95,19 +111,19 @@ STRING, BOOLEAN, VOID = Type("string"), Type("boolean"), Type("void")
 TAGS = Type("array", element=STRING)
 
 
-def decimal(precision: int, scale: int) -> Type:
+def decimal_type(precision: int, scale: int) -> Type:
     """`decimal(precision, scale)` as Spark has it: at most 38 digits, scale within them."""
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
-        raise SpaceError(f"no such type: decimal({precision},{scale}); 0 ≤ scale ≤ precision ≤ 38")
+        raise SchemaError(f"no such type: decimal({precision},{scale}); 0 ≤ scale ≤ precision ≤ 38")
     return Type("decimal", precision, scale)
 
 
-def vector(length: int) -> Type:
+def vector_type(length: int) -> Type:
     """An `array<float>` of one known length."""
     return Type("array", length=length, element=FLOAT)
 
 
-def array(element: Type) -> Type:
+def array_type(element: Type) -> Type:
     """An array of any element type; of text it is tags."""
     return Type("array", element=element)
 
@@ -119,27 +135,27 @@ _FROM_ARROW = {
 }  # fmt: skip
 
 
-def from_arrow(arrow: pa.DataType) -> Type:
+def type_from_arrow(arrow: pa.DataType) -> Type:
     """The type of an Arrow column; what Spark could not hold is named `arrow:…` and no attribute.
 
-    >>> from_arrow(pa.timestamp("us", "UTC"))
+    >>> type_from_arrow(pa.timestamp("us", "UTC"))
     Type(name='timestamp', precision=0, scale=0, length=0, element=None, fields=())
     """
     if (known := _FROM_ARROW.get(arrow)) is not None:
         return known
     if pa.types.is_dictionary(arrow):
-        return from_arrow(arrow.value_type)
+        return type_from_arrow(arrow.value_type)
     if pa.types.is_timestamp(arrow):
         return TIMESTAMP if arrow.tz else TIMESTAMP_NTZ
     if pa.types.is_decimal(arrow) and arrow.precision <= 38 and 0 <= arrow.scale:
-        return decimal(arrow.precision, arrow.scale)
+        return decimal_type(arrow.precision, arrow.scale)
     if pa.types.is_fixed_size_list(arrow):
-        element = from_arrow(arrow.value_type)
-        return vector(arrow.list_size) if element == FLOAT else array(element)
+        element = type_from_arrow(arrow.value_type)
+        return vector_type(arrow.list_size) if element == FLOAT else array_type(element)
     if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
-        return array(from_arrow(arrow.value_type))
+        return array_type(type_from_arrow(arrow.value_type))
     if pa.types.is_struct(arrow):
-        return Type("struct", fields=tuple((f.name, from_arrow(f.type)) for f in arrow))
+        return Type("struct", fields=tuple((f.name, type_from_arrow(f.type)) for f in arrow))
     return Type(f"arrow:{arrow}")
 
 
@@ -150,14 +166,14 @@ _TO_ARROW = {
 }  # fmt: skip
 
 
-def to_arrow(type_: Type) -> pa.DataType:
+def type_to_arrow(type_: Type) -> pa.DataType:
     """The Arrow type that Spark gives a column of this type (vectors as plain lists)."""
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
     if type_.name == "array" and type_.element is not None:
-        return pa.list_(to_arrow(type_.element))
+        return pa.list_(type_to_arrow(type_.element))
     if type_.name == "struct":
-        return pa.struct([(name, to_arrow(field)) for name, field in type_.fields])
+        return pa.struct([(name, type_to_arrow(field)) for name, field in type_.fields])
     if type_ not in _TO_ARROW:
-        raise SpaceError(f"no Arrow column type is known for {type_}")
+        raise SchemaError(f"no Arrow column type is known for {type_}")
     return _TO_ARROW[type_]

@@ -1,35 +1,65 @@
-"""Spark: every event to every subscription that wants it, and subscriptions made few."""
+"""Match DataFrames of events to DataFrames of subscriptions, on Spark.
+
+`Matcher` is an estimator of Spark ML: `fit` turns subscriptions into a `MatcherModel`, whose
+`transform` matches events. `match` does both at once. `reduce_subscriptions` finds redundant
+subscriptions, and `assign_subscribers` assigns the rows of a DataFrame to brokers.
+
+The driver plans and commits; everything that grows with the data runs in Spark's Python workers.
+What runs there is a frozen dataclass whose name ends in `Task`. Names are imported when they are
+first used, so that a worker loads only the modules that its task needs.
+
+In the order in which data passes through them:
+
+    params            parameters that `Matcher` and `MatcherModel` share
+    matcher           `Matcher` and `match`: the estimator
+    schemas           Spark schemas as spaces; columns of attributes
+    session_settings  session settings that decide what a predicate means
+    id_types          ids of Spark types as ids of a store
+    validity          validity intervals: from when and until when a subscription counts
+    store_location    location of a model's store, as covey and as Spark spell it
+    fitting           parse and index subscriptions in workers, commit one version of a store
+    zones             spread subscriptions over zones, and send events to their zones
+    event_sample      sample of events that does not depend on partitions
+    model_state       `ModelState`: the version that a model matches with
+    model             `MatcherModel`: transform, update, evaluation errors, SQL
+    matching          match events in workers, write pairs or arrays of ids
+    model_io          save and load a model
+    covering          find redundant subscriptions and build filters
+    planning          assign subscribers to brokers
+    single_task       run one function in one task, re-raise errors of workers
+    query_log         mute PySpark's own log of failed queries
+"""
 
 from typing import TYPE_CHECKING
 
-from covey.lazily import lazily
+from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from covey.spark.compacting import compact
-    from covey.spark.compaction import Compaction
+    from covey.spark.covering.reduce import reduce_subscriptions
+    from covey.spark.covering.result import ReductionResult
     from covey.spark.matcher import Matcher, match
     from covey.spark.model import MatcherModel
-    from covey.spark.planning import TablePlan, plan_table
+    from covey.spark.planning.distributed_plan import DistributedPlan, assign_subscribers
 
 __all__ = [
-    "Compaction",
+    "DistributedPlan",
     "Matcher",
     "MatcherModel",
-    "TablePlan",
-    "compact",
+    "ReductionResult",
+    "assign_subscribers",
     "match",
-    "plan_table",
+    "reduce_subscriptions",
 ]
 
-__getattr__ = lazily(
+__getattr__ = lazy_exports(
     __name__,
     {
-        "Compaction": "compaction",
+        "ReductionResult": "covering.result",
         "Matcher": "matcher",
         "MatcherModel": "model",
-        "TablePlan": "planning",
-        "compact": "compacting",
+        "DistributedPlan": "planning.distributed_plan",
+        "reduce_subscriptions": "covering.reduce",
         "match": "matcher",
-        "plan_table": "planning",
+        "assign_subscribers": "planning.distributed_plan",
     },
 )

@@ -13,32 +13,32 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.space import Events
-from covey.spark.analysis import reasons_of
-from covey.spark.changes import as_changes
-from covey.spark.fitted import Fitted
-from covey.spark.ids import IdType
-from covey.spark.lifetimes import LIFETIME, attribute_column
-from covey.spark.matching import Matching
-from covey.spark.onwards import AtHome, Sending, sent_schema
-from covey.spark.outcomes import REJECTED
+from covey.spark.event_sample import sample_events
+from covey.spark.fitting.change_feed import classify_changes
+from covey.spark.fitting.expression_analysis import find_failure_reasons
+from covey.spark.fitting.subscription_loader import find_column_type, load_subscriptions
+from covey.spark.fitting.task_results import REJECTION_COLUMNS
+from covey.spark.id_types import IdType
+from covey.spark.matching.evaluation_errors import FindUndecidedTask, find_raising_attributes
+from covey.spark.matching.match_task import MatchTask
+from covey.spark.matching.output import ArrayRows, OutputFormat, PairRows
+from covey.spark.matching.table_function import build_table_function
+from covey.spark.model_io import ModelReader, ModelWriter
+from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
-from covey.spark.persist import ModelReader, ModelWriter
-from covey.spark.places import spark_path
-from covey.spark.raised import Raising, raising_attributes
-from covey.spark.rebalancing import loads, rebalance
-from covey.spark.routing import Routing
-from covey.spark.sampling import sampled
-from covey.spark.schemas import check_columns, column_named, derived_or_column
-from covey.spark.settings import check_settings
-from covey.spark.shapes import Arrays, Pairs, Shape
-from covey.spark.sql import table_function
-from covey.spark.subscribing import subscribe, type_of
+from covey.spark.schemas import check_event_columns, select_attribute, select_column
+from covey.spark.session_settings import check_session_settings
+from covey.spark.store_location import to_spark_uri
+from covey.spark.validity import VALIDITY, select_attribute_or_time
+from covey.spark.zones.partitioner import ZonePartitioner
+from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
+from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema
 
 __all__ = ["MatcherModel"]
 
-_SAMPLED = 20_000  # events
+_MAX_SAMPLE_EVENTS = 20_000  # events
 
 
 class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
@@ -53,44 +53,48 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
     workers of a machine.
     """
 
-    def __init__(self, fitted: Fitted) -> None:
+    def __init__(self, state: ModelState) -> None:
         super().__init__()
-        self.fitted = fitted
+        self._state = state
 
     @property
-    def version(self) -> int:
+    def storeVersion(self) -> int:
         """The number of its version in its store."""
-        return self.fitted.version
+        return self._state.version
 
     @property
-    def subscriptions(self) -> int:
+    def numSubscriptions(self) -> int:
         """How many subscriptions it has, without the rejected ones."""
-        return self.fitted.subscriptions
+        return self._state.subscription_count
 
     @property
-    def fitSeconds(self) -> Mapping[str, float]:
+    def fitMetrics(self) -> Mapping[str, float]:
         """Where the time of the last fit or update went.
 
         `parse` and `index` are sums over tasks, `encode` is the time in which they were done,
         `merge` is the one task after them, and `total` is all of it.
         """
-        return self.fitted.seconds
+        return self._state.fit_seconds
 
     @property
-    def rejected(self) -> DataFrame:
+    def rejectedSubscriptions(self) -> DataFrame:
         """The subscriptions that were not taken by the last fit or update, and why.
 
         Columns: the id, `predicate`, `error`, and where they are known `line` and `column`.
         """
         spark = SparkSession.active()
-        path = spark_path(f"{self.fitted.place}/{self.fitted.rejected}")
+        path = to_spark_uri(f"{self._state.location}/{self._state.rejected_path}")
         outcomes = spark.read.parquet(path).where("error IS NOT NULL")
-        return outcomes.select(F.col("id").alias(self.given(self.idCol)), *REJECTED)
+        return outcomes.select(F.col("id").alias(self._param_value(self.idCol)), *REJECTION_COLUMNS)
 
     @property
-    def zoneCount(self) -> int:
+    def numZones(self) -> int:
         """How many zones its subscriptions are spread over; 1 if events are not shuffled."""
-        return 1 if self.fitted.routing is None else len(self.fitted.routing.owners)
+        return (
+            1
+            if self._state.partitioner is None
+            else len(self._state.partitioner.partitions_per_zone)
+        )
 
     def update(self, changes: DataFrame) -> MatcherModel:
         """The model with subscriptions added, replaced and removed: the next version of its store.
@@ -102,20 +106,20 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Cost: that of the changes, and a checksum of all that is there. What was changed is indexed
         again some times while changes go on, when segments are merged.
         """
-        id_name = self.given(self.idCol)
-        found, known = type_of(changes, id_name, "idCol"), self.fitted.id_type
+        id_name = self._param_value(self.idCol)
+        found, known = find_column_type(changes, id_name, "idCol"), self._state.id_type
         if found != known:
-            raise ValueRefused(
+            raise InvalidArgumentError(
                 f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
                 f"{known.simpleString()}: cast it"
             )
-        (changed, removed, refused), mine = as_changes(changes, self), self.fitted
+        (changed, removed, refused), mine = classify_changes(changes, self), self._state
         space = mine.space.without_derived
-        fitted = subscribe(
-            changed, self, mine.place, space, mine.version, removed, refused,
-            known=mine.space.derived,
+        fitted = load_subscriptions(
+            changed, self, mine.location, space, mine.version, removed, refused,
+            known_attributes=mine.space.derived,
         )  # fmt: skip
-        return self._copyValues(MatcherModel(replace(fitted, routing=mine.routing)))
+        return self._copyValues(MatcherModel(replace(fitted, partitioner=mine.partitioner)))
 
     def errors(self, events: DataFrame) -> DataFrame:
         """Tell which subscriptions do not match events because computing something raises on them.
@@ -128,27 +132,27 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Cost: a pass over the events now, and one job for each expression that raises; another pass
         when the answer is read. None of it if no expression can raise.
         """
-        check_settings(self.fitted.space, events.sparkSession)
-        fitted, id_name = self.fitted, self.given(self.idCol)
-        names = [name for name in fitted.constrained if name != LIFETIME]
-        check_columns(fitted.space, names, events.schema)
-        expressions = raising_attributes(fitted.space, fitted.constrained)
-        reasons = reasons_of(events, expressions)
+        check_session_settings(self._state.space, events.sparkSession)
+        fitted, id_name = self._state, self._param_value(self.idCol)
+        names = [name for name in fitted.constrained_attributes if name != VALIDITY]
+        check_event_columns(fitted.space, names, events.schema)
+        expressions = find_raising_attributes(fitted.space, fitted.constrained_attributes)
+        reasons = find_failure_reasons(events, expressions)
         raising = tuple(one for one in expressions if one.name in reasons)
-        kept = self._kept(events.schema)
-        columns = [F.struct(*(column_named(name) for name in kept.names))]
-        columns += [self.attribute(name) for name in fitted.constrained]
-        flags = [one.flag for one in raising if one.flag.name not in fitted.constrained]
-        columns += [derived_or_column(flag) for flag in flags]
-        attributes = [*fitted.constrained, *(flag.name for flag in flags)]
+        kept = self._select_event_fields(events.schema)
+        columns = [F.struct(*(select_column(name) for name in kept.names))]
+        columns += [self._attribute(name) for name in fitted.constrained_attributes]
+        flags = [one.flag for one in raising if one.flag.name not in fitted.constrained_attributes]
+        columns += [select_attribute(flag) for flag in flags]
+        attributes = [*fitted.constrained_attributes, *(flag.name for flag in flags)]
         places = {name: 1 + place for place, name in enumerate(attributes)}
         given = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
         is_raised = F.lit(False)
         for one in raising:
-            is_raised = is_raised | ~column_named(f"c{places[one.flag.name]}")
-        work = Raising(
-            fitted.place, fitted.version, fitted.label, places, raising,
-            IdType.of(id_name, fitted.id_type),
+            is_raised = is_raised | ~select_column(f"c{places[one.flag.name]}")
+        work = FindUndecidedTask(
+            fitted.location, fitted.version, fitted.label, places, raising,
+            IdType.from_spark(id_name, fitted.id_type),
         )  # fmt: skip
         schema = (
             StructType()
@@ -164,9 +168,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         found = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
         return found.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
 
-    def work(self, events: DataFrame) -> NDArray[np.float64]:
+    def zoneLoad(self, events: DataFrame) -> NDArray[np.float64]:
         """The share of the work that each zone would have of these events, from a sample."""
-        return loads(self.fitted, self._sampled(events))
+        return compute_zone_loads(self._state, self._sample_events(events))
 
     def rebalance(self, events: DataFrame) -> MatcherModel:
         """The model with zones that have even work for these events, where they had not.
@@ -177,35 +181,38 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
         Cost: that of building the zones that change.
         """
-        if self.fitted.routing is not None and self.fitted.routing.is_smart:
-            raise ValueRefused(
+        if self._state.partitioner is not None and self._state.partitioner.is_smart:
+            raise InvalidArgumentError(
                 "zones of replication='smart' lead to each other: fit again with these events"
             )
-        moved = rebalance(events.sparkSession, self.fitted, self._sampled(events))
+        moved = rebalance_model(events.sparkSession, self._state, self._sample_events(events))
         return self._copyValues(MatcherModel(moved))
 
-    def register(self, name: str) -> None:
+    def registerTableFunction(self, name: str) -> None:
         """Makes a table function for SQL: `SELECT * FROM name(TABLE(events))`.
 
         The table has all columns that are constrained or kept, derived attributes included, as
         columns named by their text. The output is that of `transform`.
         """
         spark = SparkSession.active()
-        schema = self.given_schema() or StructType()
-        check_settings(self.fitted.space, spark)
-        kept = self._kept(schema)
-        shape = self._shape(kept)
-        names = [*kept.names, *(n for n in self.fitted.constrained if n not in kept.names)]
-        attributes = {name: names.index(name) for name in self.fitted.constrained}
-        function = table_function(
-            self._matching(attributes, shape), names, self.given(self.eventTimeCol),
-            shape.schema(kept, self.fitted.id_type),
+        schema = self._event_schema() or StructType()
+        check_session_settings(self._state.space, spark)
+        kept = self._select_event_fields(schema)
+        shape = self._build_output_format(kept)
+        names = [
+            *kept.names,
+            *(n for n in self._state.constrained_attributes if n not in kept.names),
+        ]
+        attributes = {name: names.index(name) for name in self._state.constrained_attributes}
+        function = build_table_function(
+            self._build_match_task(attributes, shape), names, self._param_value(self.eventTimeCol),
+            shape.output_schema(kept, self._state.id_type),
         )  # fmt: skip
         spark.udtf.register(name, function)
 
     def write(self) -> ModelWriter:
         """Saves it: `model.write().overwrite().save(path)`."""
-        return ModelWriter(self, self.fitted)
+        return ModelWriter(self, self._state)
 
     @classmethod
     def read(cls) -> ModelReader[MatcherModel]:
@@ -213,78 +220,95 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         return ModelReader(cls)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        check_settings(self.fitted.space, dataset.sparkSession)
-        kept = self._kept(dataset.schema)
-        names = self.fitted.constrained
-        check_columns(self.fitted.space, [n for n in names if n != LIFETIME], dataset.schema)
-        columns = [column_named(name) for name in kept.names]
+        check_session_settings(self._state.space, dataset.sparkSession)
+        kept = self._select_event_fields(dataset.schema)
+        names = self._state.constrained_attributes
+        check_event_columns(self._state.space, [n for n in names if n != VALIDITY], dataset.schema)
+        columns = [select_column(name) for name in kept.names]
         attributes = {}
         for name in names:
-            is_kept = name in kept.names and not self.fitted.space[name].is_derived
+            is_kept = name in kept.names and not self._state.space[name].is_derived
             attributes[name] = kept.names.index(name) if is_kept else len(columns)
             if not is_kept:
-                columns.append(self.attribute(name))
-        shape, routing = self._shape(kept), self.fitted.routing
-        matching = self._matching(attributes, shape)
+                columns.append(self._attribute(name))
+        shape, routing = self._build_output_format(kept), self._state.partitioner
+        matching = self._build_match_task(attributes, shape)
         if routing is None:
             given = dataset.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
         else:
             hashed = list(attributes.values())
-            given = routing.routed(dataset, columns, hashed, self.attribute)
-            matching = replace(matching, zone=len(columns))
+            given = routing.route_events(dataset, columns, hashed, self._attribute)
+            matching = replace(matching, zone_column=len(columns))
             if routing.is_smart:
-                return self._onwards(given, routing, attributes, shape, kept)
-        return given.mapInArrow(matching, shape.schema(kept, self.fitted.id_type))
+                return self._match_smart_zones(given, routing, attributes, shape, kept)
+        return given.mapInArrow(matching, shape.output_schema(kept, self._state.id_type))
 
-    def _onwards(
-        self, given: DataFrame, routing: Routing, attributes: Mapping[str, int], shape: Shape,
-        kept: StructType,
-    ) -> DataFrame:  # fmt: skip
+    def _match_smart_zones(
+        self,
+        routed_events: DataFrame,
+        partitioner: ZonePartitioner,
+        attribute_columns: Mapping[str, int],
+        output_format: OutputFormat,
+        event_fields: StructType,
+    ) -> DataFrame:
         """Matches in the zone of each event, and then where else it has some."""
-        assert isinstance(shape, Pairs)
-        fitted = self.fitted
-        at = fitted.place, fitted.version, fitted.label, attributes
-        sending = Sending(*at, tuple(given.columns), shape.ids)
-        sent = given.mapInArrow(sending, sent_schema(given.schema, fitted.id_type))
-        hashed = [given.columns[place] for place in attributes.values()]
-        arrived = routing.shuffled(sent, hashed)
-        return arrived.mapInArrow(AtHome(*at, shape), shape.schema(kept, fitted.id_type))
+        assert isinstance(output_format, PairRows)
+        fitted = self._state
+        at = fitted.location, fitted.version, fitted.label, attribute_columns
+        sending = ZoneMatchTask(*at, tuple(routed_events.columns), output_format.id_type)
+        sent = routed_events.mapInArrow(
+            sending, forwarded_schema(routed_events.schema, fitted.id_type)
+        )
+        hashed = [routed_events.columns[place] for place in attribute_columns.values()]
+        arrived = partitioner.shuffle_by_zone(sent, hashed)
+        return arrived.mapInArrow(
+            HomeMatchTask(*at, output_format),
+            output_format.output_schema(event_fields, fitted.id_type),
+        )
 
-    def attribute(self, name: str) -> Column:
+    def _attribute(self, name: str) -> Column:
         """What Spark computes of an event for an attribute."""
-        return attribute_column(self.fitted.space, name, self.given(self.eventTimeCol))
+        return select_attribute_or_time(
+            self._state.space, name, self._param_value(self.eventTimeCol)
+        )
 
-    def _sampled(self, events: DataFrame) -> Events:
+    def _sample_events(self, events: DataFrame) -> Events:
         """Some of the events that zones are to be looked at by."""
-        fitted = self.fitted
-        if fitted.routing is None:
-            raise ValueRefused("the model has no zones: fit with zones")
-        return sampled(events, fitted.space, fitted.constrained, self.attribute, _SAMPLED)
+        fitted = self._state
+        if fitted.partitioner is None:
+            raise InvalidArgumentError("the model has no zones: fit with zones")
+        return sample_events(
+            events, fitted.space, fitted.constrained_attributes, self._attribute, _MAX_SAMPLE_EVENTS
+        )
 
-    def _matching(self, attributes: Mapping[str, int], shape: Shape) -> Matching:
-        fitted = self.fitted
-        return Matching(fitted.place, fitted.version, fitted.label, attributes, shape)
+    def _build_match_task(
+        self, attribute_columns: Mapping[str, int], output_format: OutputFormat
+    ) -> MatchTask:
+        fitted = self._state
+        return MatchTask(
+            fitted.location, fitted.version, fitted.label, attribute_columns, output_format
+        )
 
-    def _kept(self, schema: StructType) -> StructType:
+    def _select_event_fields(self, schema: StructType) -> StructType:
         """The fields of the output that are the event's."""
-        asked = self.given(self.eventCols)
+        asked = self._param_value(self.eventCols)
         by_name = {field.name.lower(): field for field in schema.fields}
         missing = [name for name in asked or () if name.lower() not in by_name]
         if missing:
-            raise ValueRefused(
+            raise InvalidArgumentError(
                 f"eventCols names {', '.join(map(repr, missing))}, but the events have "
                 f"{', '.join(schema.names)}"
             )
         fields = schema.fields if asked is None else [by_name[name.lower()] for name in asked]
         return StructType(list(fields))
 
-    def _shape(self, kept: StructType) -> Shape:
-        name = self.output_name()
-        if name.lower() in (field.lower() for field in kept.names):
-            raise ValueRefused(
+    def _build_output_format(self, event_fields: StructType) -> OutputFormat:
+        name = self._output_col_name()
+        if name.lower() in (field.lower() for field in event_fields.names):
+            raise InvalidArgumentError(
                 f"the output would have two columns {name!r}: name that of the matched ids with "
-                "matchesCol, or leave the event's out of eventCols"
+                "outputCol, or leave the event's out of eventCols"
             )
-        kind = Arrays if self.given(self.output) == "arrays" else Pairs
-        id_type = IdType.of(name, self.fitted.id_type)
-        return kind(tuple(kept.names), name, id_type)
+        kind = ArrayRows if self._param_value(self.outputMode) == "arrays" else PairRows
+        id_type = IdType.from_spark(name, self._state.id_type)
+        return kind(tuple(event_fields.names), name, id_type)

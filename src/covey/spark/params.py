@@ -1,87 +1,95 @@
-"""The parameters that `Matcher` and `MatcherModel` share, as Spark ML has them."""
+"""Parameters that `Matcher` and `MatcherModel` share, with accessors as Spark ML has them.
+
+The class docstring of `Matcher` says what each parameter means. A getter returns the value or its
+default, and raises `KeyError` if there is neither, as those of Spark ML do.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.sql.types import StructType
 
-from covey.errors import SpaceError, ValueRefused
-from covey.space import Limits
+from covey.errors import InvalidArgumentError, SchemaError
+from covey.space import PredicateLimits
 
 __all__ = ["MatcherParams"]
 
-_OUTPUTS, _ON_ERRORS = ("pairs", "arrays"), ("collect", "fail")
+_OUTPUT_MODES, _HANDLE_INVALID = ("pairs", "arrays"), ("skip", "error")
 _REPLICATIONS = ("pure", "smart")
 
 
-def _schema(given: object) -> str:
+def _to_schema_json(value: object) -> str:
     """A schema as JSON, so that it can be saved."""
-    if isinstance(given, StructType):
-        return given.json()
-    if isinstance(given, str):
-        return StructType.fromJson(json.loads(given)).json()
-    raise ValueRefused(f"eventSchema is a StructType, as events.schema, not {given!r}")
+    if isinstance(value, StructType):
+        return value.json()
+    if isinstance(value, str):
+        return StructType.fromJson(json.loads(value)).json()
+    raise InvalidArgumentError(f"eventSchema is a StructType, as events.schema, not {value!r}")
 
 
-def _one_of(name: str, choices: tuple[str, ...]) -> Any:
+def _choice_converter(name: str, choices: tuple[str, ...]) -> Any:
     def convert(given: object) -> str:
         if given not in choices:
-            raise ValueRefused(f"{name} is {' or '.join(map(repr, choices))}, not {given!r}")
+            raise InvalidArgumentError(
+                f"{name} is {' or '.join(map(repr, choices))}, not {given!r}"
+            )
         return str(given)
 
     return convert
 
 
-def _zones(given: object) -> str:
-    if given == "auto":
+def _to_zones_text(value: object) -> str:
+    if value == "auto":
         return "auto"
-    if isinstance(given, bool) or not str(given).isdecimal() or int(str(given)) < 1:
-        raise ValueRefused(f"zones is 'auto' or a number of zones, not {given!r}")
-    return str(given)
+    if isinstance(value, bool) or not str(value).isdecimal() or int(str(value)) < 1:
+        raise InvalidArgumentError(f"zones is 'auto' or a number of zones, not {value!r}")
+    return str(value)
 
 
-def _ranges(given: object) -> dict[str, list[str]]:
-    if not isinstance(given, Mapping) or not all(map(_is_two, given.values())):
-        raise ValueRefused(f"rangeCols are two columns by attribute, not {given!r}")
-    return {str(name): [str(end) for end in ends] for name, ends in given.items()}
+def _to_range_columns(value: object) -> dict[str, list[str]]:
+    if not isinstance(value, Mapping) or not all(map(_is_column_pair, value.values())):
+        raise InvalidArgumentError(f"rangeCols are two columns by attribute, not {value!r}")
+    return {str(name): [str(end) for end in ends] for name, ends in value.items()}
 
 
-def _is_two(ends: object) -> bool:
+def _is_column_pair(ends: object) -> bool:
     return isinstance(ends, Sequence) and not isinstance(ends, str) and len(ends) == 2
 
 
-def _vectors(given: object) -> dict[str, int]:
-    if not isinstance(given, Mapping) or not all(map(_is_length, given.values())):
-        raise ValueRefused(f"vectors are lengths by column, as {{'embedding': 384}}, not {given!r}")
-    return {str(name): int(length) for name, length in given.items()}
+def _to_vector_lengths(value: object) -> dict[str, int]:
+    if not isinstance(value, Mapping) or not all(map(_is_vector_length, value.values())):
+        raise InvalidArgumentError(
+            f"vectors are lengths by column, as {{'embedding': 384}}, not {value!r}"
+        )
+    return {str(name): int(length) for name, length in value.items()}
 
 
-def _limits(given: object) -> dict[str, Any]:
+def _to_limits_json(value: object) -> dict[str, Any]:
     """Limits as JSON has them, so that they can be saved."""
     try:
-        if isinstance(given, Mapping):
-            given = Limits.of(given)
-        if isinstance(given, Limits):
-            return {**asdict(given), "functions": list(given.functions)}
-    except (TypeError, SpaceError) as error:
-        raise ValueRefused(f"limits: {error}") from None
-    raise ValueRefused(f"limits are those of covey.space.Limits, not {given!r}")
+        if isinstance(value, Mapping):
+            value = PredicateLimits.from_dict(value)
+        if isinstance(value, PredicateLimits):
+            return {**asdict(value), "functions": list(value.functions)}
+    except (TypeError, SchemaError) as error:
+        raise InvalidArgumentError(f"limits: {error}") from None
+    raise InvalidArgumentError(f"limits are those of covey.space.PredicateLimits, not {value!r}")
 
 
-def _is_length(given: object) -> bool:
-    return isinstance(given, int) and given > 0
+def _is_vector_length(value: object) -> bool:
+    return isinstance(value, int) and value > 0
 
 
 class MatcherParams(Params):
     """See `Matcher` for what each of them means."""
 
     eventSchema: Param[str] = Param(
-        Params._dummy(), "eventSchema", "the schema of the events", _schema
+        Params._dummy(), "eventSchema", "the schema of the events", _to_schema_json
     )
     idCol: Param[str] = Param(
         Params._dummy(), "idCol", "the column with ids of subscriptions", TypeConverters.toString
@@ -90,22 +98,28 @@ class MatcherParams(Params):
         Params._dummy(), "predicateCol", "the column with predicates", TypeConverters.toString
     )
     rangeCols: Param[dict[str, list[str]]] = Param(
-        Params._dummy(), "rangeCols", "by attribute, the columns of its two ends", _ranges
+        Params._dummy(), "rangeCols", "by attribute, the columns of its two ends", _to_range_columns
     )
-    output: Param[str] = Param(
-        Params._dummy(), "output", "pairs or arrays", _one_of("output", _OUTPUTS)
+    outputMode: Param[str] = Param(
+        Params._dummy(),
+        "outputMode",
+        "pairs or arrays",
+        _choice_converter("outputMode", _OUTPUT_MODES),
     )
     eventCols: Param[list[str]] = Param(
         Params._dummy(), "eventCols", "the columns of events to keep", TypeConverters.toListString
     )
-    matchesCol: Param[str] = Param(
-        Params._dummy(), "matchesCol", "the column with matched ids", TypeConverters.toString
+    outputCol: Param[str] = Param(
+        Params._dummy(), "outputCol", "the column with matched ids", TypeConverters.toString
     )
-    onError: Param[str] = Param(
-        Params._dummy(), "onError", "collect or fail", _one_of("onError", _ON_ERRORS)
+    handleInvalid: Param[str] = Param(
+        Params._dummy(),
+        "handleInvalid",
+        "skip or error",
+        _choice_converter("handleInvalid", _HANDLE_INVALID),
     )
     vectors: Param[dict[str, int]] = Param(
-        Params._dummy(), "vectors", "the lengths of vector columns", _vectors
+        Params._dummy(), "vectors", "the lengths of vector columns", _to_vector_lengths
     )
     maxDerived: Param[int] = Param(
         Params._dummy(),
@@ -114,7 +128,7 @@ class MatcherParams(Params):
         TypeConverters.toInt,
     )
     limits: Param[dict[str, Any]] = Param(
-        Params._dummy(), "limits", "what predicates may be", _limits
+        Params._dummy(), "limits", "what predicates may be", _to_limits_json
     )
     validFromCol: Param[str] = Param(
         Params._dummy(), "validFromCol", "from when a subscription counts", TypeConverters.toString
@@ -126,13 +140,13 @@ class MatcherParams(Params):
         Params._dummy(), "eventTimeCol", "the time of events", TypeConverters.toString
     )
     zones: Param[str] = Param(
-        Params._dummy(), "zones", "how many zones subscriptions are spread over", _zones
+        Params._dummy(), "zones", "how many zones subscriptions are spread over", _to_zones_text
     )
     replication: Param[str] = Param(
         Params._dummy(),
         "replication",
         "pure or smart",
-        _one_of("replication", _REPLICATIONS),
+        _choice_converter("replication", _REPLICATIONS),
     )
     storePath: Param[str] = Param(
         Params._dummy(), "storePath", "where segments live before a save", TypeConverters.toString
@@ -141,41 +155,137 @@ class MatcherParams(Params):
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(
-            idCol="id", predicateCol="predicate", output="pairs", onError="collect", vectors={},
-            maxDerived=64, limits=_limits(Limits()), zones="1", replication="pure",
-        )  # fmt: skip
+            idCol="id",
+            predicateCol="predicate",
+            outputMode="pairs",
+            handleInvalid="skip",
+            vectors={},
+            maxDerived=64,
+            limits=_to_limits_json(PredicateLimits()),
+            zones="1",
+            replication="pure",
+        )
 
-    def given(self, param: Param[Any]) -> Any:
+    def getEventSchema(self) -> StructType:
+        """Return the schema of events."""
+        return StructType.fromJson(json.loads(self.getOrDefault(self.eventSchema)))
+
+    def getIdCol(self) -> str:
+        """Return the column with ids of subscriptions."""
+        return self.getOrDefault(self.idCol)
+
+    def getPredicateCol(self) -> str:
+        """Return the column with predicates."""
+        return self.getOrDefault(self.predicateCol)
+
+    def getRangeCols(self) -> dict[str, list[str]]:
+        """Return the columns of the two ends, by attribute."""
+        return self.getOrDefault(self.rangeCols)
+
+    def getOutputMode(self) -> str:
+        """Return `pairs` or `arrays`."""
+        return self.getOrDefault(self.outputMode)
+
+    def getEventCols(self) -> list[str]:
+        """Return the columns of events in the output."""
+        return self.getOrDefault(self.eventCols)
+
+    def getOutputCol(self) -> str:
+        """Return the column with matched ids."""
+        return self._output_col_name()
+
+    def getHandleInvalid(self) -> str:
+        """Return `skip` or `error`: what `fit` does with a wrong predicate."""
+        return self.getOrDefault(self.handleInvalid)
+
+    def getVectors(self) -> dict[str, int]:
+        """Return the lengths of vector columns."""
+        return self.getOrDefault(self.vectors)
+
+    def getMaxDerived(self) -> int:
+        """Return the largest number of derived attributes."""
+        return self.getOrDefault(self.maxDerived)
+
+    def getLimits(self) -> PredicateLimits:
+        """Return the limits for predicates."""
+        return self._predicate_limits()
+
+    def getValidFromCol(self) -> str:
+        """Return the column with the start of validity."""
+        return self.getOrDefault(self.validFromCol)
+
+    def getValidToCol(self) -> str:
+        """Return the column with the end of validity."""
+        return self.getOrDefault(self.validToCol)
+
+    def getEventTimeCol(self) -> str:
+        """Return the column with the time of events."""
+        return self.getOrDefault(self.eventTimeCol)
+
+    def getZones(self) -> str:
+        """Return the number of zones, or `auto`."""
+        return self.getOrDefault(self.zones)
+
+    def getReplication(self) -> str:
+        """Return `pure` or `smart`."""
+        return self.getOrDefault(self.replication)
+
+    def getStorePath(self) -> str:
+        """Return the folder for segments that are not saved yet."""
+        return self.getOrDefault(self.storePath)
+
+    def setOutputMode(self, value: str) -> Self:
+        """Set `pairs` or `arrays`."""
+        return self._set_validated({"outputMode": value})
+
+    def setEventCols(self, value: Sequence[str]) -> Self:
+        """Set the columns of events in the output."""
+        return self._set_validated({"eventCols": value})
+
+    def setOutputCol(self, value: str) -> Self:
+        """Set the column with matched ids."""
+        return self._set_validated({"outputCol": value})
+
+    def setEventTimeCol(self, value: str) -> Self:
+        """Set the column with the time of events."""
+        return self._set_validated({"eventTimeCol": value})
+
+    def _param_value(self, param: Param[Any]) -> Any:
         """The value of a parameter, None if it has none."""
         return self.getOrDefault(param) if self.isDefined(param) else None
 
-    def given_schema(self) -> StructType | None:
+    def _event_schema(self) -> StructType | None:
         """The schema of the events, if it was given."""
-        text = self.given(self.eventSchema)
+        text = self._param_value(self.eventSchema)
         return None if text is None else StructType.fromJson(json.loads(text))
 
-    def given_limits(self) -> Limits:
+    def _predicate_limits(self) -> PredicateLimits:
         """The limits of predicates."""
-        return Limits.of(self.given(self.limits))
+        return PredicateLimits.from_dict(self._param_value(self.limits))
 
-    def has_lifetimes(self) -> bool:
+    def _has_validity(self) -> bool:
         """Whether subscriptions say when they count."""
         return self.isDefined(self.validFromCol) or self.isDefined(self.validToCol)
 
-    def output_name(self) -> str:
+    def _output_col_name(self) -> str:
         """The column of matched ids."""
-        if (name := self.given(self.matchesCol)) is not None:
+        if (name := self._param_value(self.outputCol)) is not None:
             return str(name)
-        return "matches" if self.given(self.output) == "arrays" else str(self.given(self.idCol))
+        return (
+            "matches"
+            if self._param_value(self.outputMode) == "arrays"
+            else str(self._param_value(self.idCol))
+        )
 
-    def _set_given(self, given: Mapping[str, Any]) -> None:
-        """Sets what is given, which may be refused; None is nothing."""
+    def _set_validated(self, values: Mapping[str, Any]) -> Self:
+        """Set parameters by name; None leaves a parameter as it is."""
         known = [param.name for param in self.params]
-        if unknown := [name for name in given if name not in known]:
-            raise ValueRefused(
+        if unknown := [name for name in values if name not in known]:
+            raise InvalidArgumentError(
                 f"there is no parameter {', '.join(unknown)}, there is: {', '.join(known)}"
             )
         try:
-            self._set(**{name: value for name, value in given.items() if value is not None})
+            self._set(**{name: value for name, value in values.items() if value is not None})
         except TypeError as error:  # Spark's wrapping of what a converter says
-            raise ValueRefused(str(error)) from None
+            raise InvalidArgumentError(str(error)) from None
+        return self

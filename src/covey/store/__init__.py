@@ -1,18 +1,48 @@
-"""Subscriptions that are kept: versions, made of immutable segments, on any file system."""
+"""Versioned store of subscriptions: immutable segments, tombstones and manifests.
 
-from covey.store.cache import Cache
+It lies on a local path or on any file system that pyarrow reaches.
+
+A batch of changes becomes a new version. A version is a manifest: a list of immutable segment
+files, the tombstones of their rows, and the map of zones if there is one. It is visible completely
+or not at all. One process writes at a time; any number of processes read, without locks.
+
+Modules, in the order in which a batch of changes passes through them:
+
+- `ids`: ids of subscriptions, numbers or text, found by a 64-bit key.
+- `changes`: `Changes`, one batch of upserts and removals, and its validation.
+- `store`: `Store`, the public interface: apply, stage and commit, merge, lease, vacuum.
+- `writer`: `Writer`, which applies changes to live segments and commits the next manifest.
+- `segments`: encode subscriptions as a segment; tombstones, live segments, expiry.
+- `storage`: content-addressed files on local and remote file systems, and their local cache.
+- `manifest`: the manifest file, leases, vacuum, and copies between stores.
+- `snapshot`: `Snapshot`, an open version that answers match and cover queries.
+- `merge`: the merge policy, and merges by background processes.
+- `zones`: segments of zones: placement, SMART replication, rebuild after a rebalance.
+"""
+
 from covey.store.changes import Changes
-from covey.store.copy import copy_version
 from covey.store.ids import IdKind
-from covey.store.leases import Lease
-from covey.store.merger import Merger
-from covey.store.retention import Collected
+from covey.store.manifest.leases import Lease
+from covey.store.manifest.manifest import Manifest
+from covey.store.manifest.vacuum import VacuumResult
+from covey.store.manifest.version_copy import copy_version
+from covey.store.merge.background import BackgroundMerger
+from covey.store.merge.policy import TieredMergePolicy
 from covey.store.snapshot import Snapshot
-from covey.store.store import Prepared, Store
-from covey.store.tiers import Tiers
-from covey.store.versions import Version
+from covey.store.storage.cache import Cache
+from covey.store.store import StagedSegment, Store
 
 __all__ = [
-    "Cache", "Changes", "Collected", "IdKind", "Lease", "Merger", "Prepared", "Snapshot", "Store",
-    "Tiers", "Version", "copy_version",
+    "BackgroundMerger",
+    "Cache",
+    "Changes",
+    "IdKind",
+    "Lease",
+    "Manifest",
+    "Snapshot",
+    "StagedSegment",
+    "Store",
+    "TieredMergePolicy",
+    "VacuumResult",
+    "copy_version",
 ]  # fmt: skip

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import SpaceError, ValueRefused
+from covey.errors import InvalidArgumentError, SchemaError
 from covey.geometry import Regions
 from covey.language import Predicates
 from covey.space import Space
 from covey.store.ids import IdKind, Ids
-from covey.store.subscriptions import Owned
+from covey.store.segments.segment import SubscriptionBatch
 
 __all__ = ["Changes"]
 
@@ -24,78 +24,92 @@ Rows = NDArray[np.int64]
 class Changes:
     """What one new version changes; an id occurs at most once in all of it.
 
-    `regions` row r belongs to `ids[of[r]]`. An id that the store has is replaced; removing one that
-    it does not have is no error. An id without a region is a subscription that never matches.
-    `ids` and `removed` are Arrow arrays, or what `pa.array` takes. `revisions` has an int64 for
-    each of `ids`, 0 where none is given; the store keeps it with the subscription and compares it
-    with nothing.
+    `regions` row r belongs to `ids[subscription_rows[r]]`. An id that the store has is replaced;
+    removing one that it does not have is no error. An id without a region is a subscription that
+    never matches. `ids` and `removed_ids` are Arrow arrays, or what `pa.array_type` takes.
+    `revisions` has an int64 for each of `ids`, 0 where none is given; the store keeps it with the
+    subscription and compares it with nothing.
 
     >>> import pyarrow as pa
     >>> from covey import parse
-    >>> space = Space.of({"price": pa.float64()})
-    >>> changes = Changes.put([7, 8], parse(space, ["price > 5", "price IN (1, 2)"]), removed=[3])
+    >>> space = Space.from_types({"price": pa.float64()})
+    >>> predicates = parse(space, ["price > 5", "price IN (1, 2)"])
+    >>> changes = Changes.upsert([7, 8], predicates, removed_ids=[3])
     """
 
     ids: Any
     regions: Regions | None
-    of: Rows
-    removed: Any = ()
+    subscription_rows: Rows
+    removed_ids: Any = ()
     revisions: Any = None
 
     @classmethod
-    def put(
-        cls, ids: Any, predicates: Predicates, removed: Any = (), revisions: Any = None
+    def upsert(
+        cls, ids: Any, predicates: Predicates, removed_ids: Any = (), revisions: Any = None
     ) -> Changes:
         """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
         for row in sorted(predicates.rejected):
             raise predicates.rejected[row]
         if len(ids) != len(predicates):
-            raise ValueRefused(f"{len(ids)} ids for {len(predicates)} predicates")
-        return cls(ids, predicates.regions, predicates.of, removed, revisions)
+            raise InvalidArgumentError(f"{len(ids)} ids for {len(predicates)} predicates")
+        return cls(ids, predicates.regions, predicates.predicate_rows, removed_ids, revisions)
 
     @classmethod
     def remove(cls, ids: Any) -> Changes:
         """These ids are removed, nothing is added."""
         return cls([], None, np.empty(0, np.int64), ids)
 
-    def checked(self, space: Space, kind: IdKind) -> tuple[Owned | None, Ids]:
+    def validate(self, space: Space, id_kind: IdKind) -> tuple[SubscriptionBatch | None, Ids]:
         """What is added (None if nothing), and the removed ids, if they fit a store."""
-        ids, removed = Ids.of(self.ids, kind), Ids.of(self.removed, kind)
-        if (twice := Ids.concat([ids, removed]).repeated()) is not None:
-            raise ValueRefused(f"id {twice!r} is in one batch twice: give its last change only")
-        revisions = _checked_revisions(self.revisions, len(ids))
+        ids, removed = (
+            Ids.from_values(self.ids, id_kind),
+            Ids.from_values(self.removed_ids, id_kind),
+        )
+        if (twice := Ids.concat([ids, removed]).first_duplicate()) is not None:
+            raise InvalidArgumentError(
+                f"id {twice!r} is in one batch twice: give its last change only"
+            )
+        revisions = _validate_revisions(self.revisions, len(ids))
         if not len(ids):
             return None, removed
         regions = Regions(space, 0, {}) if self.regions is None else self.regions
-        check_space(regions.space, space, "store")
-        of = np.asarray(self.of, np.int64)
-        check_owners(of, len(regions), len(ids))
-        return Owned(ids, regions, of, revisions), removed
+        check_same_space(regions.space, space, "store")
+        of = np.asarray(self.subscription_rows, np.int64)
+        check_subscription_rows(of, len(regions), len(ids))
+        return SubscriptionBatch(ids, regions, of, revisions), removed
 
 
-def check_space(given: Space, mine: Space, whose: str) -> None:
+def check_same_space(space: Space, expected: Space, holder: str) -> None:
     """Refuses regions of a space with other columns or settings."""
-    if (given.columns, given.settings) != (mine.columns, mine.settings):
-        raise SpaceError(
-            f"the regions are of another space than the {whose}: parse predicates in "
-            f"`{whose}.space`"
+    if (space.columns, space.settings) != (expected.columns, expected.settings):
+        raise SchemaError(
+            f"the regions are of another space than the {holder}: parse predicates in "
+            f"`{holder}.space`"
         )
 
 
-def check_owners(of: NDArray[np.int64], regions: int, ids: int) -> None:
+def check_subscription_rows(
+    subscription_rows: NDArray[np.int64], region_count: int, id_count: int
+) -> None:
     """Refuses numbers of owners that are not one for each region, or of no id."""
-    if len(of) != regions or not ((of >= 0) & (of < ids)).all():
-        raise ValueRefused(f"`of` must name one of {ids} ids for each of {regions} regions")
+    if (
+        len(subscription_rows) != region_count
+        or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()
+    ):
+        raise InvalidArgumentError(
+            f"`subscription_rows` must name one of {id_count} ids for each of {region_count} "
+            "regions"
+        )
 
 
-def _checked_revisions(given: Any, ids: int) -> Rows:
+def _validate_revisions(values: Any, id_count: int) -> Rows:
     """Revisions that are one int64 for each id; 0 if none are given."""
-    if given is None:
-        return np.zeros(ids, np.int64)
-    revisions = np.asarray(given)
-    if revisions.shape != (ids,) or (ids and not np.can_cast(revisions.dtype, np.int64)):
-        raise ValueRefused(
-            f"`revisions` must be one int64 for each of {ids} ids, not {revisions.dtype} of "
+    if values is None:
+        return np.zeros(id_count, np.int64)
+    revisions = np.asarray(values)
+    if revisions.shape != (id_count,) or (id_count and not np.can_cast(revisions.dtype, np.int64)):
+        raise InvalidArgumentError(
+            f"`revisions` must be one int64 for each of {id_count} ids, not {revisions.dtype} of "
             f"shape {revisions.shape}"
         )
     return revisions.astype(np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 
 __all__ = ["IdKind", "Ids"]
 
@@ -37,9 +37,9 @@ class IdKind(Enum):
 class Ids:
     """n ids, each with its key; `texts` is there if they are text.
 
-    >>> ids = Ids.of([30, 10, 20], IdKind.NUMBER)
-    >>> ordered = ids.take(ids.order())
-    >>> ordered.find(Ids.of([10, 11], IdKind.NUMBER)).tolist()
+    >>> ids = Ids.from_values([30, 10, 20], IdKind.NUMBER)
+    >>> ordered = ids.take(ids.argsort_by_key())
+    >>> ordered.find_rows(Ids.from_values([10, 11], IdKind.NUMBER)).tolist()
     [0, -1]
     """
 
@@ -47,12 +47,12 @@ class Ids:
     texts: pa.LargeStringArray | None
 
     @classmethod
-    def of(cls, ids: object, kind: IdKind) -> Ids:
-        """Ids from an Arrow array, or from what `pa.array` takes; null is no id."""
-        column = _column(ids, kind)
-        if kind is IdKind.NUMBER:
+    def from_values(cls, ids: object, id_kind: IdKind) -> Ids:
+        """Ids from an Arrow array, or from what `pa.array_type` takes; null is no id."""
+        column = _to_arrow_column(ids, id_kind)
+        if id_kind is IdKind.NUMBER:
             return cls(column.to_numpy(zero_copy_only=False), None)
-        digests = [blake2b(text, digest_size=8).digest() for text in _bytes(column)]
+        digests = [blake2b(text, digest_size=8).digest() for text in _to_bytes(column)]
         return cls(np.frombuffer(b"".join(digests), "<i8").astype(np.int64), column)
 
     @classmethod
@@ -72,7 +72,7 @@ class Ids:
         texts = pa.LargeStringArray.from_buffers(len(arrays["keys"]), offsets, content)
         return cls(arrays["keys"], texts)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays to be stored."""
         if self.texts is None:
             return {"keys": self.keys}
@@ -87,11 +87,11 @@ class Ids:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def arrow(self) -> pa.Array:
+    def to_arrow(self) -> pa.Array:
         """The ids as people know them."""
         return pa.array(self.keys) if self.texts is None else self.texts
 
-    def order(self) -> Rows:
+    def argsort_by_key(self) -> Rows:
         """The rows by ascending keys."""
         return np.argsort(self.keys, kind="stable")
 
@@ -100,52 +100,52 @@ class Ids:
         texts = None if self.texts is None else self.texts.take(pa.array(rows))
         return Ids(self.keys[rows], texts)
 
-    def find(self, asked: Ids) -> Rows:
-        """The row of each asked id here, -1 where there is none. Needs these in `order`."""
-        found = np.full(len(asked), -1, np.int64)
-        rows = np.searchsorted(self.keys, asked.keys)
-        open_ = np.arange(len(asked))
+    def find_rows(self, query_ids: Ids) -> Rows:
+        """The row of each id here, -1 where there is none. Needs the order of `argsort_by_key`."""
+        found = np.full(len(query_ids), -1, np.int64)
+        rows = np.searchsorted(self.keys, query_ids.keys)
+        open_ = np.arange(len(query_ids))
         while len(open_):  # more than once only where texts share a key
             open_ = open_[rows[open_] < len(self)]
-            open_ = open_[self.keys[rows[open_]] == asked.keys[open_]]
-            same = self._are_same(rows[open_], asked, open_)
+            open_ = open_[self.keys[rows[open_]] == query_ids.keys[open_]]
+            same = self._are_same(rows[open_], query_ids, open_)
             found[open_[same]] = rows[open_[same]]
             open_ = open_[~same]
             rows[open_] += 1
         return found
 
-    def repeated(self) -> object | None:
+    def first_duplicate(self) -> object | None:
         """Some id that is there twice, or None."""
-        column = self.arrow()
+        column = self.to_arrow()
         counts = column.value_counts() if len(column.unique()) < len(column) else []
         return next((c["values"].as_py() for c in counts if c["counts"].as_py() > 1), None)
 
-    def _are_same(self, rows: Rows, asked: Ids, asked_rows: Rows) -> NDArray[np.bool_]:
+    def _are_same(self, rows: Rows, query_ids: Ids, query_rows: Rows) -> NDArray[np.bool_]:
         """Whether ids with equal keys are equal."""
-        if self.texts is None or asked.texts is None:
+        if self.texts is None or query_ids.texts is None:
             return np.ones(len(rows), np.bool_)
-        mine, theirs = self.texts.take(pa.array(rows)), asked.texts.take(pa.array(asked_rows))
+        mine, theirs = self.texts.take(pa.array(rows)), query_ids.texts.take(pa.array(query_rows))
         pairs = zip(mine.to_pylist(), theirs.to_pylist(), strict=True)
         return np.fromiter((a == b for a, b in pairs), np.bool_, len(rows))
 
 
-def _column(ids: object, kind: IdKind) -> pa.Array:
+def _to_arrow_column(ids: object, id_kind: IdKind) -> pa.Array:
     """Ids as one Arrow array of the store's type."""
-    type_ = pa.int64() if kind is IdKind.NUMBER else pa.large_string()
+    type_ = pa.int64() if id_kind is IdKind.NUMBER else pa.large_string()
     try:
         column = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids)
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
-        if len(column) and pa.types.is_integer(column.type) != (kind is IdKind.NUMBER):
+        if len(column) and pa.types.is_integer(column.type) != (id_kind is IdKind.NUMBER):
             raise TypeError(f"a column of {column.type}")
         column = column.cast(type_)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise ValueRefused(f"the ids of this store are {kind.value}: {error}") from None
+        raise InvalidArgumentError(f"the ids of this store are {id_kind.value}: {error}") from None
     if column.null_count:
-        raise ValueRefused(f"{column.null_count} of {len(column)} ids are null")
+        raise InvalidArgumentError(f"{column.null_count} of {len(column)} ids are null")
     return column
 
 
-def _bytes(texts: pa.LargeStringArray) -> list[bytes]:
+def _to_bytes(texts: pa.LargeStringArray) -> list[bytes]:
     encoded: list[bytes] = texts.cast(pa.large_binary()).to_pylist()
     return encoded

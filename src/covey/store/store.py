@@ -15,41 +15,42 @@ from pyarrow import fs
 
 from covey.errors import StoreError
 from covey.space import Space
-from covey.space.ragged import Ragged
-from covey.store.cache import Cache
+from covey.space.ragged_array import RaggedArray
 from covey.store.changes import Changes
-from covey.store.directory import Directory
-from covey.store.ended import keys_of
-from covey.store.files import Files
 from covey.store.ids import IdKind, Ids
-from covey.store.leases import Lease
-from covey.store.merge import written
-from covey.store.parts import Opener, Part
-from covey.store.places import Place, directory_at
-from covey.store.retention import Collected, Named, collect
-from covey.store.snapshot import Snapshot
-from covey.store.subscriptions import Owned, Subscriptions
-from covey.store.tiers import Tiers
-from covey.store.versions import (
-    Entry,
-    Version,
-    labelled_version,
-    listed_versions,
-    newest_version,
-    read_version,
-    version_name,
+from covey.store.manifest.leases import Lease
+from covey.store.manifest.manifest import (
+    Manifest,
+    SegmentEntry,
+    find_labelled_manifest,
+    list_versions,
+    manifest_name,
+    now_ms,
+    read_manifest,
+    read_newest_manifest,
 )
-from covey.store.writer import Writer, now_ms
-from covey.zones import EVERYWHERE, Rebalanced, Zoning
+from covey.store.manifest.vacuum import ReferencedFiles, VacuumResult, vacuum
+from covey.store.merge.operation import write_merged
+from covey.store.merge.policy import TieredMergePolicy
+from covey.store.segments.expiry import expiry_domain
+from covey.store.segments.live_segment import LiveSegment, SegmentOpener
+from covey.store.segments.segment import IndexedSubscriptions, SubscriptionBatch
+from covey.store.snapshot import Snapshot
+from covey.store.storage.backend import StorageBackend
+from covey.store.storage.cache import Cache
+from covey.store.storage.content_store import ContentStore
+from covey.store.storage.location import Location, open_storage
+from covey.store.writer import Writer
+from covey.zones import EVERYWHERE, RebalanceResult, ZoneMap
 
-__all__ = ["Prepared", "Store"]
+__all__ = ["StagedSegment", "Store"]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A segment that was written for `Store.load` or `Store.zone`, and that no version names yet.
+class StagedSegment:
+    """A segment that was written for `commit_staged` or `commit_zones`, and that no manifest names.
 
-    One of a zone has so many copies of what another zone has.
+    One of a zone has so many replicas of what another zone has.
     """
 
     file: str
@@ -57,15 +58,15 @@ class Prepared:
     subscriptions: int
     regions: int = 0
     zone: int | None = None
-    copies: int = 0
+    replicas: int = 0
     is_home: bool = False
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> SegmentEntry:
         """How a version names it."""
-        return Entry(
+        return SegmentEntry(
             self.file, self.size_bytes, self.regions, self.subscriptions, 0, None, self.zone,
-            self.copies, self.is_home,
+            self.replicas, self.is_home,
         )  # fmt: skip
 
 
@@ -76,327 +77,376 @@ class Store:
     file systems that are not local nothing but you holds off a second writer; it would be noticed
     only when both make the same version. For any number of threads.
 
-    Wrong choice for a set that is built once and not kept: `covey.index.Segment` is that.
+    Wrong choice for a set that is built once and not kept: `covey.index.SegmentIndex` is that.
 
     >>> import tempfile
     >>> import pyarrow as pa
     >>> from covey import Events, parse
-    >>> space = Space.of({"price": pa.float64()})
+    >>> space = Space.from_types({"price": pa.float64()})
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = Store.create(folder.name + "/alerts", space)
-    >>> version = store.apply(Changes.put([7, 8], parse(space, ["price > 5", "price > 9"])))
+    >>> version = store.apply(Changes.upsert([7, 8], parse(space, ["price > 5", "price > 9"])))
     >>> version = store.apply(Changes.remove([8]))
     >>> events = Events.from_arrow(pa.table({"price": [6.0, 10.0]}), space)
-    >>> rows, ids = store.snapshot().notifications(events)
+    >>> rows, ids = store.snapshot().match_ids(events)
     >>> rows.tolist(), ids.to_pylist()
     ([0, 1], [7, 7])
     >>> store.close()
     """
 
-    def __init__(self, directory: Directory, cache: Cache | None, tiers: Tiers | None) -> None:
-        first = newest_version(directory)
+    def __init__(
+        self, backend: StorageBackend, cache: Cache | None, merge_policy: TieredMergePolicy | None
+    ) -> None:
+        first = read_newest_manifest(backend)
         self.space = first.space.without_derived
         """The columns and settings that predicates are parsed in."""
-        self._directory = directory
-        self._opener = Opener(Files(directory, cache or Cache()))
-        self._named = Named()
-        self.writer = Writer(directory, self._opener, tiers or Tiers(), self.space, first.id_kind)
-        """Who makes its versions; for `Merger`."""
+        self._backend = backend
+        self._opener = SegmentOpener(ContentStore(backend, cache or Cache()))
+        self._referenced_files = ReferencedFiles()
+        self._writer = Writer(
+            backend, self._opener, merge_policy or TieredMergePolicy(), self.space, first.id_kind
+        )
+        """Who makes its versions; for `BackgroundMerger`."""
 
     @classmethod
     def create(
         cls,
-        place: Place,
+        location: Location,
         space: Space,
         *,
-        ids: IdKind = IdKind.NUMBER,
+        id_kind: IdKind = IdKind.NUMBER,
         filesystem: fs.FileSystem | None = None,
         cache: Cache | None = None,
-        tiers: Tiers | None = None,
+        merge_policy: TieredMergePolicy | None = None,
     ) -> Store:
         """A new store without subscriptions, version 0; where one is already, a `StoreError`."""
-        directory = directory_at(place, filesystem)
-        if listed_versions(directory):
-            raise StoreError(f"there is a store at {directory.place} already: Store.open opens it")
-        first = Version(0, now_ms(), space.without_derived, ids)
-        directory.publish(version_name(0), first.to_bytes())
-        return cls(directory, cache, tiers)
+        directory = open_storage(location, filesystem)
+        if list_versions(directory):
+            raise StoreError(
+                f"there is a store at {directory.location} already: Store.open opens it"
+            )
+        first = Manifest(0, now_ms(), space.without_derived, id_kind)
+        directory.put_if_absent(manifest_name(0), first.to_bytes())
+        return cls(directory, cache, merge_policy)
 
     @classmethod
     def open(
         cls,
-        place: Place,
+        location: Location,
         *,
         filesystem: fs.FileSystem | None = None,
         cache: Cache | None = None,
-        tiers: Tiers | None = None,
+        merge_policy: TieredMergePolicy | None = None,
     ) -> Store:
         """The store at a place, for reading and, with its first change, for writing."""
-        return cls(directory_at(place, filesystem), cache, tiers)
+        return cls(open_storage(location, filesystem), cache, merge_policy)
 
     @property
     def versions(self) -> list[int]:
         """The numbers of all versions that are kept, ascending."""
-        return list(listed_versions(self._directory))
+        return list(list_versions(self._backend))
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """A version opened for reading: the newest, or the one with this number.
 
         Cost: a listing, and a checksum of every file that no other snapshot of this store has open.
         """
-        newest = self.writer.newest if version is None else None
+        newest = self._writer.newest_snapshot if version is None else None
         if newest is not None:
             return newest
-        found = newest_version(self._directory) if version is None else self.version(version)
-        return Snapshot(found, tuple(part.once() for part in self._opener.parts(found)))
+        found = read_newest_manifest(self._backend) if version is None else self.manifest(version)
+        return Snapshot(
+            found, tuple(part.without_replicas() for part in self._opener.open_segments(found))
+        )
 
     def zone_snapshot(self, version: int, zone: int, is_home: bool = False) -> Snapshot:
         """What events of one zone can match, and no more is opened.
 
         With `is_home`, what events are sent there for from other zones.
         """
-        found = self.version(version)
+        found = self.manifest(version)
 
-        def wanted(entry: Entry) -> bool:
+        def is_needed(entry: SegmentEntry) -> bool:
             if is_home:
                 return entry.is_home and entry.zone == zone
             return entry.zone in (None, EVERYWHERE, zone)
 
-        return Snapshot(found, self._opener.parts(found, wanted))
+        return Snapshot(found, self._opener.open_segments(found, is_needed))
 
-    def version(self, number: int) -> Version:
+    def manifest(self, version: int) -> Manifest:
         """A version as it is named, of which nothing is opened."""
-        return read_version(self._directory, number)
+        return read_manifest(self._backend, version)
 
-    def zoning(self, version: int) -> Zoning | None:
+    def zone_map(self, version: int) -> ZoneMap | None:
         """Where the zones of a version are, if it has any."""
-        return self.writer.zoning(self.version(version))
+        return self._writer.open_zone_map(self.manifest(version))
 
-    def apply(self, changes: Changes, label: str | None = None) -> Version:
+    def apply(self, changes: Changes, label: str | None = None) -> Manifest:
         """Makes the version with these changes; when it returns, they are kept whatever happens.
 
         If nothing is different with them, no version is made. Large merges are left to `merge`,
-        which must be called now and then, or to a `Merger`: without, there are ever more segments
-        to ask.
+        which must be called now and then, or to a `BackgroundMerger`: without, there are ever more
+        segments to ask.
 
-        Cost: a binary search per change and segment, an index of at most `Tiers.smallest` regions
-        besides those of the batch, and on a local file system five waits for the disk. So give
-        many changes at once.
+        Cost: a binary search per change and segment, an index of at most
+        `TieredMergePolicy.min_level_regions` regions besides those of the batch, and on a local
+        file system five waits for the disk. So give many changes at once.
         """
-        return self.writer.apply(changes, label)
+        return self._writer.apply(changes, label)
 
-    def prepare(self, changes: Changes, base: int | None = None) -> Prepared | None:
+    def stage(self, changes: Changes, base_version: int | None = None) -> StagedSegment | None:
         """Indexes what is put and writes its segment, without making a version of it.
 
-        It must fit the newest version, or that with the number `base`.
+        It must fit the newest version, or that with the number `base_version`.
 
-        For many processes at once: none needs the writer's lock. `load` then takes all of their
-        segments; what is never taken is deleted by `collect`. None if nothing is put. What the
+        For many processes at once: none needs the writer's lock. `commit_staged` then takes all of
+        their segments; what is never taken is deleted by `vacuum`. None if nothing is put. What the
         changes remove is not looked at.
         """
-        added, _ = changes.checked(*self._fitting(base))
+        added, _ = changes.validate(*self._space_and_id_kind(base_version))
         if added is None:
             return None
-        return self._write(added)
+        return self._write_segment(added)
 
-    def prepare_all(self) -> list[Prepared]:
-        """All that the newest version has, a segment of each of its own, for `zone` or `replace`.
+    def restage_all(self) -> list[StagedSegment]:
+        """All that the newest version has, each segment anew, for `commit_zones` or `overwrite`.
 
         Cost: that of indexing it.
         """
-        return [self._write(part.live()) for part in self.snapshot().parts if part.live_count]
+        return [
+            self._write_segment(part.take_live())
+            for part in self.snapshot().live_segments
+            if part.live_count
+        ]
 
-    def prepared(self, one: Prepared) -> Part:
-        """What was prepared, opened."""
-        return self._opener.part(one.file, one.size_bytes)
+    def open_staged(self, staged: StagedSegment) -> LiveSegment:
+        """What was staged, opened."""
+        return self._opener.open_segment(staged.file, staged.size_bytes)
 
-    def prepare_zone(
-        self, zone: int, owned: Owned, onwards: Ragged | None = None, is_home: bool = False
-    ) -> Prepared:
-        """The same of what is of one zone, for `zone`."""
-        prepared = self._write(owned, onwards)
-        copies = int(owned.is_copy.sum())
-        return replace(prepared, zone=zone, copies=copies, is_home=is_home)
-
-    def load(
+    def stage_zone_segment(
         self,
-        put: Sequence[Prepared],
-        removed: Sequence[Prepared] = (),
+        zone: int,
+        batch: SubscriptionBatch,
+        forward_to: RaggedArray | None = None,
+        is_home: bool = False,
+    ) -> StagedSegment:
+        """The same of what is of one zone, for `commit_zones`."""
+        staged = self._write_segment(batch, forward_to)
+        replicas = int(batch.is_replica.sum())
+        return replace(staged, zone=zone, replicas=replicas, is_home=is_home)
+
+    def discard_staged(self, staged: Iterable[StagedSegment]) -> None:
+        """Deletes segments that were staged and that no manifest names, nor will name."""
+        for one in staged:
+            self._writer.content_store.delete(one.file)
+
+    def commit_staged(
+        self,
+        staged: Sequence[StagedSegment],
+        staged_removals: Sequence[StagedSegment] = (),
         label: str | None = None,
-        base: int | None = None,
-    ) -> Version:
-        """Makes the version with all that was prepared, in one segment.
+        base_version: int | None = None,
+    ) -> Manifest:
+        """Makes the version with all that was staged, in one segment.
 
-        It is made from the newest version, or from that with the number `base`; either way it is
-        the newest then.
+        It is made from the newest version, or from that with the number `base_version`; either way
+        it is the newest then.
 
-        Of `removed` the ids count, which are removed. No id may be in two of all of these. If a
-        version has the label already, it is returned and nothing is made: so a repeated attempt
-        does no harm.
+        Of `staged_removals` the ids count, which are removed. No id may be in two of all of these.
+        If a version has the label already, it is returned and nothing is made: so a repeated
+        attempt does no harm.
 
-        Cost: that of a merge of what was prepared, as `merge`.
+        Cost: that of a merge of what was staged, as `merge`.
         """
         try:
-            if (known := self._labelled(label)) is not None:
+            if (known := self._find_labelled(label)) is not None:
                 return known
-            added, gone = self._prepared(put), self._prepared(removed)
-            none = Ids.of([], self._fitting(base)[1])
-            version = self.writer.put(
-                Owned.concat([part.live() for part in added]) if added else None,
+            added, gone = self._open_all_staged(staged), self._open_all_staged(staged_removals)
+            none = Ids.from_values([], self._space_and_id_kind(base_version)[1])
+            version = self._writer.commit_changes(
+                SubscriptionBatch.concat([part.take_live() for part in added]) if added else None,
                 Ids.concat([none, *(part.subscriptions.ids for part in gone)]),
                 label,
-                base,
+                base_version,
             )
         except StoreError:  # another attempt may have been faster
-            if (known := self._labelled(label)) is not None:
+            if (known := self._find_labelled(label)) is not None:
                 return known
             raise
-        for one in (*put, *removed):
-            self.writer.files.delete(one.file)
+        self.discard_staged([*staged, *staged_removals])
         return version
 
-    def replace(self, put: Sequence[Prepared], label: str | None = None) -> Version:
-        """Makes the version that has what was prepared and nothing else, segments as they are.
+    def overwrite(self, staged: Sequence[StagedSegment], label: str | None = None) -> Manifest:
+        """Makes the version that has what was staged and nothing else, segments as they are.
 
         It is for whoever has the whole set, and need not find out what is gone; versions before it
         stay as they are. No id may be in two of them. To merge them is left to `merge` or a
-        `Merger`. If a version has the label already, it is returned and nothing is made.
+        `BackgroundMerger`. If a version has the label already, it is returned and nothing is made.
 
         Cost: a checksum of every segment.
         """
-        if (known := self._labelled(label)) is not None:
+        if (known := self._find_labelled(label)) is not None:
             return known
-        return self.writer.replace(self._prepared(put), label)
+        return self._writer.overwrite(self._open_all_staged(staged), label)
 
-    def zone(
-        self, zoning: Zoning, put: Sequence[Prepared], space: Space, label: str, base: int
-    ) -> Version:
-        """Makes the version of segments that were prepared for zones, and of nothing else.
+    def commit_zones(
+        self,
+        zone_map: ZoneMap,
+        staged: Sequence[StagedSegment],
+        space: Space,
+        label: str,
+        base_version: int,
+    ) -> Manifest:
+        """Makes the version of segments that were staged for zones, and of nothing else.
 
         They have all that is to count, each subscription in all of its zones; `space` has what is
-        derived in any of them. The version is like `base`, else. Changes to it are of no zone at
-        first, and so is asked by every event; large merges spread them. If a version has the label
-        already, it is returned and nothing is made.
+        derived in any of them. The version is like `base_version`, else. Changes to it are of no
+        zone at first, and so is asked by every event; large merges spread them. If a version has
+        the label already, it is returned and nothing is made.
 
         Cost: a small file; no segment is opened.
         """
-        if (known := self._labelled(label)) is not None:
+        if (known := self._find_labelled(label)) is not None:
             return known
-        entries = [one.entry for one in put]
-        return self.writer.publish_zones(zoning, entries, space, label, base)
+        entries = [one.entry for one in staged]
+        return self._writer.commit_zones(zone_map, entries, space, label, base_version)
 
-    def rezone(self, to: Rebalanced, put: Sequence[Prepared], label: str, base: int) -> Version:
-        """Makes the version of `base`, the newest, with other zones: those that changed prepared.
+    def commit_rezoned(
+        self,
+        rebalance_plan: RebalanceResult,
+        staged: Sequence[StagedSegment],
+        label: str,
+        base_version: int,
+    ) -> Manifest:
+        """Makes the version after `base_version`, the newest, with other zones, the changed staged.
 
-        Cost: that of `zone`; of the other zones only the numbers change.
+        Cost: that of `commit_zones`; of the other zones only the numbers change.
         """
-        if (known := self._labelled(label)) is not None:
+        if (known := self._find_labelled(label)) is not None:
             return known
-        before, changed = self.version(base), set(to.changed)
-        if base != self.versions[-1]:
-            raise StoreError(f"version {base} is not the newest any more: balance that one")
+        before, changed = self.manifest(base_version), set(rebalance_plan.changed_zones)
+        if base_version != self.versions[-1]:
+            raise StoreError(f"version {base_version} is not the newest any more: balance that one")
         numbers = {
-            sources[0]: zone for zone, sources in enumerate(to.sources) if zone not in changed
+            sources[0]: zone
+            for zone, sources in enumerate(rebalance_plan.source_zones)
+            if zone not in changed
         }
         kept = [
             entry if entry.zone in (None, EVERYWHERE) else replace(entry, zone=numbers[entry.zone])
             for entry in before.segments
             if entry.zone in (None, EVERYWHERE) or entry.zone in numbers
         ]
-        entries = [*(one.entry for one in put), *kept]
-        return self.writer.publish_zones(
-            to.zoning, entries, before.space, label, base, before.tombstones
+        entries = [*(one.entry for one in staged), *kept]
+        return self._writer.commit_zones(
+            rebalance_plan.zone_map,
+            entries,
+            before.space,
+            label,
+            base_version,
+            before.tombstones_file,
         )
 
-    def arrange(self, over: Prepared, under: Prepared, label: str, base: int) -> Version:
-        """Makes the version of two segments that were prepared, all of it that version `base` has.
+    def commit_gated(
+        self, gate: StagedSegment, gated: StagedSegment, label: str, base_version: int
+    ) -> Manifest:
+        """Makes the version of two segments that were staged, all of it that `base_version` has.
 
         Whatever the second matches must be in some region of the first: it is asked only for
         events that the first contains. Changes and merges then go on as ever. If a version has
         the label already, it is returned and nothing is made.
         """
-        if (known := self._labelled(label)) is not None:
+        if (known := self._find_labelled(label)) is not None:
             return known
-        first, second = self._prepared([over, under])
-        return self.writer.arrange([first, replace(second, under=first.file)], label, base)
+        first, second = self._open_all_staged([gate, gated])
+        return self._writer.commit_gated(
+            [first, replace(second, gated_by=first.file)], label, base_version
+        )
 
-    def merge(self) -> Version | None:
-        """Merges some segments, if `Tiers` finds that they should be; None if not.
+    def merge(self) -> Manifest | None:
+        """Merges some segments, if `TieredMergePolicy` finds that they should be; None if not.
 
         `while store.merge(): pass` merges all there is to merge. Other threads can apply changes
-        meanwhile. Use a `Merger` to have it done by another process.
+        meanwhile. Use a `BackgroundMerger` to have it done by another process.
 
         Cost: that of building the merged index, which grows with the store every now and then.
         """
-        merge = self.writer.claim_merge()
+        merge = self._writer.claim_merge()
         if merge is None:
             return None
         try:
-            return self.writer.finish_merge(merge, written(merge, self.writer.files))
+            return self._writer.finish_merge(merge, write_merged(merge, self._writer.content_store))
         finally:
-            self.writer.release_merge(merge)
+            self._writer.release_merge(merge)
 
-    def forget(self, attribute: str, before: int) -> None:
+    def expire_before(self, attribute: str, before_key: int) -> None:
         """From now on merges leave out regions that end before a key of a scalar attribute.
 
-        It is for lifetimes that are over, of which nothing that is still to come can match. A
-        subscription goes with the last of its regions; one that had none before stays, and so does
-        a region that admits null. `before` is a key as in `covey.space.keys`: of a timestamp the
-        microseconds since 1970, of a date the days. What goes is gone in the version that the merge
-        makes; versions before it keep it.
+        It is for validity intervals that are over, of which nothing that is still to come can
+        match. A subscription goes with the last of its regions; one that had none before stays, and
+        so does a region that admits null. `before_key` is a key as in `covey.space.keys`: of a
+        timestamp the microseconds since 1970, of a date the days. What goes is gone in the version
+        that the merge makes; versions before it keep it.
 
-        It holds for merges that begin after it, by this store or a `Merger` of it, until it is
-        given another key of the attribute; a store that is opened again is to be told again. No
-        merge is done because of it: what ended long ago can stay in a segment that rests. For what
-        must go now there is `Snapshot.ended`.
+        It holds for merges that begin after it, by this store or a `BackgroundMerger` of it, until
+        it is given another key of the attribute; a store that is opened again is to be told again.
+        No merge is done because of it: what ended long ago can stay in a segment that is not
+        merged. For what must go now there is `Snapshot.find_expired`.
 
         Cost: none here; a comparison for each region that is merged.
         """
-        keys_of(self.space, attribute)
-        self.writer.forget(attribute, index(before))
+        expiry_domain(self.space, attribute)
+        self._writer.expire_before(attribute, index(before_key))
 
     def lease(self, version: int, seconds: float) -> Lease:
-        """Keeps a version from `collect` for some time, for someone who will open it later."""
-        return Lease(self._directory, version, seconds)
+        """Keeps a version from `vacuum` for some time, for someone who will open it later."""
+        return Lease(self._backend, version, seconds)
 
-    def collect(
-        self, keep_seconds: float, grace_seconds: float = 3600, spare: Iterable[int] = ()
-    ) -> Collected:
+    def vacuum(
+        self, retain_seconds: float, grace_seconds: float = 3600, keep_versions: Iterable[int] = ()
+    ) -> VacuumResult:
         """Deletes old versions and then the files that none of the others needs.
 
-        Kept are the newest version, those that were the newest less than `keep_seconds` ago, those
-        under a lease, and those with a number in `spare`, if they are there. Files that
-        no version names are kept for `grace_seconds`, since a merge may be about to name them: none
-        is for stores to which nothing else is done meanwhile.
+        Kept are the newest version, those that were the newest less than `retain_seconds` ago,
+        those under a lease, and those with a number in `keep_versions`, if they are there. Files
+        that no version names are kept for `grace_seconds`, since a merge may be about to name them:
+        none is for stores to which nothing else is done meanwhile.
 
         Cost: a listing of all files; each version that is kept is read once.
         """
-        in_use = self.writer.files_in_use()
-        return collect(
-            self._directory, keep_seconds, grace_seconds, in_use, frozenset(spare), self._named
+        in_use = self._writer.files_in_use()
+        return vacuum(
+            self._backend,
+            retain_seconds,
+            grace_seconds,
+            in_use,
+            frozenset(keep_versions),
+            self._referenced_files,
         )
 
-    def _fitting(self, base: int | None) -> tuple[Space, IdKind]:
+    def _space_and_id_kind(self, base_version: int | None) -> tuple[Space, IdKind]:
         """What changes to a version must fit: to that with the number, or to the newest."""
-        if base is None:
-            return self.space, self.writer.id_kind
-        version = self.version(base)
+        if base_version is None:
+            return self.space, self._writer.id_kind
+        version = self.manifest(base_version)
         return version.space.without_derived, version.id_kind
 
-    def _write(self, owned: Owned, onwards: Ragged | None = None) -> Prepared:
-        packed = Subscriptions.build(owned, onwards).pack()
-        self.writer.files.put(packed)
-        return Prepared(packed.sha256, packed.size_bytes, len(owned.ids), len(owned.regions))
+    def _write_segment(
+        self, batch: SubscriptionBatch, forward_to: RaggedArray | None = None
+    ) -> StagedSegment:
+        packed = IndexedSubscriptions.build(batch, forward_to).encode()
+        self._writer.content_store.put(packed)
+        return StagedSegment(packed.sha256, packed.size_bytes, len(batch.ids), len(batch.regions))
 
-    def _labelled(self, label: str | None) -> Version | None:
-        return None if label is None else labelled_version(self._directory, label)
+    def _find_labelled(self, label: str | None) -> Manifest | None:
+        return None if label is None else find_labelled_manifest(self._backend, label)
 
-    def _prepared(self, given: Sequence[Prepared]) -> list[Part]:
-        return [self.prepared(one) for one in given]
+    def _open_all_staged(self, staged: Sequence[StagedSegment]) -> list[LiveSegment]:
+        return [self.open_staged(one) for one in staged]
 
     def close(self) -> None:
         """Gives the writer's lock back; snapshots stay open."""
-        self.writer.close()
+        self._writer.close()
 
     def __enter__(self) -> Store:
         return self

@@ -21,33 +21,33 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from covey.errors import CoveyError
-from covey.spark.places import spark_path
-from covey.store import Merger, Store
-from covey.store.lock import WriterLock
-from covey.store.places import directory_at
-from covey.stream.checkpoint import CHECKPOINT, Checkpoint
-from covey.stream.cluster import Cluster
-from covey.stream.config import Config
-from covey.stream.counts import Counts, taken
-from covey.stream.deciding import Decider, Waiting
-from covey.stream.figures import done_after, figures
-from covey.stream.matched import Matched, Wanted
-from covey.stream.opening import open_subscriptions, store_place_of
-from covey.stream.pace import cost_seen, per_batch, probed
-from covey.stream.patience import Patience, in_short
-from covey.stream.sinks import sink_of
-from covey.stream.status import Status, read_status
-from covey.stream.subscriptions import LiveSubscriptions
-from covey.stream.upkeep import Upkeep
-from covey.stream.versions import ByRecord, Named, Opening
-from covey.stream.zoned import routing_of
+from covey.spark.store_location import to_spark_uri
+from covey.store import BackgroundMerger, Store
+from covey.store.storage.location import open_storage
+from covey.store.storage.lock import WriterLock
+from covey.stream.batches.batch_size import choose_max_events, compute_observed_cost, probe_cost
+from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
+from covey.stream.batches.decider import BatchDecider, PendingBatches
+from covey.stream.batches.version_source import DecidedVersion, FixedVersion, PreopenTask
+from covey.stream.config import StreamConfig
+from covey.stream.control.subscriptions import LiveSubscriptions
+from covey.stream.events.match_query import MatchQuery, RequiredAttributes
+from covey.stream.events.sinks import build_sink
+from covey.stream.kafka_cluster import KafkaCluster
+from covey.stream.maintenance import MaintenanceThread
+from covey.stream.metrics.accumulator import CountsAccumulator, pop_until
+from covey.stream.metrics.batch_metrics import build_batch_metrics, list_completed_batches
+from covey.stream.metrics.status import StatusReporter, read_status
+from covey.stream.retry import RetryPolicy, summarize_error
+from covey.stream.startup import locate_store, open_subscriptions
+from covey.stream.zones import build_partitioner
 
 __all__ = ["Pipeline"]
 
 _log = logging.getLogger(__name__)
 
-_TELL_S = 0.5
-_END_S = 60.0
+_REPORT_INTERVAL_S = 0.5
+_SHUTDOWN_TIMEOUT_S = 60.0
 
 
 class Pipeline:
@@ -57,151 +57,179 @@ class Pipeline:
     system.
     """
 
-    def __init__(self, spark: SparkSession, config: Config) -> None:
+    def __init__(self, spark: SparkSession, config: StreamConfig) -> None:
         self._spark, self._config = spark, config
-        self._sink, self._matched, self._wanted = sink_of(config), Matched.of(config), Wanted()
-        self._place, self._counts = store_place_of(config), Counts(spark.sparkContext)
-        self._cluster = Cluster(config.kafka)
+        self._sink = build_sink(config)
+        self._match_query = MatchQuery.from_config(config)
+        self._required_attributes = RequiredAttributes()
+        self._store_location = locate_store(config)
+        self._counts = CountsAccumulator(spark.sparkContext)
+        self._cluster = KafkaCluster(config.kafka)
         for topic in config.events.topics:
             self._cluster.check_append_time(topic)
         if config.notifications.sink == "kafka":
-            self._cluster.partitions(config.notifications.topic)
-        self._cluster.partitions(config.dead_letters.topic)
-        self._checkpoint = Checkpoint(directory_at(f"{config.state.path}/{CHECKPOINT}"))
-        folder = directory_at(config.state.path).local_path("")
-        self._status = Status(folder, config.metrics)
-        self._stopping = threading.Event()
-        self._done = -1  # the last batch that was told of
-        self._waiting: Waiting = {}
+            self._cluster.list_partitions(config.notifications.topic)
+        self._cluster.list_partitions(config.dead_letters.topic)
+        self._checkpoint = Checkpoint(open_storage(f"{config.state.path}/{CHECKPOINT_FOLDER}"))
+        folder = open_storage(config.state.path).local_path("")
+        self._status = StatusReporter(folder, config.metrics)
+        self._stop_requested = threading.Event()
+        self._last_reported_batch = -1  # the last batch that was told of
+        self._pending_batches: PendingBatches = {}
 
     def stop(self) -> None:
         """Lets `run` end after the batch that is under way."""
-        self._stopping.set()
+        self._stop_requested.set()
 
     def run(self) -> None:
         """Runs until `stop`; what fails is tried again for some minutes."""
-        lock = self._locked()
+        lock = self._acquire_lock()
         try:
-            self._status.serve()
-            threading.Thread(target=self._warm, name="covey-warm", daemon=True).start()
+            self._status.start_prometheus()
+            threading.Thread(target=self._preopen_store, name="covey-warm", daemon=True).start()
             subscriptions = open_subscriptions(
-                self._spark, self._config, self._cluster, self._matched.decoding
+                self._spark, self._config, self._cluster, self._match_query.decoder
             )
-            upkeep = Upkeep(subscriptions, self._config.state, self._status.write)
-            merger = Merger(subscriptions.store)
+            upkeep = MaintenanceThread(subscriptions, self._config.state, self._status.write_file)
+            merger = BackgroundMerger(subscriptions.store)
             try:
-                self._run(subscriptions)
+                self._run_with_retries(subscriptions)
             finally:
                 upkeep.close()
                 merger.close()
                 subscriptions.close()
-                self._status.write(is_last=True)
+                self._status.write_file(is_last=True)
         finally:
             if lock is not None:
                 lock.release()
 
-    def _run(self, subscriptions: LiveSubscriptions) -> None:
-        patience = Patience(f"{self._config.state.path}/{CHECKPOINT}", self._done)
-        while not self._stopping.is_set():
+    def _run_with_retries(self, subscriptions: LiveSubscriptions) -> None:
+        patience = RetryPolicy(
+            f"{self._config.state.path}/{CHECKPOINT_FOLDER}", self._last_reported_batch
+        )
+        while not self._stop_requested.is_set():
             try:
-                self._follow(subscriptions)
+                self._run_query(subscriptions)
             except (PySparkException, CoveyError, OSError) as error:
-                if self._stopping.is_set():
+                if self._stop_requested.is_set():
                     return
-                pause_s = patience.pause_s(error, self._done)
-                failed = {"error": in_short(error), "again_in_s": pause_s}
+                pause_s = patience.next_delay_s(error, self._last_reported_batch)
+                failed = {"error": summarize_error(error), "again_in_s": pause_s}
                 _log.warning("the query failed", extra=failed)
-                self._stopping.wait(pause_s)
+                self._stop_requested.wait(pause_s)
 
-    def _follow(self, subscriptions: LiveSubscriptions) -> None:
+    def _run_query(self, subscriptions: LiveSubscriptions) -> None:
         """Runs a query until it fails, is to end, or has to be another one."""
-        self._wanted = self._wanted.and_of(subscriptions.store.snapshot())
-        events = self._events(self._per_batch(subscriptions))
-        query = self._started(self._rows(events, subscriptions.store))
-        decider = Decider(subscriptions, self._checkpoint, self._wanted, self._waiting)
+        self._required_attributes = self._required_attributes.with_attributes_of(
+            subscriptions.store.snapshot()
+        )
+        events = self._read_events(self._choose_max_events(subscriptions))
+        query = self._start_query(self._build_rows(events, subscriptions.store))
+        decider = BatchDecider(
+            subscriptions, self._checkpoint, self._required_attributes, self._pending_batches
+        )
         try:
-            while query.isActive and not self._stopping.is_set():
-                if decider.over.wait(_TELL_S):
+            while query.isActive and not self._stop_requested.is_set():
+                if decider.run_ended.wait(_REPORT_INTERVAL_S):
                     break
-                self._tell(query, subscriptions)
-            if self._stopping.is_set():
-                self._wait_for(query, decider.close())
+                self._report_batches(query, subscriptions)
+            if self._stop_requested.is_set():
+                self._await_batch(query, decider.close())
             elif decider.error is not None:
                 raise decider.error
-            elif not decider.over.is_set():
+            elif not decider.run_ended.is_set():
                 query.awaitTermination()
         finally:
             decider.close()
-            self._wanted = decider.wanted
-            self._tell(query, subscriptions)
+            self._required_attributes = decider.required_attributes
+            self._report_batches(query, subscriptions)
             query.stop()
 
-    def _events(self, per_batch: int) -> DataFrame:
+    def _read_events(self, max_events: int) -> DataFrame:
         config = self._config
         return (
             self._spark.readStream.format("kafka")
-            .options(**self._cluster.reading)
+            .options(**self._cluster.reader_options)
             .option("subscribe", ",".join(config.events.topics))
-            .option("startingOffsets", config.events.starting)
-            .option("maxOffsetsPerTrigger", per_batch)
+            .option("startingOffsets", config.events.starting_offsets)
+            .option("maxOffsetsPerTrigger", max_events)
             .load()
         )
 
-    def _rows(self, events: DataFrame, store: Store) -> DataFrame:
+    def _build_rows(self, events: DataFrame, store: Store) -> DataFrame:
         now = store.snapshot()
-        versions = ByRecord(self._place, self._config.state.path, now.version.zoning)
-        routing = routing_of(store, now)
-        return self._matched.rows(events, self._wanted, versions, self._counts, routing)
+        versions = DecidedVersion(
+            self._store_location, self._config.state.path, now.manifest.zone_map_file
+        )
+        routing = build_partitioner(store, now)
+        return self._match_query.build_rows(
+            events, self._required_attributes, versions, self._counts, routing
+        )
 
-    def _started(self, rows: DataFrame) -> StreamingQuery:
-        path = spark_path(f"{self._config.state.path}/{CHECKPOINT}")
-        writer = self._sink.writer(rows).option("checkpointLocation", path)
-        return writer.trigger(processingTime=f"{self._config.events.every_ms} milliseconds").start()
+    def _start_query(self, rows: DataFrame) -> StreamingQuery:
+        path = to_spark_uri(f"{self._config.state.path}/{CHECKPOINT_FOLDER}")
+        writer = self._sink.build_writer(rows).option("checkpointLocation", path)
+        return writer.trigger(
+            processingTime=f"{self._config.events.trigger_interval_ms} milliseconds"
+        ).start()
 
-    def _wait_for(self, query: StreamingQuery, batch: int | None) -> None:
+    def _await_batch(self, query: StreamingQuery, batch: int | None) -> None:
         """Until a batch that was decided is done, if that does not take long."""
-        until = time.monotonic() + _END_S
+        until = time.monotonic() + _SHUTDOWN_TIMEOUT_S
         while batch is not None and not self._checkpoint.is_committed(batch):
             if time.monotonic() > until or not query.isActive:
                 return
             time.sleep(0.02)
 
-    def _tell(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
+    def _report_batches(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
         """Tells of the batches that were done since it was last called."""
-        for done in done_after(query, self._done):
-            self._done = done.batch
-            if done.oldest_ms is not None:
-                subscriptions.forget_before(done.oldest_ms - 1000 * self._config.state.forget_s)
-            made, decided = self._counts.taken(done.batch), taken(self._waiting, done.batch)
-            if made is not None and made.raising:
-                named = {"batch": done.batch, "errors": made.errors, "subscriptions": made.raising}
+        for done in list_completed_batches(query, self._last_reported_batch):
+            self._last_reported_batch = done.batch
+            if done.oldest_event_ms is not None:
+                subscriptions.expire_before(
+                    done.oldest_event_ms - 1000 * self._config.state.max_event_delay_s
+                )
+            made, decided = (
+                self._counts.pop_batch(done.batch),
+                pop_until(self._pending_batches, done.batch),
+            )
+            if made is not None and made.raising_subscriptions:
+                named = {
+                    "batch": done.batch,
+                    "errors": made.errors,
+                    "subscriptions": made.raising_subscriptions,
+                }
                 _log.warning("predicates cannot be computed for some events", extra=named)
             if decided is not None:
-                self._status.batch(figures(decided, done, made))
+                self._status.report_batch(build_batch_metrics(decided, done, made))
 
-    def _per_batch(self, subscriptions: LiveSubscriptions) -> int:
+    def _choose_max_events(self, subscriptions: LiveSubscriptions) -> int:
         """How many events a batch may have, by what one cost lately, or costs now."""
         config = self._config
-        if config.events.per_batch is not None:
-            return config.events.per_batch
-        cost = cost_seen(read_status(config.state.path))
+        if config.events.max_events_per_batch is not None:
+            return config.events.max_events_per_batch
+        cost = compute_observed_cost(read_status(config.state.path))
         if cost is None:
-            named = Named.of(self._place, subscriptions.store.snapshot())
-            rows = partial(self._matched.rows, wanted=self._wanted, versions=named)
-            cost = probed(self._spark, self._cluster, config.events.topics, rows)
-        most = per_batch(cost)
+            named = FixedVersion.from_snapshot(self._store_location, subscriptions.store.snapshot())
+            rows = partial(
+                self._match_query.build_rows,
+                required_attributes=self._required_attributes,
+                version_source=named,
+            )
+            cost = probe_cost(self._spark, self._cluster, config.events.topics, rows)
+        most = choose_max_events(cost)
         _log.info("events of a batch", extra={"most": most, "cost_us": cost and 1e6 * cost})
         return most
 
-    def _warm(self) -> None:
+    def _preopen_store(self) -> None:
         """Lets Spark start its workers and open the store in them, which takes seconds."""
         with suppress(PySparkException, Py4JError):  # who needs them will hear of it
             tasks = self._spark.sparkContext.defaultParallelism
             rows = self._spark.range(0, tasks, 1, tasks)
-            rows.mapInArrow(Opening(self._place), "id LONG").collect()
+            rows.mapInArrow(PreopenTask(self._store_location), "id LONG").collect()
 
-    def _locked(self) -> WriterLock | None:
-        path = directory_at(self._config.state.path).local_path("stream.lock")
+    def _acquire_lock(self) -> WriterLock | None:
+        path = open_storage(self._config.state.path).local_path("stream.lock")
         if path is None:
             return None
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -26,20 +26,20 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from covey.geometry import Regions
 from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
-from covey.geometry.regions import Batch, Constraints
+from covey.geometry.regions import ConstraintBatch, Constraints
 from covey.geometry.scalars import ALL, EXCEPT, ONLY, Scalars
-from covey.geometry.tags import Rule, Tags
-from covey.space import Attribute, Events, Settings, Space, Type
-from covey.space.events import State
-from covey.space.keys import domain, float_key, value
-from covey.space.ragged import Ragged
-from covey.space.text import TOP, Below
-from covey.space.types import FLOAT, to_arrow
-from covey.testing.generate import random_predicate, random_space
+from covey.geometry.tags import TagRule, Tags
+from covey.space import Attribute, Events, SessionSettings, Space, Type
+from covey.space.events import ValueState
+from covey.space.keys import decode_key, encode_floats, key_domain
+from covey.space.ragged_array import RaggedArray
+from covey.space.text_bounds import TOP, Below
+from covey.space.types import FLOAT, type_to_arrow
+from covey.testing.random_cases import random_predicate, random_space
 
 __all__ = ["events", "predicates", "regions", "spaces", "tables"]
 
-_SETTINGS = [Settings(), Settings("America/New_York", ansi=False)]
+_SESSION_SETTINGS = [SessionSettings(), SessionSettings("America/New_York", ansi=False)]
 _TEXTS = ["", "a", "a\0", "ab", "b", "\uffff", "\U0001f600"]
 _TOKENS = ["", "a", "b", "\U0001f600"]
 _FLOATS = [-1.5, -1.0, 0.0, 1.0, 1.5, 2.0]
@@ -52,47 +52,49 @@ _COSINES = [-1.0, -0.5, 0.0, 0.5, 0.70710677, 1.0]
 @st.composite
 def spaces(draw: DrawFn, max_attributes: int = 4) -> Space:
     """Spaces of one to `max_attributes` attributes, of any type, with vectors of some length."""
-    every = random_space(draw(st.sampled_from(_SETTINGS)), draw(st.sampled_from([2, 9])))
+    every = random_space(draw(st.sampled_from(_SESSION_SETTINGS)), draw(st.sampled_from([2, 9])))
     chosen = st.lists(st.sampled_from(list(every)), min_size=1, max_size=max_attributes)
     return Space(tuple(dict.fromkeys(draw(chosen))), settings=every.settings)
 
 
 @st.composite
-def tables(draw: DrawFn, space: Space, max_size: int = 6) -> pa.Table:
+def tables(draw: DrawFn, space: Space, max_events: int = 6) -> pa.Table:
     """Events as an Arrow table of the columns of a space (of their attributes alone).
 
     Among them: null, NaN, both zeros, infinities, the ends of every type (dates that Python does
     not have too), text beyond the BMP, empty lists, null elements, vectors of a wrong length.
     """
-    count = draw(st.integers(0, max_size))
+    count = draw(st.integers(0, max_events))
     return pa.table(
         {
-            attribute.name: _column(draw(_rows(_cells(attribute.type), count)), attribute.type)
+            attribute.name: _to_arrow_column(
+                draw(_optional_rows(_cell_values(attribute.type), count)), attribute.type
+            )
             for attribute in space
         }
     )
 
 
-def events(space: Space, max_size: int = 6) -> SearchStrategy[Events]:
+def events(space: Space, max_events: int = 6) -> SearchStrategy[Events]:
     """The same as `tables`, as `Events`."""
-    return tables(space, max_size).map(lambda table: Events.from_arrow(table, space))
+    return tables(space, max_events).map(lambda table: Events.from_arrow(table, space))
 
 
 @st.composite
-def regions(draw: DrawFn, space: Space, max_size: int = 6) -> Regions:
-    """At most `max_size` regions with constraints of every kind, some attributes left free.
+def regions(draw: DrawFn, space: Space, max_regions: int = 6) -> Regions:
+    """At most `max_regions` regions with constraints of every kind, some attributes left free.
 
     A ball has a centre near the origin, one without direction among them; null scores of cosine
     are left out by every cosine interval drawn.
     """
-    count = draw(st.integers(0, max_size))
+    count = draw(st.integers(0, max_regions))
     constraints = {}
     for attribute in space:
-        drawn = draw(_rows(_constraint(attribute.type), count))
+        drawn = draw(_optional_rows(_constraint_values(attribute.type), count))
         rows = np.array([i for i, row in enumerate(drawn) if row is not None], np.int64)
-        batch = _batch([row for row in drawn if row is not None], attribute)
+        batch = _build_batch([row for row in drawn if row is not None], attribute)
         constraints[attribute.name] = Constraints(rows, batch)
-    return Regions.of(space, count, constraints)[0]
+    return Regions.from_constraints(space, count, constraints)[0]
 
 
 def predicates(space: Space, depth: int = 3) -> SearchStrategy[str]:
@@ -104,24 +106,24 @@ def predicates(space: Space, depth: int = 3) -> SearchStrategy[str]:
     return st.randoms(use_true_random=False).map(text)
 
 
-def _rows(row: SearchStrategy[Any], count: int) -> SearchStrategy[list[Any]]:
-    return st.lists(st.none() | row, min_size=count, max_size=count)
+def _optional_rows(row_strategy: SearchStrategy[Any], count: int) -> SearchStrategy[list[Any]]:
+    return st.lists(st.none() | row_strategy, min_size=count, max_size=count)
 
 
-def _keys(type_: Type) -> list[Any]:
+def _sample_keys(type_: Type) -> list[Any]:
     """A few keys of a scalar type: the ends, some in between, and their neighbours."""
     if type_.is_text:
         return _TEXTS
-    whole = domain(type_)
+    whole = key_domain(type_)
     near = [-1, 0, 1, 2, 3]
     if type_.is_fractional:
         dtype = np.float64 if type_.name == "double" else np.float32
-        near = [-1, 1, *float_key(np.array(_FLOATS, dtype)).tolist(), whole.high - 2]
+        near = [-1, 1, *encode_floats(np.array(_FLOATS, dtype)).tolist(), whole.high - 2]
     ends = [whole.low, whole.low + 1, whole.high - 1, whole.high]
     return sorted({key for key in near + ends if whole.low <= key <= whole.high})
 
 
-def _cells(type_: Type) -> SearchStrategy[Any]:
+def _cell_values(type_: Type) -> SearchStrategy[Any]:
     """What a row of a column may hold, besides null."""
     if type_.is_tags:
         return st.lists(st.none() | st.sampled_from(_TOKENS), max_size=4)
@@ -133,32 +135,32 @@ def _cells(type_: Type) -> SearchStrategy[Any]:
             st.lists(wild, min_size=n, max_size=n),
             st.lists(wild, max_size=3),
         )
-    return st.sampled_from(_keys(type_))
+    return st.sampled_from(_sample_keys(type_))
 
 
-def _column(cells: list[Any], type_: Type) -> pa.Array:
+def _to_arrow_column(cells: list[Any], type_: Type) -> pa.Array:
     """Cells as Arrow: days and microseconds as numbers, as Python's calendar is too short."""
     if type_.is_datetime:
         width = pa.int32() if type_.name == "date" else pa.int64()
-        return pa.array(cells, width).cast(to_arrow(type_))
+        return pa.array(cells, width).cast(type_to_arrow(type_))
     if type_.is_scalar and not type_.is_text:
-        cells = [None if key is None else value(key, type_) for key in cells]
+        cells = [None if key is None else decode_key(key, type_) for key in cells]
     if type_.is_fractional:  # every other zero is a negative one
         cells = [-0.0 if cell == 0 and i % 2 else cell for i, cell in enumerate(cells)]
-    return pa.array(cells, to_arrow(type_))
+    return pa.array(cells, type_to_arrow(type_))
 
 
-def _constraint(type_: Type) -> SearchStrategy[Any]:
-    """One row of a batch, as `_batch` reads it."""
+def _constraint_values(type_: Type) -> SearchStrategy[Any]:
+    """One row of a batch, as `_build_batch` reads it."""
     if type_.is_tags:
-        return _rules()
-    return _balls(type_.length) if type_.is_vector else _intervals(type_)
+        return _tag_rules()
+    return _ball_lists(type_.length) if type_.is_vector else _scalar_intervals(type_)
 
 
 @st.composite
-def _intervals(draw: DrawFn, type_: Type) -> tuple[Any, Any, bool, int, list[Any]]:
+def _scalar_intervals(draw: DrawFn, type_: Type) -> tuple[Any, Any, bool, int, list[Any]]:
     """(lower, upper, null or not, kind of list, list)"""
-    whole, keys = domain(type_), _keys(type_)
+    whole, keys = key_domain(type_), _sample_keys(type_)
     if draw(st.integers(0, 9)) == 0:
         return whole.high, whole.low, True, ALL, []
     uppers = [*keys, TOP, Below("a"), Below("b")] if type_.is_text else keys
@@ -169,51 +171,60 @@ def _intervals(draw: DrawFn, type_: Type) -> tuple[Any, Any, bool, int, list[Any
     return lower, upper, draw(st.booleans()), listed, names
 
 
-def _rules() -> SearchStrategy[Rule]:
+def _tag_rules() -> SearchStrategy[TagRule]:
     some = st.frozensets(st.sampled_from(_TOKENS), min_size=1, max_size=2)
     return st.builds(
-        Rule,
-        states=st.sampled_from([State.NULL, State.VALUE, State.VALUE, State.NULL | State.VALUE]),
+        TagRule,
+        states=st.sampled_from(
+            [
+                ValueState.NULL,
+                ValueState.VALUE,
+                ValueState.VALUE,
+                ValueState.NULL | ValueState.VALUE,
+            ]
+        ),
         groups=st.frozensets(some, max_size=2),
         forbidden=st.just(frozenset()) | some,
         whole=st.booleans(),
         only=st.none() | st.frozensets(st.sampled_from(_TOKENS), max_size=3),
-    ).map(Rule.tidy)
+    ).map(TagRule.normalize)
 
 
-def _balls(length: int) -> SearchStrategy[tuple[int, list[Ball]]]:
-    values = st.sampled_from([State.VALUE, State.VALUE, State.VALUE | State.NULL, 14, 15])
-    several = st.lists(_ball(length), max_size=2)
+def _ball_lists(length: int) -> SearchStrategy[tuple[int, list[Ball]]]:
+    values = st.sampled_from(
+        [ValueState.VALUE, ValueState.VALUE, ValueState.VALUE | ValueState.NULL, 14, 15]
+    )
+    several = st.lists(_random_ball(length), max_size=2)
     return st.tuples(values, several) | st.tuples(st.integers(1, 15), several)
 
 
 @st.composite
-def _ball(draw: DrawFn, length: int) -> Ball:
+def _random_ball(draw: DrawFn, length: int) -> Ball:
     metric = draw(st.sampled_from([Metric.L2, Metric.L2, Metric.COSINE]))
     pool = st.sampled_from(_RADII if metric is Metric.L2 else _COSINES)
-    lower, upper = float_key(np.array(sorted([draw(pool), draw(pool)]), np.float32)).tolist()
-    inside, outside = (0, upper), (lower, domain(FLOAT).high)
+    lower, upper = encode_floats(np.array(sorted([draw(pool), draw(pool)]), np.float32)).tolist()
+    inside, outside = (0, upper), (lower, key_domain(FLOAT).high)
     if metric is Metric.COSINE:
-        inside, outside = outside, (domain(FLOAT).low, upper)
+        inside, outside = outside, (key_domain(FLOAT).low, upper)
     ends = draw(st.sampled_from([inside, inside, outside, (lower, upper)]))
     centre = draw(st.lists(st.sampled_from(_COORDINATES), min_size=length, max_size=length))
     return Ball(metric, tuple(centre), *ends)
 
 
-def _batch(rows: Sequence[Any], attribute: Attribute) -> Batch:
+def _build_batch(rows: Sequence[Any], attribute: Attribute) -> ConstraintBatch:
     type_ = attribute.type
     if type_.is_tags:
-        return Tags.of(rows)
+        return Tags.from_rules(rows)
     if type_.is_vector:
-        return Balls.of(rows, type_.length)
-    whole = domain(type_)
+        return Balls.from_rows(rows, type_.length)
+    whole = key_domain(type_)
     ends = np.empty((2, len(rows)), whole.dtype)
     ends[0, :], ends[1, :] = [row[0] for row in rows], [row[1] for row in rows]
-    return Scalars.of(
+    return Scalars.from_intervals(
         whole,
         ends[0],
         ends[1],
         np.array([row[2] for row in rows], np.bool_),
         np.array([row[3] for row in rows], np.int8),
-        Ragged.of([row[4] for row in rows], whole.dtype),
+        RaggedArray.from_rows([row[4] for row in rows], whole.dtype),
     )

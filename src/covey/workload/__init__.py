@@ -1,23 +1,48 @@
-"""Generators of the papers' loads and of realistic ones, as predicates and as columns."""
+"""Generators of subscriptions and events: the loads of the papers, and realistic ones.
+
+Every workload has subscriptions 0, 1, 2, … and events 0, 1, 2, …, without end. Row i depends on the
+parameters, the seed and i alone, in whatever portions rows are drawn. The same subscriptions come
+as regions (columns) and as predicates (Spark SQL), which mean exactly the same.
+
+    >>> create_workload("zipf-boxes-2").generate_predicates(0, 1)
+    ['x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39']
+
+In the order in which data passes through them:
+
+    protocol            `Workload`: what every workload offers
+    registry            workloads by name, with the parameters of papers and benchmarks
+    block_rng           random rows in blocks, each with a generator of its own
+    zipf                ranks that follow Zipf's law
+    vocabularies        distinct made-up words and ticker symbols
+    alerts              alerts on market data
+    balls               balls in the unit cube
+    boxes               uniform boxes, and Zipf boxes on a grid
+    classifieds         saved searches on classified ads
+    skewed_boxes        boxes that crowd round a few hot spots
+    embedding_watches   balls round embeddings
+    constraints         drawn constraints, by attribute, as regions and as Spark SQL
+    literal_texts       numbers and vectors as exact Spark SQL literals
+    arrow_arrays        drawn arrays as Arrow columns of events
+"""
 
 from covey.workload.alerts import Alerts
 from covey.workload.balls import CubeBalls
 from covey.workload.boxes import UniformBoxes, ZipfBoxes
 from covey.workload.classifieds import Classifieds
-from covey.workload.contract import Workload
-from covey.workload.names import by_name, names
-from covey.workload.skewed import Skewed
-from covey.workload.watches import Watches
+from covey.workload.embedding_watches import EmbeddingWatches
+from covey.workload.protocol import Workload
+from covey.workload.registry import create_workload, list_workloads
+from covey.workload.skewed_boxes import SkewedBoxes
 
 __all__ = [
     "Alerts",
     "Classifieds",
     "CubeBalls",
-    "Skewed",
+    "EmbeddingWatches",
+    "SkewedBoxes",
     "UniformBoxes",
-    "Watches",
     "Workload",
     "ZipfBoxes",
-    "by_name",
-    "names",
+    "create_workload",
+    "list_workloads",
 ]

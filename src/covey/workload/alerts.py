@@ -17,24 +17,32 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.space import Space
-from covey.workload import drawn
-from covey.workload.arrow import record_batch, texts
-from covey.workload.drawn import FREE, Drawn, Equal
-from covey.workload.rows import BLOCK, Columns, columns
-from covey.workload.words import tickers
-from covey.workload.zipf import zipf
+from covey.workload import constraints
+from covey.workload.arrow_arrays import build_record_batch, to_text_array
+from covey.workload.block_rng import BLOCK_ROWS, Columns, draw_blocks
+from covey.workload.constraints import UNCONSTRAINED, ConstraintColumn, EqualityColumn
+from covey.workload.vocabularies import make_tickers
+from covey.workload.zipf import draw_zipf_ranks
 
 __all__ = ["Alerts"]
 
-_SYMBOLS = 5000
-_NUMBERS = (
+_SYMBOL_COUNT = 5000
+_NUMBER_NAMES = (
     "price", "volume", "change_pct", "bid", "ask", "spread",
     "volatility", "turnover", "momentum", "open_interest", "sentiment",
 )  # fmt: skip
-_CONSTRAINED = (0.10, 0.30, 0.35, 0.25)  # how many alerts constrain 1, 2, 3, 4 attributes
-_WITH_SYMBOL = 0.9
-_ONE_SIDED = 0.5
-_TIGHT, _LOOSE = (-5.0, -2.0), (-3.0, -0.3)  # what a threshold admits, as powers of ten
+_ATTRIBUTE_COUNT_SHARES = (
+    0.10,
+    0.30,
+    0.35,
+    0.25,
+)  # how many alerts constrain 1, 2, 3, 4 attributes
+_SYMBOL_SHARE = 0.9
+_ONE_SIDED_SHARE = 0.5
+_TIGHT_POWERS, _LOOSE_POWERS = (
+    (-5.0, -2.0),
+    (-3.0, -0.3),
+)  # what a threshold admits, as powers of ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,70 +60,81 @@ class Alerts:
 
     @property
     def space(self) -> Space:
-        return Space.from_arrow(_schema())
+        return Space.from_arrow(_make_schema())
 
-    def regions(self, start: int, stop: int) -> Regions:
-        return drawn.regions(self.space, self._subscriptions(start, stop))
+    def generate_regions(self, start: int, stop: int) -> Regions:
+        return constraints.build_regions(self.space, self._constraint_blocks(start, stop))
 
-    def predicates(self, start: int, stop: int) -> list[str]:
-        return drawn.predicates(self._subscriptions(start, stop))
+    def generate_predicates(self, start: int, stop: int) -> list[str]:
+        return constraints.write_predicates(self._constraint_blocks(start, stop))
 
-    def events(self, start: int, stop: int) -> pa.RecordBatch:
-        return record_batch(
-            _schema(),
-            columns(start, stop, self.seed, "alerts events", _draw_events),
+    def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
+        return build_record_batch(
+            _make_schema(),
+            draw_blocks(start, stop, self.seed, "alerts events", _draw_event_block),
             lambda part: [
-                texts(tickers(_SYMBOLS), part["symbol"]),
+                to_text_array(make_tickers(_SYMBOL_COUNT), part["symbol"]),
                 *map(pa.array, part["numbers"].T),
             ],
         )
 
-    def _subscriptions(self, start: int, stop: int) -> Iterator[list[Drawn]]:
-        parts = columns(start, stop, self.seed, "alerts subscriptions", _draw_subscriptions)
+    def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
+        parts = draw_blocks(
+            start, stop, self.seed, "alerts subscriptions", _draw_subscription_block
+        )
         for part in parts:
             lower, upper = part["lower"], part["upper"]
             yield [
-                Equal("symbol", tickers(_SYMBOLS), part["symbol"]),
-                *(drawn.doubles(n, lower[:, j], upper[:, j]) for j, n in enumerate(_NUMBERS)),
+                EqualityColumn("symbol", make_tickers(_SYMBOL_COUNT), part["symbol"]),
+                *(
+                    constraints.make_double_intervals(n, lower[:, j], upper[:, j])
+                    for j, n in enumerate(_NUMBER_NAMES)
+                ),
             ]
 
 
-def _schema() -> pa.Schema:
-    return pa.schema([("symbol", pa.string()), *((name, pa.float64()) for name in _NUMBERS)])
+def _make_schema() -> pa.Schema:
+    return pa.schema([("symbol", pa.string()), *((name, pa.float64()) for name in _NUMBER_NAMES)])
 
 
-def _draw_subscriptions(random: np.random.Generator) -> Columns:
-    constrained = 1 + random.choice(len(_CONSTRAINED), BLOCK, p=_CONSTRAINED)
-    has_symbol = random.random(BLOCK) < _WITH_SYMBOL
+def _draw_subscription_block(random: np.random.Generator) -> Columns:
+    constrained = 1 + random.choice(
+        len(_ATTRIBUTE_COUNT_SHARES), BLOCK_ROWS, p=_ATTRIBUTE_COUNT_SHARES
+    )
+    has_symbol = random.random(BLOCK_ROWS) < _SYMBOL_SHARE
     alone = constrained == 1
-    symbol = np.where(alone, random.integers(0, _SYMBOLS, BLOCK), zipf(random, _SYMBOLS, BLOCK))
+    symbol = np.where(
+        alone,
+        random.integers(0, _SYMBOL_COUNT, BLOCK_ROWS),
+        draw_zipf_ranks(random, _SYMBOL_COUNT, BLOCK_ROWS),
+    )
     thresholds = constrained - has_symbol
-    numbers = np.argsort(random.random((BLOCK, len(_NUMBERS))), axis=1)
-    lower = np.full((BLOCK, len(_NUMBERS)), -np.inf)
-    upper = np.full((BLOCK, len(_NUMBERS)), np.nan)
-    for k in range(len(_CONSTRAINED)):
-        low, high = _draw_thresholds(random, _LOOSE if k else _TIGHT)
+    numbers = np.argsort(random.random((BLOCK_ROWS, len(_NUMBER_NAMES))), axis=1)
+    lower = np.full((BLOCK_ROWS, len(_NUMBER_NAMES)), -np.inf)
+    upper = np.full((BLOCK_ROWS, len(_NUMBER_NAMES)), np.nan)
+    for k in range(len(_ATTRIBUTE_COUNT_SHARES)):
+        low, high = _draw_thresholds(random, _LOOSE_POWERS if k else _TIGHT_POWERS)
         rows = np.flatnonzero(thresholds > k)
         lower[rows, numbers[rows, k]] = low[rows]
         upper[rows, numbers[rows, k]] = high[rows]
-    return {"symbol": np.where(has_symbol, symbol, FREE), "lower": lower, "upper": upper}
+    return {"symbol": np.where(has_symbol, symbol, UNCONSTRAINED), "lower": lower, "upper": upper}
 
 
 def _draw_thresholds(
-    random: np.random.Generator, powers: tuple[float, float]
+    random: np.random.Generator, power_range: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Intervals of [0, 1): half of them without an upper or without a lower end."""
-    admitted = 10 ** random.uniform(*powers, BLOCK)
-    start = random.random(BLOCK) * (1 - admitted)
-    kind = random.random(BLOCK)
-    is_above, is_below = kind < _ONE_SIDED / 2, kind > 1 - _ONE_SIDED / 2
+    admitted = 10 ** random.uniform(*power_range, BLOCK_ROWS)
+    start = random.random(BLOCK_ROWS) * (1 - admitted)
+    kind = random.random(BLOCK_ROWS)
+    is_above, is_below = kind < _ONE_SIDED_SHARE / 2, kind > 1 - _ONE_SIDED_SHARE / 2
     lower = np.where(is_above, 1 - admitted, np.where(is_below, -np.inf, start))
     upper = np.where(is_above, np.nan, np.where(is_below, admitted, start + admitted))
     return lower, upper
 
 
-def _draw_events(random: np.random.Generator) -> Columns:
+def _draw_event_block(random: np.random.Generator) -> Columns:
     return {
-        "symbol": zipf(random, _SYMBOLS, BLOCK),
-        "numbers": random.random((BLOCK, len(_NUMBERS))),
+        "symbol": draw_zipf_ranks(random, _SYMBOL_COUNT, BLOCK_ROWS),
+        "numbers": random.random((BLOCK_ROWS, len(_NUMBER_NAMES))),
     }

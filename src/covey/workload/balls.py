@@ -20,87 +20,98 @@ from numpy.typing import NDArray
 from covey.errors import CoveyError
 from covey.geometry import Regions
 from covey.space import Space
-from covey.workload import drawn
-from covey.workload.arrow import record_batch, vectors
-from covey.workload.drawn import Drawn, Nearby
-from covey.workload.rows import BLOCK, Columns, columns
+from covey.workload import constraints
+from covey.workload.arrow_arrays import build_record_batch, to_vector_lists
+from covey.workload.block_rng import BLOCK_ROWS, Columns, draw_blocks
+from covey.workload.constraints import BallColumn, ConstraintColumn
 
 __all__ = ["CubeBalls"]
 
-_SHAPE = math.log(5) / math.log(4)  # a fifth of all holds four fifths
-_SMALLEST = 0.01
+_PARETO_SHAPE = math.log(5) / math.log(4)  # a fifth of all holds four fifths
+_MIN_RADIUS_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class CubeBalls:
     """Balls on the vector attribute `position` of d floats.
 
-    >>> CubeBalls("pareto", d=8).name
+    >>> CubeBalls("pareto", dimensions=8).name
     'pareto-balls-8'
     """
 
-    law: Literal["uniform", "pareto"] = "uniform"
-    d: int = 4
-    r_max: float = 1.0
+    radius_law: Literal["uniform", "pareto"] = "uniform"
+    dimensions: int = 4
+    max_radius: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.law not in ("uniform", "pareto"):
-            raise CoveyError(f"no law of radii {self.law!r}: write 'uniform' or 'pareto'")
-        if self.d < 1 or not self.r_max > 0:
-            raise CoveyError(f"no balls with d={self.d} and r_max={self.r_max}: d ≥ 1, r_max > 0")
+        if self.radius_law not in ("uniform", "pareto"):
+            raise CoveyError(f"no law of radii {self.radius_law!r}: write 'uniform' or 'pareto'")
+        if self.dimensions < 1 or not self.max_radius > 0:
+            raise CoveyError(
+                f"no balls with dimensions={self.dimensions} and max_radius={self.max_radius}: "
+                "dimensions ≥ 1, max_radius > 0"
+            )
 
     @property
     def name(self) -> str:
-        return f"{self.law}-balls-{self.d}"
+        return f"{self.radius_law}-balls-{self.dimensions}"
 
     @property
     def space(self) -> Space:
-        return Space.from_arrow(_schema(), vectors={"position": self.d})
+        return Space.from_arrow(_make_schema(), vectors={"position": self.dimensions})
 
-    def regions(self, start: int, stop: int) -> Regions:
-        return drawn.regions(self.space, self._subscriptions(start, stop))
+    def generate_regions(self, start: int, stop: int) -> Regions:
+        return constraints.build_regions(self.space, self._constraint_blocks(start, stop))
 
-    def predicates(self, start: int, stop: int) -> list[str]:
-        return drawn.predicates(self._subscriptions(start, stop))
+    def generate_predicates(self, start: int, stop: int) -> list[str]:
+        return constraints.write_predicates(self._constraint_blocks(start, stop))
 
-    def events(self, start: int, stop: int) -> pa.RecordBatch:
-        positions = columns(start, stop, self.seed, f"{self.name} events", self._draw_events)
-        return record_batch(_schema(), positions, lambda part: [vectors(part["position"])])
+    def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
+        positions = draw_blocks(
+            start, stop, self.seed, f"{self.name} events", self._draw_event_block
+        )
+        return build_record_batch(
+            _make_schema(), positions, lambda part: [to_vector_lists(part["position"])]
+        )
 
-    def balls(self, start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def generate_balls(
+        self, start: int, stop: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same subscriptions as centres and radii."""
-        parts = list(self._drawn(start, stop))
+        parts = list(self._subscription_blocks(start, stop))
         centres, radii = (
             np.concatenate([part[name] for part in parts]).astype(np.float64)
             for name in ("centre", "radius")
         )
         return centres, radii
 
-    def _subscriptions(self, start: int, stop: int) -> Iterator[list[Drawn]]:
-        for part in self._drawn(start, stop):
-            yield [Nearby("position", part["centre"], part["radius"])]
+    def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
+        for part in self._subscription_blocks(start, stop):
+            yield [BallColumn("position", part["centre"], part["radius"])]
 
-    def _drawn(self, start: int, stop: int) -> Iterator[Columns]:
+    def _subscription_blocks(self, start: int, stop: int) -> Iterator[Columns]:
         purpose = f"{self.name} subscriptions"
-        return columns(start, stop, self.seed, purpose, self._draw_subscriptions)
+        return draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block)
 
-    def _draw_subscriptions(self, random: np.random.Generator) -> Columns:
-        centres = random.random((BLOCK, self.d), np.float32)
-        chances = 1 - random.random(BLOCK)  # in (0, 1]: no radius is zero
-        radii = chances if self.law == "uniform" else _bounded_pareto(chances)
-        return {"centre": centres, "radius": (self.r_max * radii).astype(np.float32)}
+    def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
+        centres = random.random((BLOCK_ROWS, self.dimensions), np.float32)
+        chances = 1 - random.random(BLOCK_ROWS)  # in (0, 1]: no radius is zero
+        radii = chances if self.radius_law == "uniform" else _pareto_sizes(chances)
+        return {"centre": centres, "radius": (self.max_radius * radii).astype(np.float32)}
 
-    def _draw_events(self, random: np.random.Generator) -> Columns:
-        return {"position": random.random((BLOCK, self.d), np.float32)}
+    def _draw_event_block(self, random: np.random.Generator) -> Columns:
+        return {"position": random.random((BLOCK_ROWS, self.dimensions), np.float32)}
 
 
-def _bounded_pareto(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sizes between `_SMALLEST` and 1: the law's inverse, of chances to be larger."""
-    least = _SMALLEST**_SHAPE
-    sizes: NDArray[np.float64] = _SMALLEST * (least + chances * (1 - least)) ** (-1 / _SHAPE)
+def _pareto_sizes(exceedance_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sizes between `_MIN_RADIUS_SHARE` and 1: the law's inverse, of chances to be larger."""
+    least = _MIN_RADIUS_SHARE**_PARETO_SHAPE
+    sizes: NDArray[np.float64] = _MIN_RADIUS_SHARE * (
+        least + exceedance_probabilities * (1 - least)
+    ) ** (-1 / _PARETO_SHAPE)
     return sizes
 
 
-def _schema() -> pa.Schema:
+def _make_schema() -> pa.Schema:
     return pa.schema([("position", pa.list_(pa.float32()))])

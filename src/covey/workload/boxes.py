@@ -1,7 +1,7 @@
 """Boxes: uniform ones on doubles, and the Zipf ones of the paper on a grid of cells.
 
-Uniform boxes have closed sides of up to `width` round a uniform centre; events are uniform. Zipf
-boxes start at a Zipf cell of every dimension and are `size` cells wide. (papers: mics)
+Uniform boxes have closed sides of up to `max_width` round a uniform centre; events are uniform.
+Zipf boxes start at a Zipf cell of every dimension and are `cells_per_side` wide. (papers: mics)
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from covey.errors import CoveyError
 from covey.geometry import Regions
 from covey.space import Space
 from covey.space.types import INT
-from covey.workload import drawn
-from covey.workload.arrow import record_batch
-from covey.workload.drawn import Drawn, Intervals
-from covey.workload.rows import BLOCK, Columns, columns
-from covey.workload.zipf import zipf
+from covey.workload import constraints
+from covey.workload.arrow_arrays import build_record_batch
+from covey.workload.block_rng import BLOCK_ROWS, Columns, draw_blocks
+from covey.workload.constraints import ConstraintColumn, IntervalColumn
+from covey.workload.zipf import draw_zipf_ranks
 
 __all__ = ["UniformBoxes", "ZipfBoxes"]
 
@@ -32,118 +32,128 @@ class UniformBoxes:
     Matches per event at 1M subscriptions: 1.0 (d=2, width 0.002), 5.9 (4, 0.1), 0.17 (8, 0.3).
     """
 
-    d: int = 4
-    width: float = 0.1
+    dimensions: int = 4
+    max_width: float = 0.1
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.d < 1 or not self.width >= 0:
-            raise CoveyError(f"no boxes with d={self.d} and width={self.width}: d ≥ 1, width ≥ 0")
+        if self.dimensions < 1 or not self.max_width >= 0:
+            raise CoveyError(
+                f"no boxes with dimensions={self.dimensions} and max_width={self.max_width}: "
+                "dimensions ≥ 1, max_width ≥ 0"
+            )
 
     @property
     def name(self) -> str:
-        return f"uniform-boxes-{self.d}"
+        return f"uniform-boxes-{self.dimensions}"
 
     @property
     def space(self) -> Space:
         return Space.from_arrow(self._schema)
 
-    def regions(self, start: int, stop: int) -> Regions:
-        return drawn.regions(self.space, self._subscriptions(start, stop))
+    def generate_regions(self, start: int, stop: int) -> Regions:
+        return constraints.build_regions(self.space, self._constraint_blocks(start, stop))
 
-    def predicates(self, start: int, stop: int) -> list[str]:
-        return drawn.predicates(self._subscriptions(start, stop))
+    def generate_predicates(self, start: int, stop: int) -> list[str]:
+        return constraints.write_predicates(self._constraint_blocks(start, stop))
 
-    def events(self, start: int, stop: int) -> pa.RecordBatch:
-        points = columns(start, stop, self.seed, f"{self.name} events", self._draw_events)
-        return record_batch(self._schema, points, lambda part: list(map(pa.array, part["x"].T)))
+    def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
+        points = draw_blocks(start, stop, self.seed, f"{self.name} events", self._draw_event_block)
+        return build_record_batch(
+            self._schema, points, lambda part: list(map(pa.array, part["x"].T))
+        )
 
     @property
     def _schema(self) -> pa.Schema:
-        return pa.schema([(name, pa.float64()) for name in _names(self.d)])
+        return pa.schema([(name, pa.float64()) for name in _attribute_names(self.dimensions)])
 
-    def _subscriptions(self, start: int, stop: int) -> Iterator[list[Drawn]]:
+    def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = f"{self.name} subscriptions"
-        for part in columns(start, stop, self.seed, purpose, self._draw_subscriptions):
+        for part in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
             lower, upper = part["lower"], part["upper"]
             yield [
-                drawn.doubles(name, lower[:, j], upper[:, j])
-                for j, name in enumerate(_names(self.d))
+                constraints.make_double_intervals(name, lower[:, j], upper[:, j])
+                for j, name in enumerate(_attribute_names(self.dimensions))
             ]
 
-    def _draw_subscriptions(self, random: np.random.Generator) -> Columns:
-        centres = random.random((BLOCK, self.d))
-        halves = random.random((BLOCK, self.d)) * (self.width / 2)
+    def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
+        centres = random.random((BLOCK_ROWS, self.dimensions))
+        halves = random.random((BLOCK_ROWS, self.dimensions)) * (self.max_width / 2)
         return {"lower": centres - halves, "upper": centres + halves}
 
-    def _draw_events(self, random: np.random.Generator) -> Columns:
-        return {"x": random.random((BLOCK, self.d))}
+    def _draw_event_block(self, random: np.random.Generator) -> Columns:
+        return {"x": random.random((BLOCK_ROWS, self.dimensions))}
 
 
 @dataclass(frozen=True, slots=True)
 class ZipfBoxes:
-    """Boxes of `size` cells a side in a grid of `cells` a dimension, cell 0 the most frequent.
+    """Boxes of some cells a side in a grid of some a dimension, cell 0 the most frequent.
 
     The paper's defaults: 256 cells, size 4, d of 2, 3 or 4 (7 for its Tables 2 and 3). It gives no
     exponent. Exponent 0 is its uniform law; its events are uniform for matching, Zipf in Table 2.
     """
 
-    d: int = 2
-    size: int = 4
-    cells: int = 256
-    exponent: float = 1.0
+    dimensions: int = 2
+    cells_per_side: int = 4
+    cells_per_dimension: int = 256
+    subscription_exponent: float = 1.0
     event_exponent: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.d < 1 or not 1 <= self.size <= self.cells:
+        if self.dimensions < 1 or not 1 <= self.cells_per_side <= self.cells_per_dimension:
             raise CoveyError(
-                f"no boxes with d={self.d}, size={self.size} and cells={self.cells}: "
-                "d ≥ 1, 1 ≤ size ≤ cells"
+                f"no boxes with dimensions={self.dimensions}, cells_per_side={self.cells_per_side} "
+                f"and cells_per_dimension={self.cells_per_dimension}: "
+                "dimensions ≥ 1, 1 ≤ cells_per_side ≤ cells_per_dimension"
             )
 
     @property
     def name(self) -> str:
-        return f"zipf-boxes-{self.d}"
+        return f"zipf-boxes-{self.dimensions}"
 
     @property
     def space(self) -> Space:
         return Space.from_arrow(self._schema)
 
-    def regions(self, start: int, stop: int) -> Regions:
-        return drawn.regions(self.space, self._subscriptions(start, stop))
+    def generate_regions(self, start: int, stop: int) -> Regions:
+        return constraints.build_regions(self.space, self._constraint_blocks(start, stop))
 
-    def predicates(self, start: int, stop: int) -> list[str]:
-        return drawn.predicates(self._subscriptions(start, stop))
+    def generate_predicates(self, start: int, stop: int) -> list[str]:
+        return constraints.write_predicates(self._constraint_blocks(start, stop))
 
-    def events(self, start: int, stop: int) -> pa.RecordBatch:
-        cells = columns(start, stop, self.seed, f"{self.name} events", self._draw_events)
-        return record_batch(
+    def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
+        cells = draw_blocks(start, stop, self.seed, f"{self.name} events", self._draw_event_block)
+        return build_record_batch(
             self._schema, cells, lambda part: [pa.array(x, pa.int32()) for x in part["cell"].T]
         )
 
     @property
     def _schema(self) -> pa.Schema:
-        return pa.schema([(name, pa.int32()) for name in _names(self.d)])
+        return pa.schema([(name, pa.int32()) for name in _attribute_names(self.dimensions)])
 
-    def _subscriptions(self, start: int, stop: int) -> Iterator[list[Drawn]]:
+    def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = f"{self.name} subscriptions"
-        for part in columns(start, stop, self.seed, purpose, self._draw_subscriptions):
+        for part in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
             first = part["first"]
             yield [
-                Intervals(name, INT, first[:, j], first[:, j] + self.size - 1)
-                for j, name in enumerate(_names(self.d))
+                IntervalColumn(name, INT, first[:, j], first[:, j] + self.cells_per_side - 1)
+                for j, name in enumerate(_attribute_names(self.dimensions))
             ]
 
-    def _draw_subscriptions(self, random: np.random.Generator) -> Columns:
-        firsts = self.cells - self.size + 1
-        ranks = zipf(random, firsts, BLOCK * self.d, self.exponent)
-        return {"first": ranks.reshape(BLOCK, self.d)}
+    def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
+        firsts = self.cells_per_dimension - self.cells_per_side + 1
+        ranks = draw_zipf_ranks(
+            random, firsts, BLOCK_ROWS * self.dimensions, self.subscription_exponent
+        )
+        return {"first": ranks.reshape(BLOCK_ROWS, self.dimensions)}
 
-    def _draw_events(self, random: np.random.Generator) -> Columns:
-        ranks = zipf(random, self.cells, BLOCK * self.d, self.event_exponent)
-        return {"cell": ranks.reshape(BLOCK, self.d)}
+    def _draw_event_block(self, random: np.random.Generator) -> Columns:
+        ranks = draw_zipf_ranks(
+            random, self.cells_per_dimension, BLOCK_ROWS * self.dimensions, self.event_exponent
+        )
+        return {"cell": ranks.reshape(BLOCK_ROWS, self.dimensions)}
 
 
-def _names(d: int) -> list[str]:
-    return [f"x{j}" for j in range(1, d + 1)]
+def _attribute_names(dimensions: int) -> list[str]:
+    return [f"x{j}" for j in range(1, dimensions + 1)]

@@ -18,51 +18,63 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.space import Space
-from covey.space.keys import domain
-from covey.space.ragged import Ragged
-from covey.space.types import decimal
-from covey.workload import drawn
-from covey.workload.arrow import decimals, record_batch, tags, texts
-from covey.workload.drawn import FREE, Drawn, Equal, Intervals, Keywords, OneOf
-from covey.workload.rows import BLOCK, Columns, columns, generator
-from covey.workload.words import as_objects, vocabulary
-from covey.workload.zipf import zipf
+from covey.space.keys import key_domain
+from covey.space.ragged_array import RaggedArray
+from covey.space.types import decimal_type
+from covey.workload import constraints
+from covey.workload.arrow_arrays import (
+    build_record_batch,
+    to_decimal_array,
+    to_tag_lists,
+    to_text_array,
+)
+from covey.workload.block_rng import BLOCK_ROWS, Columns, draw_blocks, make_generator
+from covey.workload.constraints import (
+    UNCONSTRAINED,
+    ChoiceColumn,
+    ConstraintColumn,
+    EqualityColumn,
+    IntervalColumn,
+    KeywordColumn,
+)
+from covey.workload.vocabularies import make_vocabulary, to_object_array
+from covey.workload.zipf import draw_zipf_ranks
 
 __all__ = ["Classifieds"]
 
 # Each with the price, in euros, that half of its ads are below; the most frequent first.
-_CATEGORIES = {
+_MEDIAN_PRICE_BY_CATEGORY = {
     "cars": 9000, "phones": 250, "furniture": 120, "flats to rent": 900, "clothing": 25,
     "bicycles": 300, "computers": 450, "houses": 280_000, "children": 30, "motorcycles": 3500,
     "garden": 80, "kitchen": 70, "books": 10, "games": 35, "audio": 150, "cameras": 280,
     "tools": 90, "car parts": 60, "sports": 75, "music": 200, "antiques": 110, "jewellery": 130,
     "pets": 180, "boats": 7000, "tickets": 65,
 }  # fmt: skip
-_CONDITIONS = {"new": 0.20, "like new": 0.25, "good": 0.35, "fair": 0.12, "for parts": 0.08}
-_CONDITION_LISTS = tuple(c for k in (1, 2, 3) for c in combinations(_CONDITIONS, k))
-_KINDS = ("dealer", "private")
+_CONDITION_SHARES = {"new": 0.20, "like new": 0.25, "good": 0.35, "fair": 0.12, "for parts": 0.08}
+_CONDITION_LISTS = tuple(c for k in (1, 2, 3) for c in combinations(_CONDITION_SHARES, k))
+_SELLER_KINDS = ("dealer", "private")
 
-_PLACES, _PLACE_EXPONENT = 10_000, 0.7
-_LATITUDES, _LONGITUDES = (36.0, 60.0), (-10.0, 30.0)
+_TOWN_COUNT, _TOWN_EXPONENT = 10_000, 0.7
+_LATITUDE_RANGE, _LONGITUDE_RANGE = (36.0, 60.0), (-10.0, 30.0)
 _KM_PER_DEGREE = 111.2
 _SPREAD_KM = 10.0  # of ads and searches round their place
-_REACH_KM = (5.0, 100.0)  # from a search's centre to the sides of its box
+_REACH_RANGE_KM = (5.0, 100.0)  # from a search's centre to the sides of its box
 
-_PRICE_SPREAD = 0.8  # standard deviation of the logarithm
-_PRICE_REACH = (0.02, 0.10)  # from a search's price to its ends, on the same scale
-_DEAREST = 99_999_000  # euros
-_MONEY = decimal(10, 2)
+_LOG_PRICE_SPREAD = 0.8  # standard deviation of the logarithm
+_LOG_PRICE_REACH = (0.02, 0.10)  # from a search's price to its ends, on the same scale
+_MAX_PRICE_EUR = 99_999_000  # euros
+_PRICE_TYPE = decimal_type(10, 2)
 
-_SELLERS, _DEALERS = 100_000, 100  # the busiest are dealers
-_WORDS, _WORDS_PER_AD, _MOST_KEYWORDS = 50_000, (5, 15), 3
-_KEYWORDS = (0.50, 0.35, 0.15)  # how many give 1, 2, 3 of those who give any
+_SELLER_COUNT, _DEALER_COUNT = 100_000, 100  # the busiest are dealers
+_WORD_COUNT, _WORDS_PER_AD, _MAX_KEYWORDS = 50_000, (5, 15), 3
+_KEYWORD_COUNT_SHARES = (0.50, 0.35, 0.15)  # how many give 1, 2, 3 of those who give any
 
-_WITH_KEYWORDS = 0.60
-_WITH_CONDITION = 0.50
-_WITH_KIND = 0.25
-_WITH_SELLER = 0.03
-_UP_TO = 0.08  # searches with a highest price only
-_ON_REQUEST = 0.04  # ads without a price
+_KEYWORDS_SHARE = 0.60
+_CONDITION_SHARE = 0.50
+_SELLER_KIND_SHARE = 0.25
+_SELLER_SHARE = 0.03
+_MAX_PRICE_ONLY_SHARE = 0.08  # searches with a highest price only
+_WITHOUT_PRICE_SHARE = 0.04  # ads without a price
 
 Random = np.random.Generator
 Floats = NDArray[np.float64]
@@ -85,84 +97,98 @@ class Classifieds:
 
     @property
     def space(self) -> Space:
-        return Space.from_arrow(_schema())
+        return Space.from_arrow(_make_schema())
 
-    def regions(self, start: int, stop: int) -> Regions:
-        return drawn.regions(self.space, self._subscriptions(start, stop))
+    def generate_regions(self, start: int, stop: int) -> Regions:
+        return constraints.build_regions(self.space, self._constraint_blocks(start, stop))
 
-    def predicates(self, start: int, stop: int) -> list[str]:
-        return drawn.predicates(self._subscriptions(start, stop))
+    def generate_predicates(self, start: int, stop: int) -> list[str]:
+        return constraints.write_predicates(self._constraint_blocks(start, stop))
 
-    def events(self, start: int, stop: int) -> pa.RecordBatch:
-        ads = columns(start, stop, self.seed, "classifieds events", self._draw_ads)
-        return record_batch(_schema(), ads, _ads)
+    def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
+        ads = draw_blocks(start, stop, self.seed, "classifieds events", self._draw_event_block)
+        return build_record_batch(_make_schema(), ads, _to_event_arrays)
 
-    def _subscriptions(self, start: int, stop: int) -> Iterator[list[Drawn]]:
+    def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = "classifieds subscriptions"
-        return map(_searches, columns(start, stop, self.seed, purpose, self._draw_searches))
+        return map(
+            _to_constraints,
+            draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block),
+        )
 
-    def _draw_searches(self, random: Random) -> Columns:
-        category = zipf(random, len(_CATEGORIES), BLOCK)
-        seller = _some(random, _WITH_SELLER, zipf(random, _SELLERS, BLOCK))
-        kind = _some(random, _WITH_KIND, random.integers(0, len(_KINDS), BLOCK))
-        conditions = random.integers(0, len(_CONDITION_LISTS), BLOCK)
+    def _draw_subscription_block(self, random: Random) -> Columns:
+        category = draw_zipf_ranks(random, len(_MEDIAN_PRICE_BY_CATEGORY), BLOCK_ROWS)
+        seller = _leave_others_free(
+            random, _SELLER_SHARE, draw_zipf_ranks(random, _SELLER_COUNT, BLOCK_ROWS)
+        )
+        kind = _leave_others_free(
+            random, _SELLER_KIND_SHARE, random.integers(0, len(_SELLER_KINDS), BLOCK_ROWS)
+        )
+        conditions = random.integers(0, len(_CONDITION_LISTS), BLOCK_ROWS)
         return {
             "category": category,
-            "condition": _some(random, _WITH_CONDITION, conditions),
-            "kind": np.where(seller == FREE, kind, FREE),
+            "condition": _leave_others_free(random, _CONDITION_SHARE, conditions),
+            "kind": np.where(seller == UNCONSTRAINED, kind, UNCONSTRAINED),
             "seller": seller,
             "keywords": _draw_keywords(random),
-            **self._draw_box(random),
-            **_draw_price_range(random, category),
+            **self._draw_search_box(random),
+            **_draw_price_ranges(random, category),
         }
 
-    def _draw_ads(self, random: Random) -> Columns:
-        latitude, longitude = self._draw_point(random)
-        category, seller = zipf(random, len(_CATEGORIES), BLOCK), zipf(random, _SELLERS, BLOCK)
-        euros = np.floor(_draw_price(random, category)).astype(np.int64)
-        cents = np.where(random.random(BLOCK) < 0.2, 99, 0)
-        words = zipf(random, _WORDS, BLOCK * _WORDS_PER_AD[1]).reshape(BLOCK, -1)
+    def _draw_event_block(self, random: Random) -> Columns:
+        latitude, longitude = self._draw_points(random)
+        category, seller = (
+            draw_zipf_ranks(random, len(_MEDIAN_PRICE_BY_CATEGORY), BLOCK_ROWS),
+            draw_zipf_ranks(random, _SELLER_COUNT, BLOCK_ROWS),
+        )
+        euros = np.floor(_draw_prices(random, category)).astype(np.int64)
+        cents = np.where(random.random(BLOCK_ROWS) < 0.2, 99, 0)
+        words = draw_zipf_ranks(random, _WORD_COUNT, BLOCK_ROWS * _WORDS_PER_AD[1]).reshape(
+            BLOCK_ROWS, -1
+        )
         return {
             "category": category,
             "latitude": latitude,
             "longitude": longitude,
             "price": 100 * euros + cents,
-            "has_price": random.random(BLOCK) >= _ON_REQUEST,
-            "condition": random.choice(len(_CONDITIONS), BLOCK, p=list(_CONDITIONS.values())),
-            "kind": np.where(seller < _DEALERS, 0, 1),
+            "has_price": random.random(BLOCK_ROWS) >= _WITHOUT_PRICE_SHARE,
+            "condition": random.choice(
+                len(_CONDITION_SHARES), BLOCK_ROWS, p=list(_CONDITION_SHARES.values())
+            ),
+            "kind": np.where(seller < _DEALER_COUNT, 0, 1),
             "seller": seller,
             "words": _rank_to_word()[words],
-            "word_count": random.integers(*_WORDS_PER_AD, BLOCK, endpoint=True),
+            "word_count": random.integers(*_WORDS_PER_AD, BLOCK_ROWS, endpoint=True),
         }
 
-    def _draw_box(self, random: Random) -> Columns:
-        latitude, longitude = self._draw_point(random)
-        least, most = _REACH_KM
-        reach_km = least * (most / least) ** random.random(BLOCK)
-        north, east = _degrees(reach_km, reach_km, latitude)
+    def _draw_search_box(self, random: Random) -> Columns:
+        latitude, longitude = self._draw_points(random)
+        least, most = _REACH_RANGE_KM
+        reach_km = least * (most / least) ** random.random(BLOCK_ROWS)
+        north, east = _km_to_degrees(reach_km, reach_km, latitude)
         return {
-            "south": _rounded(latitude - north),
-            "north": _rounded(latitude + north),
-            "west": _rounded(longitude - east),
-            "east": _rounded(longitude + east),
+            "south": _round_degrees(latitude - north),
+            "north": _round_degrees(latitude + north),
+            "west": _round_degrees(longitude - east),
+            "east": _round_degrees(longitude + east),
         }
 
-    def _draw_point(self, random: Random) -> tuple[Floats, Floats]:
+    def _draw_points(self, random: Random) -> tuple[Floats, Floats]:
         """Latitudes and longitudes round Zipf places."""
-        latitudes, longitudes = _places(self.seed)
-        place = zipf(random, _PLACES, BLOCK, _PLACE_EXPONENT)
-        off_km = random.normal(0, _SPREAD_KM, (2, BLOCK))
-        north, east = _degrees(off_km[0], off_km[1], latitudes[place])
-        return _rounded(latitudes[place] + north), _rounded(longitudes[place] + east)
+        latitudes, longitudes = _draw_towns(self.seed)
+        place = draw_zipf_ranks(random, _TOWN_COUNT, BLOCK_ROWS, _TOWN_EXPONENT)
+        off_km = random.normal(0, _SPREAD_KM, (2, BLOCK_ROWS))
+        north, east = _km_to_degrees(off_km[0], off_km[1], latitudes[place])
+        return _round_degrees(latitudes[place] + north), _round_degrees(longitudes[place] + east)
 
 
-def _schema() -> pa.Schema:
+def _make_schema() -> pa.Schema:
     return pa.schema(
         [
             ("category", pa.string()),
             ("latitude", pa.float64()),
             ("longitude", pa.float64()),
-            ("price", pa.decimal128(_MONEY.precision, _MONEY.scale)),
+            ("price", pa.decimal128(_PRICE_TYPE.precision, _PRICE_TYPE.scale)),
             ("condition", pa.string()),
             ("seller_kind", pa.string()),
             ("seller", pa.string()),
@@ -171,88 +197,100 @@ def _schema() -> pa.Schema:
     )
 
 
-def _searches(part: Columns) -> list[Drawn]:
-    keywords = part["keywords"]
-    given = keywords < _WORDS
-    tokens = Ragged.from_lengths(given.sum(axis=1), vocabulary(_WORDS)[keywords[given]])
+def _to_constraints(block: Columns) -> list[ConstraintColumn]:
+    keywords = block["keywords"]
+    given = keywords < _WORD_COUNT
+    tokens = RaggedArray.from_lengths(
+        given.sum(axis=1), make_vocabulary(_WORD_COUNT)[keywords[given]]
+    )
     return [
-        Equal("category", as_objects(_CATEGORIES), part["category"]),
-        drawn.doubles("latitude", part["south"], part["north"]),
-        drawn.doubles("longitude", part["west"], part["east"]),
-        Intervals("price", _MONEY, part["price_from"], part["price_to"]),
-        OneOf("condition", _CONDITION_LISTS, part["condition"]),
-        Equal("seller_kind", as_objects(_KINDS), part["kind"]),
-        Equal("seller", _seller_names(), part["seller"]),
-        Keywords("words", tokens),
+        EqualityColumn("category", to_object_array(_MEDIAN_PRICE_BY_CATEGORY), block["category"]),
+        constraints.make_double_intervals("latitude", block["south"], block["north"]),
+        constraints.make_double_intervals("longitude", block["west"], block["east"]),
+        IntervalColumn("price", _PRICE_TYPE, block["price_from"], block["price_to"]),
+        ChoiceColumn("condition", _CONDITION_LISTS, block["condition"]),
+        EqualityColumn("seller_kind", to_object_array(_SELLER_KINDS), block["kind"]),
+        EqualityColumn("seller", _seller_names(), block["seller"]),
+        KeywordColumn("words", tokens),
     ]
 
 
-def _ads(part: Columns) -> list[pa.Array]:
-    money = _MONEY.precision, _MONEY.scale
+def _to_event_arrays(block: Columns) -> list[pa.Array]:
+    money = _PRICE_TYPE.precision, _PRICE_TYPE.scale
     return [
-        texts(as_objects(_CATEGORIES), part["category"]),
-        pa.array(part["latitude"]),
-        pa.array(part["longitude"]),
-        decimals(part["price"], part["has_price"], *money),
-        texts(as_objects(_CONDITIONS), part["condition"]),
-        texts(as_objects(_KINDS), part["kind"]),
-        texts(_seller_names(), part["seller"]),
-        tags(vocabulary(_WORDS), part["words"], part["word_count"]),
+        to_text_array(to_object_array(_MEDIAN_PRICE_BY_CATEGORY), block["category"]),
+        pa.array(block["latitude"]),
+        pa.array(block["longitude"]),
+        to_decimal_array(block["price"], block["has_price"], *money),
+        to_text_array(to_object_array(_CONDITION_SHARES), block["condition"]),
+        to_text_array(to_object_array(_SELLER_KINDS), block["kind"]),
+        to_text_array(_seller_names(), block["seller"]),
+        to_tag_lists(make_vocabulary(_WORD_COUNT), block["words"], block["word_count"]),
     ]
 
 
 def _draw_keywords(random: Random) -> Codes:
-    """Up to three words a row, in order and each once; what is not a word is `_WORDS`."""
-    words = _rank_to_word()[zipf(random, _WORDS, BLOCK * _MOST_KEYWORDS)].reshape(BLOCK, -1)
-    counts = 1 + random.choice(len(_KEYWORDS), BLOCK, p=_KEYWORDS)
-    counts[random.random(BLOCK) >= _WITH_KEYWORDS] = 0
-    words[np.arange(_MOST_KEYWORDS) >= counts[:, None]] = _WORDS
+    """Up to three words a row, in order and each once; what is not a word is `_WORD_COUNT`."""
+    words = _rank_to_word()[
+        draw_zipf_ranks(random, _WORD_COUNT, BLOCK_ROWS * _MAX_KEYWORDS)
+    ].reshape(BLOCK_ROWS, -1)
+    counts = 1 + random.choice(len(_KEYWORD_COUNT_SHARES), BLOCK_ROWS, p=_KEYWORD_COUNT_SHARES)
+    counts[random.random(BLOCK_ROWS) >= _KEYWORDS_SHARE] = 0
+    words[np.arange(_MAX_KEYWORDS) >= counts[:, None]] = _WORD_COUNT
     words.sort(axis=1)
-    words[:, 1:][words[:, 1:] == words[:, :-1]] = _WORDS
+    words[:, 1:][words[:, 1:] == words[:, :-1]] = _WORD_COUNT
     return words
 
 
-def _draw_price_range(random: Random, category: Codes) -> Columns:
-    wanted = _draw_price(random, category)
-    reach = np.exp(random.uniform(*_PRICE_REACH, (2, BLOCK)))
+def _draw_price_ranges(random: Random, category: Codes) -> Columns:
+    wanted = _draw_prices(random, category)
+    reach = np.exp(random.uniform(*_LOG_PRICE_REACH, (2, BLOCK_ROWS)))
     lower = 100 * np.floor(wanted / reach[0]).astype(np.int64)
-    upper = 100 * np.ceil(np.minimum(wanted * reach[1], _DEAREST)).astype(np.int64)
-    lower[random.random(BLOCK) < _UP_TO] = domain(_MONEY).low
+    upper = 100 * np.ceil(np.minimum(wanted * reach[1], _MAX_PRICE_EUR)).astype(np.int64)
+    lower[random.random(BLOCK_ROWS) < _MAX_PRICE_ONLY_SHARE] = key_domain(_PRICE_TYPE).low
     return {"price_from": lower, "price_to": upper}
 
 
-def _draw_price(random: Random, category: Codes) -> Floats:
-    usual = np.array(list(_CATEGORIES.values()), np.float64)[category]
-    return np.minimum(usual * np.exp(random.normal(0, _PRICE_SPREAD, BLOCK)), _DEAREST)
+def _draw_prices(random: Random, category: Codes) -> Floats:
+    usual = np.array(list(_MEDIAN_PRICE_BY_CATEGORY.values()), np.float64)[category]
+    return np.minimum(
+        usual * np.exp(random.normal(0, _LOG_PRICE_SPREAD, BLOCK_ROWS)), _MAX_PRICE_EUR
+    )
 
 
-def _some(random: Random, share: float, codes: Codes) -> Codes:
+def _leave_others_free(random: Random, share: float, codes: Codes) -> Codes:
     """The codes, for all but a share of the rows left free."""
-    return np.where(random.random(BLOCK) < share, codes, FREE)
+    return np.where(random.random(BLOCK_ROWS) < share, codes, UNCONSTRAINED)
 
 
-def _degrees(north_km: Floats, east_km: Floats, latitude: Floats) -> tuple[Floats, Floats]:
+def _km_to_degrees(north_km: Floats, east_km: Floats, latitude: Floats) -> tuple[Floats, Floats]:
     narrowing = np.cos(np.radians(latitude))
     return north_km / _KM_PER_DEGREE, east_km / (_KM_PER_DEGREE * narrowing)
 
 
-def _rounded(degrees: Floats) -> Floats:
+def _round_degrees(degrees: Floats) -> Floats:
     return np.round(degrees, 5)  # about a metre
 
 
 @lru_cache(maxsize=4)
-def _places(seed: int) -> tuple[Floats, Floats]:
-    random = generator(seed, "classifieds places")
-    return random.uniform(*_LATITUDES, _PLACES), random.uniform(*_LONGITUDES, _PLACES)
+def _draw_towns(seed: int) -> tuple[Floats, Floats]:
+    random = make_generator(seed, "classifieds places")
+    return random.uniform(*_LATITUDE_RANGE, _TOWN_COUNT), random.uniform(
+        *_LONGITUDE_RANGE, _TOWN_COUNT
+    )
 
 
 @lru_cache(maxsize=1)
 def _rank_to_word() -> Codes:
     """Which word is the most frequent, the next, …: none of it has to do with the alphabet."""
-    return generator(0, "classifieds words").permutation(_WORDS)
+    return make_generator(0, "classifieds words").permutation(_WORD_COUNT)
 
 
 @lru_cache(maxsize=1)
 def _seller_names() -> NDArray[np.object_]:
-    words = vocabulary(_SELLERS)[generator(0, "classifieds sellers").permutation(_SELLERS)]
-    return as_objects(f"{word}'s" if i % 10 == 0 else word for i, word in enumerate(words.tolist()))
+    words = make_vocabulary(_SELLER_COUNT)[
+        make_generator(0, "classifieds sellers").permutation(_SELLER_COUNT)
+    ]
+    return to_object_array(
+        f"{word}'s" if i % 10 == 0 else word for i, word in enumerate(words.tolist())
+    )

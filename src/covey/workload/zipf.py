@@ -7,26 +7,28 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["zipf"]
+__all__ = ["draw_zipf_ranks"]
 
 
-def zipf(
-    random: np.random.Generator, count: int, size: int, exponent: float = 1.0
+def draw_zipf_ranks(
+    random: np.random.Generator, rank_count: int, size: int, exponent: float = 1.0
 ) -> NDArray[np.int64]:
-    """`size` ranks from 0 to `count` - 1; exponent 0 is the uniform law.
+    """`size` ranks from 0 to `rank_count` - 1; exponent 0 is the uniform law.
 
     Cost: a binary search a rank, about 50 ns.
 
-    >>> ranks = zipf(np.random.default_rng(1), 5000, 100_000)
+    >>> ranks = draw_zipf_ranks(np.random.default_rng(1), 5000, 100_000)
     >>> bool(0.10 < np.mean(ranks == 0) < 0.12), int(ranks.max()) < 5000
     (True, True)
     """
-    return np.searchsorted(_cumulative(count, exponent), random.random(size), side="right")
+    return np.searchsorted(
+        _cumulative_shares(rank_count, exponent), random.random(size), side="right"
+    )
 
 
 @lru_cache(maxsize=32)
-def _cumulative(count: int, exponent: float) -> NDArray[np.float64]:
-    weights = np.arange(1, count + 1, dtype=np.float64) ** -exponent
+def _cumulative_shares(rank_count: int, exponent: float) -> NDArray[np.float64]:
+    weights = np.arange(1, rank_count + 1, dtype=np.float64) ** -exponent
     shares: NDArray[np.float64] = np.cumsum(weights) / weights.sum()
     shares[-1] = 1.0
     return shares

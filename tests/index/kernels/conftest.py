@@ -7,39 +7,41 @@ from typing import Any, Protocol
 
 import pytest
 
-from covey.index import scratch
-from covey.index.kernels.search import contained
+from covey.index.kernels.tree_search import match_leaves
+from covey.index.segment.query import pair_buffer
 
 LEAST_OF_LEAVES, LEAST = 9 * 1024, 1024  # a block of proposals, the children of a node
 
 
 class Found(Protocol):
-    """`scratch.found`."""
+    """`pair_buffer.collect_pairs`."""
 
     def __call__(
         self, search: Any, nodes: int, given: Sequence[Any], more: Sequence[Any] = ()
-    ) -> scratch.Pair: ...
+    ) -> pair_buffer.Pair: ...
 
 
 @pytest.fixture(params=["ample", "scant"])
 def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Found:
-    """`scratch.found`, which has to go on again and again where room is scant."""
+    """`pair_buffer.collect_pairs`, which has to go on again and again where room is scant."""
     if request.param == "ample":
-        return scratch.found
-    monkeypatch.setattr(scratch, "_room", scratch._Room())
-    monkeypatch.setattr(scratch, "_MOST", 0)
+        return pair_buffer.collect_pairs
+    monkeypatch.setattr(pair_buffer, "_thread_buffer", pair_buffer._ThreadBuffer())
+    monkeypatch.setattr(pair_buffer, "_MAX_LENGTH", 0)
 
     def with_little_room(
         search: Any, nodes: int, given: Sequence[Any], more: Sequence[Any] = ()
-    ) -> scratch.Pair:
+    ) -> pair_buffer.Pair:
         calls = []
 
         def counted(*arguments: Any) -> int:
             calls.append(1)
             return int(search(*arguments))
 
-        scratch._room.pair = scratch._pair(LEAST_OF_LEAVES if search is contained else LEAST)
-        answer = scratch.found(counted, nodes, given, more)
+        pair_buffer._thread_buffer.pair = pair_buffer._allocate_pair(
+            LEAST_OF_LEAVES if search is match_leaves else LEAST
+        )
+        answer = pair_buffer.collect_pairs(counted, nodes, given, more)
         assert len(calls) > 1 or not len(answer[0])
         return answer
 

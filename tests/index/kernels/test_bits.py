@@ -24,12 +24,12 @@ def of_a_word(word: Any) -> Any:
 
 @njit
 def in_common(all_sets: Any, starts: Any, count: Any, answer: Any) -> Any:
-    return bits.common(all_sets, starts, count, answer)
+    return bits.intersect_sets(all_sets, starts, count, answer)
 
 
 @njit
 def compared(low: Any, high: Any, lower: Any, upper: Any) -> Any:
-    return bits.compared(low, high, lower, upper)
+    return bits.compare_codes(low, high, lower, upper)
 
 
 @given(words.filter(bool))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.index.asked import Asked
 from covey.index.kernels.bits import WORDS
-from covey.index.kernels.nodes import bucket
-from covey.index.kernels.search import descend, meeting
-from covey.index.scratch import sorted_by
-from covey.index.tree import Level
+from covey.index.kernels.tree_nodes import find_bucket
+from covey.index.kernels.tree_search import descend, descend_overlapping
+from covey.index.segment.bitmap_tree import TreeLevel
+from covey.index.segment.query.encoded_query import EncodedQuery
+from covey.index.segment.query.pair_buffer import group_by
 from tests.index.coded import Coded, Ints, Pairs, corners, pairs, points
 from tests.index.kernels.conftest import Found
 
@@ -28,13 +28,13 @@ def random() -> np.random.Generator:
 
 
 @pytest.fixture
-def level(random: np.random.Generator) -> Level:
+def level(random: np.random.Generator) -> TreeLevel:
     return Coded.random(random, 900, 3, leaf=100).tree.levels[-1]
 
 
 @pytest.mark.parametrize("rows", [points, corners])
 def test_children_that_may_contain_rows(
-    found: Found, level: Level, random: np.random.Generator, rows: Any
+    found: Found, level: TreeLevel, random: np.random.Generator, rows: Any
 ) -> None:
     """Those in the buckets of both corners."""
     asked, *_ = rows(random, ROWS, 3)
@@ -46,12 +46,14 @@ def test_children_that_may_contain_rows(
 
 
 def test_children_that_may_meet_rows(
-    found: Found, level: Level, random: np.random.Generator
+    found: Found, level: TreeLevel, random: np.random.Generator
 ) -> None:
     """Those in any bucket from one corner to the other."""
     asked, *_ = corners(random, ROWS, 3)
     starts, visitors = visits(random)
-    answer = pairs(*found(meeting, NODES, (asked.low, asked.high, visitors, starts, *level)))
+    answer = pairs(
+        *found(descend_overlapping, NODES, (asked.low, asked.high, visitors, starts, *level))
+    )
     between = searched(
         level, asked, starts, visitors, lambda low, high: {*range(low, high + 1)}, np.any
     )
@@ -68,8 +70,8 @@ def visits(random: np.random.Generator) -> tuple[Ints, Any]:
 
 
 def searched(
-    level: Level,
-    asked: Asked,
+    level: TreeLevel,
+    asked: EncodedQuery,
     starts: Ints,
     rows: Any,
     buckets: Callable[[int, int], set[int]],
@@ -84,7 +86,9 @@ def searched(
             kept = np.ones(last - first, np.bool_)
             for t in range(level.tests[v], level.tests[v + 1]):
                 k, how = level.attribute[t], (level.base[t], level.scale[t], level.size[t])
-                chosen = buckets(bucket(asked.low[row, k], *how), bucket(asked.high[row, k], *how))
+                chosen = buckets(
+                    find_bucket(asked.low[row, k], *how), find_bucket(asked.high[row, k], *how)
+                )
                 at = level.offset[t] // WORDS + np.array(sorted(chosen))
                 kept &= joined(sets[at, : last - first], axis=0)
             found |= {(first + child, row) for child in np.flatnonzero(kept).tolist()}
@@ -94,7 +98,7 @@ def searched(
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99)), max_size=50))
 def test_rows_by_child(found_before: list[tuple[int, int]]) -> None:
     groups, values = np.array(found_before, np.int32).reshape(-1, 2).T.copy()
-    starts, by_group = sorted_by(groups, values, 6)
+    starts, by_group = group_by(groups, values, 6)
     order = np.argsort(groups, kind="stable")
     assert by_group.tolist() == values[order].tolist()
     assert starts.tolist() == np.searchsorted(groups[order], np.arange(7)).tolist()

@@ -7,52 +7,52 @@ import random
 import numpy as np
 import pytest
 
-from covey.overlay.can.cube import Cube
-from covey.overlay.can.network import Balls, CanNetwork
-from covey.overlay.can.seats import Phase, Seat
-from covey.overlay.can.trial import CanTrial, _Run
-from covey.overlay.can.zones import Zone
+from covey.overlay.can.network import BallWorkload, CanNetwork
+from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.seats import Seat, SeatPhase
+from covey.overlay.can.trial import CanTrial, _CanRun
+from covey.overlay.can.zones import CanZone
 
 
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("smart", [False, True])
 def test_each_event_reaches_whom_it_should(smart: bool, faults: bool) -> None:
-    outcomes = [CanTrial(seed, smart=smart, faults=faults).run() for seed in range(40)]
-    assert [seed for seed, outcome in enumerate(outcomes) if not outcome.is_right] == []
+    outcomes = [CanTrial(seed, smart=smart, with_faults=faults).run() for seed in range(40)]
+    assert [seed for seed, outcome in enumerate(outcomes) if not outcome.is_correct] == []
     assert sum(outcome.notifications for outcome in outcomes) > 1000
 
 
 def test_the_printed_rules_lose_events() -> None:
-    outcomes = [CanTrial(seed, printed=True).run() for seed in range(40)]
+    outcomes = [CanTrial(seed, uses_paper_rules=True).run() for seed in range(40)]
     assert sum(outcome.lost for outcome in outcomes) > 10
     assert sum(outcome.invented for outcome in outcomes) == 0
 
 
 def test_the_same_trial_is_the_same_run() -> None:
-    trial = CanTrial(3, faults=True)
+    trial = CanTrial(3, with_faults=True)
     assert trial.run() == trial.run()
 
 
 @pytest.mark.parametrize("smart", [False, True])
 @pytest.mark.parametrize("seed", range(10))
 def test_in_the_end_nothing_is_left_over(seed: int, smart: bool) -> None:
-    run = _Run(CanTrial(seed, smart=smart, faults=bool(seed % 2)))
-    run.outcome()
+    run = _CanRun(CanTrial(seed, smart=smart, with_faults=bool(seed % 2)))
+    run.run()
     seats = held(run.network)
-    assert set(seats) == set(run.expected.live)
+    assert set(seats) == set(run.oracle.live_subscriptions)
     zones = {name: node.zones for name, node in run.network.nodes.items()}
     assert sum(zone.volume for mine in zones.values() for zone in mine) == 1
     for id_, seat in seats.items():
         having = {n for n, node in run.network.nodes.items() if id_ in node.replicas.by_id}
-        if seat.phase is Phase.ROOT:
+        if seat.phase is SeatPhase.ROOT:
             assert having == met(zones, seat)
-            assert all(seats[one].root == id_ for one in seat.dependants)
+            assert all(seats[one].root_id == id_ for one in seat.dependants)
         else:
-            assert seat.phase is Phase.DEPENDANT
-            assert seat.root is not None
-            assert id_ in seats[seat.root].dependants
+            assert seat.phase is SeatPhase.DEPENDANT
+            assert seat.root_id is not None
+            assert id_ in seats[seat.root_id].dependants
             assert not having
-    roots = {id_ for id_, seat in seats.items() if seat.phase is Phase.ROOT}
+    roots = {id_ for id_, seat in seats.items() if seat.phase is SeatPhase.ROOT}
     for node in run.network.nodes.values():
         assert node.replicas.by_id.keys() <= roots
 
@@ -68,16 +68,18 @@ def held(network: CanNetwork) -> dict[int, Seat]:
     return found
 
 
-def met(zones: dict[object, tuple[Zone, ...]], seat: Seat) -> set[object]:
+def met(zones: dict[object, tuple[CanZone, ...]], seat: Seat) -> set[object]:
     box = seat.subscription.box
     return {name for name, mine in zones.items() if any(zone.meets(box) for zone in mine)}
 
 
 def settled(
-    balls: Balls, *, smart: bool = True, printed: bool = False, nodes: int = 8
+    balls: BallWorkload, *, smart: bool = True, printed: bool = False, nodes: int = 8
 ) -> CanNetwork:
     """A network of some nodes and all balls as subscriptions, one after another."""
-    network = CanNetwork(balls, Cube.drawn(2, 2, 0.5, 1), smart=smart, printed=printed)
+    network = CanNetwork(
+        balls, CubeProjection.build_random(2, 2, 0.5, 1), smart=smart, uses_paper_rules=printed
+    )
     random_ = random.Random(1)
     for _ in range(nodes - 1):
         network.join(0, random_)
@@ -90,10 +92,10 @@ def settled(
 
 def heard(network: CanNetwork) -> set[int]:
     """Who hears of event 0."""
-    network.delivered.clear()
+    network.deliveries.clear()
     network.publish(0, 0)
     network.simulator.run()
-    return {id_ for _, id_ in network.delivered}
+    return {id_ for _, id_ in network.deliveries}
 
 
 CENTRE = np.array([[0.5, 0.5]])
@@ -107,7 +109,7 @@ CANCELLED: dict[str, list[tuple[float, float]]] = {  # x and radius; the first i
 def test_dependants_of_a_cancelled_root_hear_on(name: str) -> None:
     """As printed, those that are left excuse each other."""
     x, radii = (np.array(column) for column in zip(*CANCELLED[name], strict=True))
-    balls = Balls(np.stack([x, np.full(3, 0.5)], axis=1), radii, np.array([[0.9, 0.5]]))
+    balls = BallWorkload(np.stack([x, np.full(3, 0.5)], axis=1), radii, np.array([[0.9, 0.5]]))
     for printed in (False, True):
         network = settled(balls, printed=printed)
         assert heard(network) == {0, 1, 2}
@@ -117,33 +119,33 @@ def test_dependants_of_a_cancelled_root_hear_on(name: str) -> None:
 
 
 def test_a_root_that_comes_over_another_takes_its_place() -> None:
-    balls = Balls(np.repeat(CENTRE, 3, axis=0), np.array([0.2, 0.1, 0.4]), CENTRE)
+    balls = BallWorkload(np.repeat(CENTRE, 3, axis=0), np.array([0.2, 0.1, 0.4]), CENTRE)
     network = settled(balls)
     seats = held(network)
-    assert seats[2].phase is Phase.ROOT
-    assert {seats[0].root, seats[1].root} == {2}
+    assert seats[2].phase is SeatPhase.ROOT
+    assert {seats[0].root_id, seats[1].root_id} == {2}
     assert seats[2].dependants.keys() == {0, 1}
     assert heard(network) == {0, 1, 2}
 
 
 def test_events_visit_one_node_or_the_homes() -> None:
-    balls = Balls.drawn(30, 50, 2, 0.5, 1)
+    balls = BallWorkload.build_random(30, 50, 2, 0.5, 1)
     visits = {}
     for smart in (False, True):
         network = settled(balls, smart=smart)
         for event in range(50):
             network.publish(event % 8, event)
         network.simulator.run()
-        visits[smart] = network.simulator.sent["AtHomes"]
+        visits[smart] = network.simulator.sent_counts["NotifyRoots"]
     assert visits[False] == 0
     assert visits[True] > 0
 
 
 def test_greedy_routing_takes_few_steps() -> None:
-    balls = Balls.drawn(1, 200, 2, 0.5, 1)
+    balls = BallWorkload.build_random(1, 200, 2, 0.5, 1)
     network = settled(balls, nodes=64)
-    before = network.simulator.sent["Routed"]
+    before = network.simulator.sent_counts["RoutedMessage"]
     for event in range(200):
         network.publish(event % 64, event)
     network.simulator.run()
-    assert network.simulator.sent["Routed"] - before < 200 * 64**0.5
+    assert network.simulator.sent_counts["RoutedMessage"] - before < 200 * 64**0.5

@@ -5,26 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covey.overlay.can.cube import Cube
-from covey.overlay.can.network import Balls, CanNetwork
-from covey.overlay.can.study import place, zones_of
-from covey.overlay.can.zones import Zone
+from covey.overlay.can.network import BallWorkload, CanNetwork
+from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.study import build_random_zones, place_statically
+from covey.overlay.can.zones import CanZone
 
 
 @pytest.mark.parametrize("smart", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
-    balls, cube = Balls.drawn(150, 60, 4, 0.5, k), Cube.drawn(k, 4, 0.5, k)
-    low, high = zones_of(20, k, seed=k)
-    zones = [Zone(tuple(a), tuple(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-    network = CanNetwork.of_zones(balls, cube, zones, smart=smart)
+    balls, cube = (
+        BallWorkload.build_random(150, 60, 4, 0.5, k),
+        CubeProjection.build_random(k, 4, 0.5, k),
+    )
+    low, high = build_random_zones(20, k, seed=k)
+    zones = [CanZone(tuple(a), tuple(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    network = CanNetwork.from_zones(balls, cube, zones, smart=smart)
     for id_ in range(150):
         network.subscribe(id_ % 20, id_)
         network.simulator.run()
-    said = place(
-        (low, high), cube.boxes(balls.centres, balls.radii), cube.points(balls.centres),
-        cube.points(balls.events), smart,
-    )  # fmt: skip
+    said = place_statically(
+        (low, high),
+        cube.project_balls(balls.centres, balls.radii),
+        cube.project_points(balls.centres),
+        cube.project_points(balls.events),
+        smart,
+    )
     replicas = [set(node.replicas.by_id) for node in network.nodes.values()]
     for id_ in range(150):
         assert said.is_root[id_] == any(id_ in ids for ids in replicas)
@@ -34,32 +40,39 @@ def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
             assert said.copies[id_] == 1
     assert said.load.sum() == said.copies.sum()
     for event in range(60):
-        before = network.simulator.sent["AtHomes"]
-        at = next(n for n, zone in enumerate(zones) if zone.contains(tuple(network.point(event))))
+        before = network.simulator.sent_counts["NotifyRoots"]
+        at = next(
+            n for n, zone in enumerate(zones) if zone.contains(tuple(network.locate_event(event)))
+        )
         network.publish(at, event)
         network.simulator.run()
-        assert said.visited[event] == 1 + network.simulator.sent["AtHomes"] - before
+        assert (
+            said.visited_nodes[event] == 1 + network.simulator.sent_counts["NotifyRoots"] - before
+        )
 
 
 def test_zones_cut_the_cube() -> None:
-    low, high = zones_of(100, 3, seed=1)
+    low, high = build_random_zones(100, 3, seed=1)
     assert np.prod(high - low, axis=1).sum() == 1
-    assert (zones_of(100, 3, seed=1)[0] == low).all()
-    assert (zones_of(100, 3, seed=2)[0] != low).any()
+    assert (build_random_zones(100, 3, seed=1)[0] == low).all()
+    assert (build_random_zones(100, 3, seed=2)[0] != low).any()
 
 
 def test_more_subscriptions_need_fewer_copies_each() -> None:
-    cube, zones = Cube.drawn(2, 4, 0.5, 1), zones_of(100, 2, seed=1)
+    cube, zones = CubeProjection.build_random(2, 4, 0.5, 1), build_random_zones(100, 2, seed=1)
     copies = []
     for count in (200, 2000):
-        balls = Balls.drawn(count, 1, 4, 0.5, 3)
+        balls = BallWorkload.build_random(count, 1, 4, 0.5, 3)
         said = [
-            place(
-                zones, cube.boxes(balls.centres, balls.radii), cube.points(balls.centres),
-                cube.points(balls.events), smart,
+            place_statically(
+                zones,
+                cube.project_balls(balls.centres, balls.radii),
+                cube.project_points(balls.centres),
+                cube.project_points(balls.events),
+                smart,
             ).copies.mean()
             for smart in (False, True)
-        ]  # fmt: skip
+        ]
         copies.append(said)
     assert copies[0][0] == pytest.approx(copies[1][0], rel=0.1)
     assert copies[1][1] < 0.8 * copies[0][1]

@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from covey.overlay.can.zones import Zone, nearness, united
+from covey.overlay.can.zones import CanZone, merge_zones, nearest_distance
 
 
-def cut(k: int, count: int, seed: int) -> list[Zone]:
+def cut(k: int, count: int, seed: int) -> list[CanZone]:
     """The cube in zones, by halving random ones."""
-    random_, zones = random.Random(seed), [Zone.whole(k)]
+    random_, zones = random.Random(seed), [CanZone.whole_cube(k)]
     while len(zones) < count:
-        zones += zones.pop(random_.randrange(len(zones))).halves()
+        zones += zones.pop(random_.randrange(len(zones))).split_in_half()
     return zones
 
 
@@ -36,7 +36,7 @@ def test_every_point_is_in_one_zone(k: int) -> None:
             zone.meets((point, point)) for zone in zones
         ]
         assert [zone.contains(point) for zone in zones] == [
-            zone.distance(point) == (0.0, 0) for zone in zones
+            zone.distance_to(point) == (0.0, 0) for zone in zones
         ]
 
 
@@ -46,47 +46,47 @@ def test_some_neighbour_is_always_nearer(k: int) -> None:
     for point in points(k, 100, k):
         for zone in zones:
             if not zone.contains(point):
-                near = nearness([other for other in zones if zone.touches(other)], point)
-                assert near < zone.distance(point)
+                near = nearest_distance([other for other in zones if zone.touches(other)], point)
+                assert near < zone.distance_to(point)
 
 
 def test_halves_go_along_the_longest_side() -> None:
-    left, right = Zone((0.0, 0.0), (0.5, 1.0)).halves()
-    assert left == Zone((0.0, 0.0), (0.5, 0.5))
-    assert right == Zone((0.0, 0.5), (0.5, 1.0))
-    assert left.united(right) == Zone((0.0, 0.0), (0.5, 1.0))
+    left, right = CanZone((0.0, 0.0), (0.5, 1.0)).split_in_half()
+    assert left == CanZone((0.0, 0.0), (0.5, 0.5))
+    assert right == CanZone((0.0, 0.5), (0.5, 1.0))
+    assert left.try_union(right) == CanZone((0.0, 0.0), (0.5, 1.0))
 
 
 def test_corners_do_not_touch() -> None:
-    zone = Zone((0.0, 0.0), (0.5, 0.5))
-    assert zone.touches(Zone((0.5, 0.25), (1.0, 1.0)))
-    assert not zone.touches(Zone((0.5, 0.5), (1.0, 1.0)))
-    assert not zone.touches(Zone((0.75, 0.0), (1.0, 0.5)))
-    assert zone.united(Zone((0.5, 0.25), (1.0, 1.0))) is None
+    zone = CanZone((0.0, 0.0), (0.5, 0.5))
+    assert zone.touches(CanZone((0.5, 0.25), (1.0, 1.0)))
+    assert not zone.touches(CanZone((0.5, 0.5), (1.0, 1.0)))
+    assert not zone.touches(CanZone((0.75, 0.0), (1.0, 0.5)))
+    assert zone.try_union(CanZone((0.5, 0.25), (1.0, 1.0))) is None
 
 
 def test_what_was_cut_can_be_united_again() -> None:
     zones = cut(2, 16, 3)
-    assert united(zones) == (Zone.whole(2),)
-    assert sum(zone.volume for zone in united(zones[1:])) == 1 - zones[0].volume
+    assert merge_zones(zones) == (CanZone.whole_cube(2),)
+    assert sum(zone.volume for zone in merge_zones(zones[1:])) == 1 - zones[0].volume
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_left_of_a_zone_is_all_but_the_other(seed: int) -> None:
     zones = cut(3, 30, seed)
-    whole, part = Zone.whole(3), zones[seed]
-    left = whole.minus(part)
+    whole, part = CanZone.whole_cube(3), zones[seed]
+    left = whole.subtract(part)
     assert sum(zone.volume for zone in left) == 1 - part.volume
-    assert part.minus(whole) == []
-    assert all(other.minus(part) == [other] for other in zones if other is not part)
+    assert part.subtract(whole) == []
+    assert all(other.subtract(part) == [other] for other in zones if other is not part)
     for point in points(3, 50, seed):
         assert sum(zone.contains(point) for zone in left) == (not part.contains(point))
 
 
 def test_a_zone_knows_how_often_it_changed_hands() -> None:
-    left, right = Zone.whole(1).halves()
-    assert (left.since, right.handed_over().since) == (0, 1)
-    both = left.united(right.handed_over())
+    left, right = CanZone.whole_cube(1).split_in_half()
+    assert (left.transfer_count, right.with_new_owner().transfer_count) == (0, 1)
+    both = left.try_union(right.with_new_owner())
     assert both is not None
-    assert both.since == 1
-    assert both == Zone.whole(1)
+    assert both.transfer_count == 1
+    assert both == CanZone.whole_cube(1)

@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from covey.compiled import kernel
+from covey._jit import kernel
 
 __all__ = [
     "FREE",
@@ -19,11 +19,11 @@ __all__ = [
     "ONE",
     "ONES",
     "WORDS",
-    "common",
-    "compared",
+    "compare_codes",
     "count_bits",
-    "fetch",
+    "intersect_sets",
     "lowest_bit",
+    "prefetch_words",
 ]
 
 WORDS = 16
@@ -57,7 +57,7 @@ def count_bits(context: Any, word: Any) -> Any:
 
 
 @intrinsic
-def fetch(context: Any, array: Any, at: Any) -> Any:
+def prefetch_words(context: Any, array: Any, index: Any) -> Any:
     """Asks for the words round one of an array, so that they are in cache when they are needed."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -74,7 +74,7 @@ def fetch(context: Any, array: Any, at: Any) -> Any:
 
 
 @intrinsic
-def common(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
+def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
     """Writes what the `count` sets that start at `starts` have in common; gives its words' bits.
 
     Bit w of the answer is set if word w of the common set is not zero. In vector registers, since
@@ -106,7 +106,7 @@ def common(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
 
 
 @kernel(inline="always")
-def compared(low: Any, high: Any, lower: Any, upper: Any) -> Any:
+def compare_codes(low: Any, high: Any, lower: Any, upper: Any) -> Any:
     """Of four codes each: which corners are outside of their interval, and which cannot be told.
 
     x | FREE minus y keeps the free bit of a code if and only if x ≥ y there; one that is odd, and

@@ -12,34 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.geometry.ranges import Ranges
-from covey.index.grid import Grid
-from covey.overlay.brokers.changing import Change, Changing
-from covey.overlay.simulator import Name
+from covey.geometry.range_sets import RangeSet
+from covey.index.hilbert.grid import HilbertGrid
+from covey.overlay.brokers.dynamic_index import DynamicRegionIndex, RegionDelta
+from covey.overlay.simulator import NodeName
+from covey.routing import CellUpdate, RegionUpdate, RoutingTable
+from covey.routing.counted_ranges import CountedRanges
+from covey.routing.strategies import StrategyChoice
 from covey.space import Events, Space
-from covey.table import CellSteps, Steps, Table
-from covey.table.coverage import Coverage
-from covey.table.strategies import Choice
 
-__all__ = ["CellLink", "Link", "RegionLink", "changed"]
+__all__ = ["CellLink", "Link", "RegionLink", "apply_delta"]
 
 
 class Link(Protocol):
     """One link of a broker."""
 
-    def pass_on(self, change: Any) -> Any:
+    def advertise(self, delta: Any) -> Any:
         """What to tell the neighbour of a change elsewhere; nothing, often."""
         ...
 
-    def hear(self, steps: Any) -> Any:
+    def receive_update(self, update: Any) -> Any:
         """The neighbour tells: the change that it is for all other links."""
         ...
 
-    def heard(self) -> Any:
+    def as_additions(self) -> Any:
         """All that the neighbour wants, as if it were told now."""
         ...
 
-    def forgotten(self) -> Any:
+    def as_removals(self) -> Any:
         """The same, as if it were withdrawn now."""
         ...
 
@@ -48,7 +48,7 @@ class Link(Protocol):
         ...
 
     @property
-    def size(self) -> int:
+    def entry_count(self) -> int:
         """How many regions, or ranges of cells, the neighbour wants."""
         ...
 
@@ -56,39 +56,39 @@ class Link(Protocol):
 class RegionLink:
     """A link on which regions are advertised."""
 
-    def __init__(self, peer: Name, space: Space, strategy: Choice) -> None:
+    def __init__(self, peer: NodeName, space: Space, strategy: StrategyChoice) -> None:
         self.peer = peer
-        self.table = Table(space, strategy)
-        self.wanted = Changing(space)
+        self.routing_table = RoutingTable(space, strategy)
+        self.interests = DynamicRegionIndex(space)
 
-    def pass_on(self, change: Change) -> Steps:
-        return changed(self.table, change)
+    def advertise(self, delta: RegionDelta) -> RegionUpdate:
+        return apply_delta(self.routing_table, delta)
 
-    def hear(self, steps: Steps) -> Change:
-        ids = [(self.peer, number) for number in steps.advertised.tolist()]
-        gone = [(self.peer, number) for number in steps.withdrawn.tolist()]
-        return self.wanted.apply(ids, steps.regions, np.arange(len(ids)), gone)
+    def receive_update(self, update: RegionUpdate) -> RegionDelta:
+        ids = [(self.peer, number) for number in update.advertised.tolist()]
+        gone = [(self.peer, number) for number in update.withdrawn.tolist()]
+        return self.interests.apply_changes(ids, update.regions, np.arange(len(ids)), gone)
 
-    def heard(self) -> Change:
-        return self.wanted.all()
+    def as_additions(self) -> RegionDelta:
+        return self.interests.as_additions()
 
-    def forgotten(self) -> Change:
-        return self.wanted.without()
+    def as_removals(self) -> RegionDelta:
+        return self.interests.as_removals()
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        return self.wanted.admits(events)
+        return self.interests.admits(events)
 
     @property
-    def size(self) -> int:
-        return len(self.wanted)
+    def entry_count(self) -> int:
+        return len(self.interests)
 
 
-def changed(table: Table, change: Change) -> Steps:
+def apply_delta(routing_table: RoutingTable, delta: RegionDelta) -> RegionUpdate:
     """What a table says to a change, all of it at once. A key that also comes is replaced."""
-    added = table.add(change.ids, change.regions, change.of)
-    coming = set(change.ids)
-    gone = table.cancel(key for key in change.gone if key not in coming)
-    return Steps.concat([added, gone, table.settle()])
+    added = routing_table.add(delta.ids, delta.regions, delta.id_rows)
+    coming = set(delta.ids)
+    gone = routing_table.cancel(key for key in delta.removed_ids if key not in coming)
+    return RegionUpdate.concat([added, gone, routing_table.reassign_orphans()])
 
 
 class CellLink:
@@ -98,46 +98,48 @@ class CellLink:
     told, so covering, subsumption and merging are one. (papers: mics)
     """
 
-    def __init__(self, grid: Grid, gap: int = 0, most: int = 256) -> None:
-        self._grid, self._most = grid, most
-        self._coverage = Coverage(gap)
-        self._wanted = Ranges.empty()
+    def __init__(self, grid: HilbertGrid, gap: int = 0, max_ranges: int = 256) -> None:
+        self._grid, self._max_ranges = grid, max_ranges
+        self._counted_ranges = CountedRanges(gap)
+        self._interests = RangeSet.empty()
 
-    def pass_on(self, change: Change | CellSteps) -> CellSteps:
-        added, gone = self._cells(change)
-        told = self._coverage.add(*added).ranges
-        return CellSteps.concat(
+    def advertise(self, delta: RegionDelta | CellUpdate) -> CellUpdate:
+        added, gone = self._delta_to_ranges(delta)
+        told = self._counted_ranges.add(*added).ranges
+        return CellUpdate.concat(
             [
-                CellSteps(told, Ranges.empty()),
-                CellSteps(Ranges.empty(), self._coverage.remove(*gone).ranges),
+                CellUpdate(told, RangeSet.empty()),
+                CellUpdate(RangeSet.empty(), self._counted_ranges.remove(*gone).ranges),
             ]
         )
 
-    def hear(self, steps: CellSteps) -> CellSteps:
-        self._wanted = (self._wanted | steps.advertised) - steps.withdrawn
-        return steps
+    def receive_update(self, update: CellUpdate) -> CellUpdate:
+        self._interests = (self._interests | update.advertised) - update.withdrawn
+        return update
 
-    def heard(self) -> CellSteps:
-        return CellSteps(self._wanted, Ranges.empty())
+    def as_additions(self) -> CellUpdate:
+        return CellUpdate(self._interests, RangeSet.empty())
 
-    def forgotten(self) -> CellSteps:
-        return CellSteps(Ranges.empty(), self._wanted)
+    def as_removals(self) -> CellUpdate:
+        return CellUpdate(RangeSet.empty(), self._interests)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        return self._wanted.contains(self._grid.positions(events))
+        return self._interests.contains(self._grid.find_positions(events))
 
     @property
-    def size(self) -> int:
-        return len(self._wanted)
+    def entry_count(self) -> int:
+        return len(self._interests)
 
-    def _cells(self, change: Change | CellSteps) -> tuple[Any, Any]:
-        if isinstance(change, CellSteps):
-            added, gone = change.advertised, change.withdrawn
+    def _delta_to_ranges(self, delta: RegionDelta | CellUpdate) -> tuple[Any, Any]:
+        if isinstance(delta, CellUpdate):
+            added, gone = delta.advertised, delta.withdrawn
             return (added.first, added.last), (gone.first, gone.last)
-        return self._of(change.regions), self._of(change.gone_regions)
+        return self._regions_to_ranges(delta.regions), self._regions_to_ranges(
+            delta.removed_regions
+        )
 
-    def _of(self, regions: Regions) -> Any:
+    def _regions_to_ranges(self, regions: Regions) -> Any:
         if not len(regions):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows = self._grid.ranges(regions, self._most)
+        rows = self._grid.find_ranges(regions, self._max_ranges)
         return rows.first, rows.last

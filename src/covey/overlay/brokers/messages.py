@@ -10,13 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.overlay.simulator import Name
+from covey.overlay.simulator import NodeName
+from covey.routing import CellUpdate, RegionUpdate
 from covey.space import Events
-from covey.table import CellSteps, Steps
 
 __all__ = [
-    "Announce", "Announced", "Connect", "Delivered", "Disconnect", "Forwarded", "Introduced",
-    "Publish", "Subscribe", "Told", "Unsubscribe",
+    "Announce",
+    "Connect",
+    "Delivery",
+    "Disconnect",
+    "ForwardAnnouncement",
+    "ForwardEvents",
+    "InitialSyncDone",
+    "Publish",
+    "RoutingUpdateMessage",
+    "Subscribe",
+    "Unsubscribe",
 ]  # fmt: skip
 
 Ids = tuple[Hashable, ...]
@@ -28,7 +37,7 @@ class Subscribe:
 
     ids: Ids
     regions: Regions
-    of: NDArray[np.int64]
+    subscription_rows: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,7 @@ class Unsubscribe:
 class Publish:
     """A client publishes events."""
 
-    numbers: NDArray[np.int64]
+    event_numbers: NDArray[np.int64]
     events: Events
 
 
@@ -52,60 +61,60 @@ class Announce:
 
     ids: Ids
     regions: Regions
-    ended: Ids = ()
+    withdrawn_ids: Ids = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Connect:
     """There is a link to another broker from now on. Links never form a circle."""
 
-    peer: Name
+    peer: NodeName
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
     """There is none any more."""
 
-    peer: Name
+    peer: NodeName
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RoutingUpdateMessage:
     """Between brokers: what is advertised on this link, and then what is withdrawn."""
 
-    steps: Steps | CellSteps
+    update: RegionUpdate | CellUpdate
 
-    def joined(self, later: Sequence[Told]) -> Told:
+    def coalesce(self, later: Sequence[RoutingUpdateMessage]) -> RoutingUpdateMessage:
         """The same with what was told after it, as one."""
-        steps: list[Any] = [told.steps for told in (self, *later)]
-        return Told(type(steps[0]).concat(steps))
+        steps: list[Any] = [told.update for told in (self, *later)]
+        return RoutingUpdateMessage(type(steps[0]).concat(steps))
 
 
 @dataclass(frozen=True, slots=True)
-class Introduced:
+class InitialSyncDone:
     """Between brokers: all that this side wants was told, after the link was made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class ForwardAnnouncement:
     """Between brokers: what publishers on this side will publish, and what no more."""
 
     ids: Ids
     regions: Regions
-    ended: Ids
+    withdrawn_ids: Ids
 
 
 @dataclass(frozen=True, slots=True)
-class Forwarded:
+class ForwardEvents:
     """Between brokers: events that somebody behind the link may want."""
 
-    numbers: NDArray[np.int64]
+    event_numbers: NDArray[np.int64]
     events: Events
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivery:
     """To the outside: event `events[i]` reached subscription `ids[i]`."""
 
-    events: NDArray[np.int64]
-    ids: Ids
+    event_numbers: NDArray[np.int64]
+    subscription_ids: Ids

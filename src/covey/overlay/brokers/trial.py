@@ -9,24 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from covey.errors import ValueRefused
+from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.relations import contains
-from covey.index.grid import Grid
+from covey.index.hilbert.grid import HilbertGrid
 from covey.language import parse
 from covey.overlay.brokers.broker import Broker, MakeLink
-from covey.overlay.brokers.network import BrokerNetwork, by_cells, by_regions
-from covey.overlay.brokers.printed import PrintedBroker
-from covey.overlay.outcome import Expected, Outcome
-from covey.overlay.simulator import Name
-from covey.overlay.turns import FAULTS, carried_out
+from covey.overlay.brokers.network import BrokerNetwork, cell_links, region_links
+from covey.overlay.brokers.paper_rules import PaperBroker
+from covey.overlay.delivery_oracle import DeliveryOracle, TrialOutcome
+from covey.overlay.random_run import TRIAL_FAULTS, run_random_trial
+from covey.overlay.simulator import NodeName
 from covey.space import Events, Space
 
 __all__ = ["BrokerTrial"]
 
-_SPACE = Space.of({"x": pa.int32(), "y": pa.int32()})
-_GRID = Grid.uniform(_SPACE, ["x", "y"], 3, {"x": (0, 31), "y": (0, 31)})
-_BROKERS, _TOP = 12, 31
+_SPACE = Space.from_types({"x": pa.int32(), "y": pa.int32()})
+_GRID = HilbertGrid.uniform(_SPACE, ["x", "y"], 3, {"x": (0, 31), "y": (0, 31)})
+_MAX_BROKERS, _MAX_COORDINATE = 12, 31
 _WEIGHTS = (12, 4, 30, 18, 30, 6)
 
 
@@ -34,135 +34,148 @@ _WEIGHTS = (12, 4, 30, 18, 30, 6)
 class BrokerTrial:
     """One run. The same trial is the same run, message for message; odd seeds join messages.
 
-    `strategy` is one of `covey.table`; "hilbert" advertises cells. With `announcing` publishers say
-    first what they will publish.
+    `strategy` is one of `covey.routing`; "hilbert" advertises cells. With `announcing`
+    publishers say first what they will publish.
 
-    >>> BrokerTrial(seed=1).run().is_right
+    >>> BrokerTrial(seed=1).run().is_correct
     True
     """
 
     seed: int
     strategy: str = "exact"
-    announcing: bool = False
-    printed: bool = False
-    faults: bool = False
+    requires_announcements: bool = False
+    uses_paper_rules: bool = False
+    with_faults: bool = False
     steps: int = 120
 
-    def run(self) -> Outcome:
+    def run(self) -> TrialOutcome:
         """All of it, and then some events when all is quiet."""
-        if self.announcing and self.strategy == "hilbert":
-            raise ValueRefused("announcements are of regions: with cells there are none")
-        if self.printed and (self.announcing or self.strategy != "exact"):
-            raise ValueRefused("the printed rules cover exactly, and know no announcements")
-        return _Run(self).outcome()
+        if self.requires_announcements and self.strategy == "hilbert":
+            raise InvalidArgumentError("announcements are of regions: with cells there are none")
+        if self.uses_paper_rules and (self.requires_announcements or self.strategy != "exact"):
+            raise InvalidArgumentError("the printed rules cover exactly, and know no announcements")
+        return _BrokerRun(self).run()
 
 
-class _Run:
+class _BrokerRun:
     def __init__(self, trial: BrokerTrial) -> None:
         self.random, self.trial = random.Random(trial.seed), trial
         self.network = BrokerNetwork(
-            _SPACE, self._links(), announcing=trial.announcing, seed=trial.seed,
-            faults=FAULTS if trial.faults else None,
-            joining=trial.seed % 2 == 1 and not trial.faults,
-            broker=PrintedBroker if trial.printed else Broker,
-        )  # fmt: skip
+            _SPACE,
+            self._choose_links(),
+            requires_announcements=trial.requires_announcements,
+            seed=trial.seed,
+            faults=TRIAL_FAULTS if trial.with_faults else None,
+            coalesce=trial.seed % 2 == 1 and not trial.with_faults,
+            broker_class=PaperBroker if trial.uses_paper_rules else Broker,
+        )
         self.brokers = [self.network.join()]
-        self.expected = Expected(self._matches)
-        self.at: dict[int, Name] = {}
-        self.regions: dict[int, Regions] = {}
-        self.published: list[Events] = []
-        self.announced: dict[Name, tuple[Name, int]] = {}
+        self.oracle = DeliveryOracle(self._find_matches)
+        self.broker_by_subscription: dict[int, NodeName] = {}
+        self.regions_by_subscription: dict[int, Regions] = {}
+        self.published_events: list[Events] = []
+        self.last_announcements: dict[NodeName, tuple[NodeName, int]] = {}
 
-    def _links(self) -> MakeLink:
+    def _choose_links(self) -> MakeLink:
         if self.trial.strategy == "hilbert":
-            return by_cells(_GRID, gap=self.random.randrange(4))
-        return by_regions(_SPACE, self.trial.strategy)
+            return cell_links(_GRID, gap=self.random.randrange(4))
+        return region_links(_SPACE, self.trial.strategy)
 
-    def outcome(self) -> Outcome:
-        return carried_out(self, _WEIGHTS, self.trial.steps, self.trial.faults)
+    def run(self) -> TrialOutcome:
+        return run_random_trial(self, _WEIGHTS, self.trial.steps, self.trial.with_faults)
 
     def join(self) -> None:
-        if len(self.brokers) < _BROKERS:
-            self.brokers.append(self.network.join(self.member()))
+        if len(self.brokers) < _MAX_BROKERS:
+            self.brokers.append(self.network.join(self.pick_member()))
 
     def leave(self) -> None:
         """A broker goes, with its clients and all events that it has."""
-        if len(self.brokers) > 2 and not self.trial.printed:
-            name = self.member()
+        if len(self.brokers) > 2 and not self.trial.uses_paper_rules:
+            name = self.pick_member()
             self.brokers.remove(name)
-            for id_ in [id_ for id_ in self.expected.live if self.at[id_] == name]:  # type: ignore[index]
-                self.expected.cancelled(id_)
-            self.expected.excused()
-            self.expected.unsettled()
-            self.announced.pop(name, None)
+            broker_of = self.broker_by_subscription
+            ids = [i for i in self.oracle.live_subscriptions if broker_of[i] == name]  # type: ignore[index]
+            for id_ in ids:
+                self.oracle.cancel(id_)
+            self.oracle.waive_in_flight()
+            self.oracle.clear_settled()
+            self.last_announcements.pop(name, None)
             self.network.leave(name)
 
     def subscribe(self) -> None:
-        ids = [len(self.at) + place for place in range(self.random.randint(1, 3))]
-        name = self.member()
-        parsed = parse(_SPACE, [self._predicate() for _ in ids])
+        ids = [
+            len(self.broker_by_subscription) + place for place in range(self.random.randint(1, 3))
+        ]
+        name = self.pick_member()
+        parsed = parse(_SPACE, [self._draw_predicate() for _ in ids])
         for place, id_ in enumerate(ids):
-            self.at[id_] = name
-            self.regions[id_] = parsed.regions.take(np.flatnonzero(parsed.of == place))
-            self.expected.subscribed(id_)
-        self.network.subscribe(name, ids, parsed.regions, parsed.of)
+            self.broker_by_subscription[id_] = name
+            self.regions_by_subscription[id_] = parsed.regions.take(
+                np.flatnonzero(parsed.predicate_rows == place)
+            )
+            self.oracle.subscribe(id_)
+        self.network.subscribe(name, ids, parsed.regions, parsed.predicate_rows)
 
-    def _predicate(self) -> str:
+    def _draw_predicate(self) -> str:
         return " OR ".join(
             f"x BETWEEN {x} AND {x + w} AND y BETWEEN {y} AND {y + h}"
             for x, y, w, h in (
-                (*self._corner(), self.random.choice((0, 2, 8, 16)), self.random.choice((1, 4, 9)))
+                (
+                    *self._draw_point(),
+                    self.random.choice((0, 2, 8, 16)),
+                    self.random.choice((1, 4, 9)),
+                )
                 for _ in range(self.random.choice((1, 1, 1, 2)))
             )
         )
 
-    def _corner(self) -> tuple[int, int]:
-        return self.random.randint(0, _TOP), self.random.randint(0, _TOP)
+    def _draw_point(self) -> tuple[int, int]:
+        return self.random.randint(0, _MAX_COORDINATE), self.random.randint(0, _MAX_COORDINATE)
 
     def cancel(self) -> None:
-        if live := self.expected.live:
+        if live := self.oracle.live_subscriptions:
             id_ = self.random.choice(live)
-            self.expected.cancelled(id_)
-            self.network.unsubscribe(self.at[id_], [id_])  # type: ignore[index]
+            self.oracle.cancel(id_)
+            self.network.unsubscribe(self.broker_by_subscription[id_], [id_])  # type: ignore[index]
 
     def publish(self) -> None:
-        name = self.member()
-        x, y = self._corner()
-        if self.trial.announcing:
+        name = self.pick_member()
+        x, y = self._draw_point()
+        if self.trial.requires_announcements:
             self._announce(name, x, y)
         event = Events.from_arrow(pa.table({"x": [x], "y": [y]}), _SPACE)
-        number = len(self.published)
-        self.published.append(event)
-        self.expected.published(number)
+        number = len(self.published_events)
+        self.published_events.append(event)
+        self.oracle.publish(number)
         self.network.publish(name, np.array([number]), event)
 
-    def _announce(self, name: Name, x: int, y: int) -> None:
+    def _announce(self, name: NodeName, x: int, y: int) -> None:
         """A publisher announces a box with the event instead of the one before, and waits."""
-        before = self.announced.get(name)
+        before = self.last_announcements.get(name)
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions
-        number = len(self.published)
+        number = len(self.published_events)
         self.network.announce(name, [(name, number)], regions, [] if before is None else [before])
-        self.announced[name] = (name, number)
-        self.quiet()
+        self.last_announcements[name] = (name, number)
+        self.drain()
 
-    def member(self) -> Name:
+    def pick_member(self) -> NodeName:
         return self.random.choice(self.brokers)
 
-    def quiet(self) -> None:
+    def drain(self) -> None:
         self.network.simulator.run()
-        self.expected.quiet()
-        self.expected.settled(self.expected.live)
+        self.oracle.clear_in_flight()
+        self.oracle.mark_settled(self.oracle.live_subscriptions)
 
-    def _matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
-        here = self.published[event]
+    def _find_matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
+        here = self.published_events[event]
         return {
             id_
             for id_ in ids
             if contains(
-                self.regions[id_],  # type: ignore[index]
-                np.arange(len(self.regions[id_])),  # type: ignore[index]
+                self.regions_by_subscription[id_],  # type: ignore[index]
+                np.arange(len(self.regions_by_subscription[id_])),  # type: ignore[index]
                 here,
-                np.zeros(len(self.regions[id_]), np.int64),  # type: ignore[index]
+                np.zeros(len(self.regions_by_subscription[id_]), np.int64),  # type: ignore[index]
             ).any()
         }

@@ -10,73 +10,83 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from covey.overlay.can.messages import Echo, Flood, Flooded
-from covey.overlay.simulator import Name
+from covey.overlay.can.messages import Flood, FloodDone, FloodReply
+from covey.overlay.simulator import NodeName
 
-__all__ = ["Floods"]
+__all__ = ["FloodTracker"]
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenFlood:
     """A flood that some have not answered yet."""
 
     flood: Flood
-    pending: int
-    sent: int
+    pending_replies: int
+    sent_events: int
 
 
 @dataclass(slots=True)
-class Floods:
+class FloodTracker:
     """The floods of one node: which it has heard of, and which are open."""
 
-    name: Name
-    seen: set[tuple[int, int]] = field(default_factory=set)
-    _open: dict[int, _Open] = field(default_factory=dict)
-    _tokens: int = 0
+    node_name: NodeName
+    seen_floods: set[tuple[int, int]] = field(default_factory=set)
+    _open_floods: dict[int, _OpenFlood] = field(default_factory=dict)
+    _last_token: int = 0
 
-    def is_new(self, flood: Flood) -> bool:
+    def try_register(self, flood: Flood) -> bool:
         """Whether it was not heard of; it is from now on."""
-        key = (flood.subscription.id, flood.number)
-        if key in self.seen:
+        key = (flood.subscription.id, flood.flood_number)
+        if key in self.seen_floods:
             return False
-        self.seen.add(key)
+        self.seen_floods.add(key)
         return True
 
-    def is_mine(self, echo: Echo) -> bool:
+    def expects(self, reply: FloodReply) -> bool:
         """Whether an answer is to a question of this node."""
-        return echo.token in self._open
+        return reply.token in self._open_floods
 
-    def ask(
-        self, flood: Flood, others: Iterable[Name], sent: int
-    ) -> tuple[list[tuple[Name, Flood]], Echo | Flooded | None]:
+    def forward(
+        self, flood: Flood, neighbours: Iterable[NodeName], sent_events: int
+    ) -> tuple[list[tuple[NodeName, Flood]], FloodReply | FloodDone | None]:
         """Tells others; gives the answer to the flood if there are none."""
-        self._tokens += 1
+        self._last_token += 1
         told = [
-            (name, Flood(
-                flood.subscription, flood.number, flood.stores, flood.home, self.name, self._tokens
-            ))
-            for name in others
-        ]  # fmt: skip
-        found = _Open(flood, len(told), sent)
+            (
+                name,
+                Flood(
+                    flood.subscription,
+                    flood.flood_number,
+                    flood.stores,
+                    flood.home_node,
+                    self.node_name,
+                    self._last_token,
+                ),
+            )
+            for name in neighbours
+        ]
+        found = _OpenFlood(flood, len(told), sent_events)
         if not told:
-            return [], _answer(found)
-        self._open[self._tokens] = found
+            return [], _make_reply(found)
+        self._open_floods[self._last_token] = found
         return told, None
 
-    def answered(self, echo: Echo) -> tuple[Flood, Echo | Flooded] | None:
+    def receive_reply(self, reply: FloodReply) -> tuple[Flood, FloodReply | FloodDone] | None:
         """One of the others is done: the flood, and what it is answered with if all are."""
-        found = self._open[echo.token]
-        found.pending -= 1
-        found.sent += echo.sent
-        if found.pending:
+        found = self._open_floods[reply.token]
+        found.pending_replies -= 1
+        found.sent_events += reply.sent_events
+        if found.pending_replies:
             return None
-        del self._open[echo.token]
-        return found.flood, _answer(found)
+        del self._open_floods[reply.token]
+        return found.flood, _make_reply(found)
 
 
-def _answer(found: _Open) -> Echo | Flooded:
+def _make_reply(open_flood: _OpenFlood) -> FloodReply | FloodDone:
     """Who started it tells the seat."""
-    flood = found.flood
+    flood = open_flood.flood
     if flood.reply_to is None:
-        return Flooded(flood.subscription.id, flood.number, flood.stores, found.sent)
-    return Echo(flood.token, found.sent)
+        return FloodDone(
+            flood.subscription.id, flood.flood_number, flood.stores, open_flood.sent_events
+        )
+    return FloodReply(flood.token, open_flood.sent_events)

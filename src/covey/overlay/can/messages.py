@@ -1,7 +1,7 @@
 """What nodes of a CAN tell each other, and what the outside tells them.
 
-A message for a point goes, inside `Routed`, from neighbour to neighbour to whoever owns it; all
-others go to a node by name. (papers: can)
+A message for a point goes, inside `RoutedMessage`, from neighbour to neighbour to whoever owns it;
+all others go to a node by name. (papers: can)
 """
 
 from __future__ import annotations
@@ -9,73 +9,73 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from covey.overlay.can.zones import Box, Point, Zone
-from covey.overlay.simulator import Name
+from covey.overlay.can.zones import Box, CanZone, Point
+from covey.overlay.simulator import NodeName
 
 __all__ = [
-    "Acknowledged",
-    "Adopt",
-    "Adopted",
-    "AtHomes",
-    "Claim",
-    "Claims",
-    "Delivered",
-    "Echo",
-    "Event",
+    "AdoptAccepted",
+    "AdoptRefused",
+    "AdoptRequest",
+    "CanDelivery",
+    "CanPublish",
+    "CanSubscribe",
+    "CanSubscription",
+    "CanUnsubscribe",
     "Flood",
-    "Flooded",
-    "Handoff",
+    "FloodDone",
+    "FloodReply",
     "Join",
-    "JoinAt",
+    "JoinRequest",
     "Leave",
-    "Move",
-    "Moved",
-    "Notify",
-    "Publish",
-    "Refused",
-    "Release",
-    "Released",
-    "Reparented",
-    "Routed",
-    "Subscribe",
-    "Subscription",
-    "Unsubscribe",
+    "MoveDone",
+    "MoveRequest",
+    "NotifyRoots",
+    "NotifySubscriber",
+    "ReleaseDone",
+    "ReleaseRequest",
+    "RootReplaced",
+    "RoutedEvent",
+    "RoutedMessage",
+    "SubscriptionAck",
+    "ZoneClaim",
+    "ZoneClaims",
+    "ZoneHandoff",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class CanSubscription:
     """A subscription with its box in the cube; `row` finds what it means."""
 
     id: int
     row: int
     box: Box
     centre: Point
-    owner: Name = None
+    owner_node: NodeName = None
 
 
 # From outside.
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribe:
+class CanSubscribe:
     """A client of this node subscribes, under an id that was never used."""
 
-    subscription: Subscription
+    subscription: CanSubscription
 
 
 @dataclass(frozen=True, slots=True)
-class Unsubscribe:
+class CanUnsubscribe:
     """A client cancels."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Publish:
+class CanPublish:
     """An event, by number, and its point in the cube."""
 
-    event: int
+    event_number: int
     point: Point
 
 
@@ -83,7 +83,7 @@ class Publish:
 class Join:
     """A node that has no zone gets half of the one at a point, through a node that has one."""
 
-    contact: Name
+    contact: NodeName
     point: Point
 
 
@@ -96,26 +96,26 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledged:
+class SubscriptionAck:
     """A subscription will be told of all events from now on; or, once cancelled, of none."""
 
     id: int
-    lives: bool
+    is_live: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class CanDelivery:
     """An event reached a subscriber."""
 
-    event: int
-    subscription: int
+    event_number: int
+    subscription_id: int
 
 
 # Between nodes: places.
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class RoutedMessage:
     """Something for whoever owns a point."""
 
     point: Point
@@ -123,33 +123,33 @@ class Routed:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinAt:
+class JoinRequest:
     """A new node asks for half of a zone."""
 
-    node: Name
+    new_node: NodeName
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ZoneClaim:
     """What a node owns, as of a version of its own."""
 
-    version: int
-    zones: tuple[Zone, ...]
+    epoch: int
+    zones: tuple[CanZone, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class ZoneClaims:
     """What nodes own; and who left, so that what it had is theirs, or was."""
 
-    claims: dict[Name, Claim]
-    gone: frozenset[Name]
+    claims: dict[NodeName, ZoneClaim]
+    departed_nodes: frozenset[NodeName]
 
 
 @dataclass(frozen=True, slots=True)
-class Handoff:
+class ZoneHandoff:
     """Zones, and all that belongs to them: see `covey.overlay.can.node`."""
 
-    zones: tuple[Zone, ...]
+    zones: tuple[CanZone, ...]
     state: Any
 
 
@@ -160,102 +160,102 @@ class Handoff:
 class Flood:
     """Replicas of a subscription are to be made, or removed, in all zones that it meets."""
 
-    subscription: Subscription
-    number: int
+    subscription: CanSubscription
+    flood_number: int
     stores: bool
-    home: Name
-    reply_to: Name
+    home_node: NodeName
+    reply_to: NodeName
     token: int
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
+class FloodReply:
     """A flood is done from here on, with the events that removed replicas had sent home."""
 
     token: int
-    sent: int
+    sent_events: int
 
 
 @dataclass(frozen=True, slots=True)
-class Flooded:
+class FloodDone:
     """To a subscription's seat: its flood is done everywhere."""
 
     id: int
-    number: int
+    flood_number: int
     stores: bool
-    sent: int
+    sent_events: int
 
 
 # Between nodes: seats. `id` is whose seat is meant, or who asks.
 
 
 @dataclass(frozen=True, slots=True)
-class Adopt:
+class AdoptRequest:
     """To the seat of `root`: a subscription within its box wants to be kept there."""
 
-    subscription: Subscription
-    root: int
+    subscription: CanSubscription
+    root_id: int
     attempt: int
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class AdoptAccepted:
     """It is kept there, and the root has its replicas everywhere."""
 
     id: int
-    root: int
-    at: Point
+    root_id: int
+    root_point: Point
     attempt: int
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AdoptRefused:
     """The root is about to go."""
 
     id: int
-    root: int
+    root_id: int
     attempt: int
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MoveRequest:
     """The root is about to go: a dependant has to find another place."""
 
     id: int
-    root: int
-    at: Point
+    root_id: int
+    root_point: Point
 
 
 @dataclass(frozen=True, slots=True)
-class Reparented:
+class RootReplaced:
     """A root came under another, and its dependant with it."""
 
     id: int
-    root: int
-    at: Point
-    new_root: int
-    new_at: Point
+    root_id: int
+    root_point: Point
+    new_root_id: int
+    new_root_point: Point
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MoveDone:
     """A dependant needs its root no more."""
 
     id: int
-    root: int
+    root_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ReleaseRequest:
     """A dependant was cancelled."""
 
     id: int
-    root: int
+    root_id: int
     centre: Point
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleaseDone:
     """It is kept no more."""
 
     id: int
@@ -265,24 +265,24 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RoutedEvent:
     """An event on its way to its point."""
 
-    event: int
+    event_number: int
     point: Point
 
 
 @dataclass(frozen=True, slots=True)
-class AtHomes:
+class NotifyRoots:
     """An event for seats of roots: their ids, and where they are."""
 
-    event: int
-    seats: tuple[tuple[int, Point], ...]
+    event_number: int
+    root_seats: tuple[tuple[int, Point], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Notify:
+class NotifySubscriber:
     """An event for a subscriber."""
 
-    event: int
-    subscription: int
+    event_number: int
+    subscription_id: int

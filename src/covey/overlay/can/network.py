@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.overlay.can.cube import Cube
 from covey.overlay.can.messages import (
-    Acknowledged,
-    Delivered,
+    CanDelivery,
+    CanPublish,
+    CanSubscribe,
+    CanSubscription,
+    CanUnsubscribe,
     Join,
     Leave,
-    Publish,
-    Subscribe,
-    Subscription,
-    Unsubscribe,
+    SubscriptionAck,
 )
 from covey.overlay.can.node import CanNode
-from covey.overlay.can.zones import Point, Zone
+from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.zones import CanZone, Point
 from covey.overlay.faults import Faults
-from covey.overlay.simulator import Name, Simulator
+from covey.overlay.simulator import NodeName, Simulator
 
-__all__ = ["Balls", "CanNetwork"]
+__all__ = ["BallWorkload", "CanNetwork"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Balls:
+class BallWorkload:
     """Balls and events in [0, 1]^d: what subscriptions of a simulated CAN mean."""
 
     centres: Floats
@@ -40,15 +40,21 @@ class Balls:
     events: Floats
 
     @classmethod
-    def drawn(cls, count: int, events: int, d: int, r_max: float, seed: int) -> Balls:
+    def build_random(
+        cls, ball_count: int, event_count: int, dimensions: int, max_radius: float, seed: int
+    ) -> BallWorkload:
         """Uniform ones."""
         random_ = np.random.default_rng(seed)
-        radii = random_.random(count) * r_max
-        return cls(random_.random((count, d)), radii, random_.random((events, d)))
+        radii = random_.random(ball_count) * max_radius
+        return cls(
+            random_.random((ball_count, dimensions)),
+            radii,
+            random_.random((event_count, dimensions)),
+        )
 
-    def matches(self, event: int, rows: Sequence[int]) -> list[bool]:
+    def match_rows(self, event_number: int, rows: Sequence[int]) -> list[bool]:
         """Whether balls contain an event."""
-        gaps = self.centres[list(rows)] - self.events[event]
+        gaps = self.centres[list(rows)] - self.events[event_number]
         found: list[bool] = (np.linalg.norm(gaps, axis=1) <= self.radii[list(rows)]).tolist()
         return found
 
@@ -57,90 +63,102 @@ class CanNetwork:
     """Nodes 0, 1, … of a CAN. A subscription's id is the row of its ball."""
 
     def __init__(
-        self, balls: Balls, cube: Cube, *, smart: bool = True, printed: bool = False,
-        seed: int = 0, faults: Faults | None = None,
-    ) -> None:  # fmt: skip
-        self.balls, self.smart, self.printed = balls, smart, printed
+        self,
+        workload: BallWorkload,
+        projection: CubeProjection,
+        *,
+        smart: bool = True,
+        uses_paper_rules: bool = False,
+        seed: int = 0,
+        faults: Faults | None = None,
+    ) -> None:
+        self.workload, self.smart, self.uses_paper_rules = workload, smart, uses_paper_rules
         self.simulator = Simulator(seed, faults)
-        self.simulator.on_told = self._told
-        self.members: list[Name] = []
-        self.joined = 0
-        self.settled: set[int] = set()
-        self.ended: set[int] = set()
-        self.delivered: list[tuple[int, int]] = []
-        low, high = cube.boxes(balls.centres, balls.radii)
-        self._low, self._high = low.tolist(), high.tolist()
-        self._middles = cube.points(balls.centres).tolist()
-        self._points = cube.points(balls.events).tolist()
-        self._k = len(cube.directions)
-        self._add([Zone.whole(self._k)])
+        self.simulator.on_output = self._record_output
+        self.members: list[NodeName] = []
+        self.next_name = 0
+        self.acknowledged_ids: set[int] = set()
+        self.cancelled_ids: set[int] = set()
+        self.deliveries: list[tuple[int, int]] = []
+        low, high = projection.project_balls(workload.centres, workload.radii)
+        self._box_lows, self._box_highs = low.tolist(), high.tolist()
+        self._box_centres = projection.project_points(workload.centres).tolist()
+        self._event_points = projection.project_points(workload.events).tolist()
+        self._dimensions = len(projection.directions)
+        self._add_node([CanZone.whole_cube(self._dimensions)])
 
     @classmethod
-    def of_zones(
-        cls, balls: Balls, cube: Cube, zones: Sequence[Zone], **options: Any
+    def from_zones(
+        cls,
+        workload: BallWorkload,
+        projection: CubeProjection,
+        zones: Sequence[CanZone],
+        **options: Any,
     ) -> CanNetwork:
         """A network whose nodes have joined already: one for each zone, and all know each other's.
 
         For large ones, which would take long to join one by one.
         """
-        network = cls(balls, cube, **options)
+        network = cls(workload, projection, **options)
         network.nodes[0].zones = (zones[0],)
         for zone in zones[1:]:
-            network._add([zone])
+            network._add_node([zone])
         claims = {name: node.claim for name, node in network.nodes.items()}
         for name, node in network.nodes.items():
-            node.beliefs.known = {other: claim for other, claim in claims.items() if other != name}
-            node.beliefs.seen_from(node.zones)
-            node.beliefs.known = dict(node.beliefs.neighbours)
+            node.neighbour_view.known_claims = {
+                other: claim for other, claim in claims.items() if other != name
+            }
+            node.neighbour_view.recompute_neighbours(node.zones)
+            node.neighbour_view.known_claims = dict(node.neighbour_view.neighbour_claims)
         return network
 
-    def point(self, event: int) -> Point:
+    def locate_event(self, event_number: int) -> Point:
         """Where an event is."""
-        return tuple(self._points[event])
+        return tuple(self._event_points[event_number])
 
-    def join(self, contact: Name, random_: random.Random) -> Name:
+    def join(self, contact: NodeName, random_: random.Random) -> NodeName:
         """A node more, at a random point."""
-        name = self._add([])
-        point = tuple(random_.random() for _ in range(self._k))
-        self.simulator.tell(name, Join(contact, point))
+        name = self._add_node([])
+        point = tuple(random_.random() for _ in range(self._dimensions))
+        self.simulator.inject(name, Join(contact, point))
         return name
 
-    def leave(self, name: Name) -> None:
+    def leave(self, name: NodeName) -> None:
         """A node less."""
         self.members.remove(name)
-        self.simulator.tell(name, Leave())
+        self.simulator.inject(name, Leave())
 
-    def subscribe(self, name: Name, id_: int) -> None:
+    def subscribe(self, name: NodeName, id_: int) -> None:
         """A client of a node subscribes to a ball."""
-        box = (tuple(self._low[id_]), tuple(self._high[id_]))
-        one = Subscription(id_, id_, box, tuple(self._middles[id_]), name)
-        self.simulator.tell(name, Subscribe(one))
+        box = (tuple(self._box_lows[id_]), tuple(self._box_highs[id_]))
+        one = CanSubscription(id_, id_, box, tuple(self._box_centres[id_]), name)
+        self.simulator.inject(name, CanSubscribe(one))
 
-    def unsubscribe(self, name: Name, id_: int) -> None:
+    def unsubscribe(self, name: NodeName, id_: int) -> None:
         """It cancels, at the node where it subscribed."""
-        self.simulator.tell(name, Unsubscribe(id_))
+        self.simulator.inject(name, CanUnsubscribe(id_))
 
-    def publish(self, name: Name, event: int) -> None:
+    def publish(self, name: NodeName, event_number: int) -> None:
         """A client of a node publishes an event."""
-        self.simulator.tell(name, Publish(event, self.point(event)))
+        self.simulator.inject(name, CanPublish(event_number, self.locate_event(event_number)))
 
     @property
-    def nodes(self) -> dict[Name, CanNode]:
+    def nodes(self) -> dict[NodeName, CanNode]:
         """All nodes, those that left included."""
         return self.simulator.nodes  # type: ignore[return-value]
 
-    def _add(self, zones: list[Zone]) -> Name:
-        name = self.joined
-        self.joined += 1
-        self.simulator.add(name, self._node(name, zones))
+    def _add_node(self, zones: list[CanZone]) -> NodeName:
+        name = self.next_name
+        self.next_name += 1
+        self.simulator.add(name, self._make_node(name, zones))
         self.members.append(name)
         return name
 
-    def _node(self, name: Name, zones: list[Zone]) -> CanNode:
-        return CanNode(name, self.balls.matches, zones, self.smart, self.printed)
+    def _make_node(self, name: NodeName, zones: list[CanZone]) -> CanNode:
+        return CanNode(name, self.workload.match_rows, zones, self.smart, self.uses_paper_rules)
 
-    def _told(self, name: Name, message: object) -> None:
-        if isinstance(message, Delivered):
-            self.delivered.append((message.event, message.subscription))
-        elif isinstance(message, Acknowledged):
-            (self.settled if message.lives else self.ended).add(message.id)
+    def _record_output(self, name: NodeName, message: object) -> None:
+        if isinstance(message, CanDelivery):
+            self.deliveries.append((message.event_number, message.subscription_id))
+        elif isinstance(message, SubscriptionAck):
+            (self.acknowledged_ids if message.is_live else self.cancelled_ids).add(message.id)

@@ -4,8 +4,8 @@ Who joins gets half of a zone and all that belongs to it in one message, and so 
 from one that leaves. From that message on the other one owns it; the old owner forwards. What comes
 to a node that has no zone yet waits. Leaves are to be one at a time; joins may be any number.
 
-What subscriptions and events do is `covey.overlay.can.seats` and `.floods`; this is where they are
-carried out.
+What subscriptions and events do is `covey.overlay.can.seats` and `.floods`; this is where they
+are carried out.
 """
 
 from __future__ import annotations
@@ -16,130 +16,134 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from covey.overlay.can.beliefs import Beliefs, touch
-from covey.overlay.can.floods import Floods
+from covey.overlay.can.floods import FloodTracker
 from covey.overlay.can.messages import (
-    Acknowledged,
-    AtHomes,
-    Claim,
-    Claims,
-    Delivered,
-    Echo,
-    Event,
+    CanDelivery,
+    CanPublish,
+    CanSubscribe,
+    CanSubscription,
+    CanUnsubscribe,
     Flood,
-    Flooded,
-    Handoff,
+    FloodDone,
+    FloodReply,
     Join,
-    JoinAt,
+    JoinRequest,
     Leave,
-    Notify,
-    Publish,
-    Routed,
-    Subscribe,
-    Subscription,
-    Unsubscribe,
+    NotifyRoots,
+    NotifySubscriber,
+    RoutedEvent,
+    RoutedMessage,
+    SubscriptionAck,
+    ZoneClaim,
+    ZoneClaims,
+    ZoneHandoff,
 )
-from covey.overlay.can.printed import PrintedSeats
+from covey.overlay.can.neighbours import NeighbourView, touches_any
+from covey.overlay.can.paper_rules import PaperSmartSeats
 from covey.overlay.can.replicas import Replica, Replicas
-from covey.overlay.can.seats import Action, Seat, Seats, Start, ToOwner
-from covey.overlay.can.zones import Point, Zone, meets_any, nearness, united
-from covey.overlay.simulator import OUTSIDE, Name, Sends
+from covey.overlay.can.seats import Seat, SeatAction, Seats, SendToOwner, StartFlood
+from covey.overlay.can.zones import CanZone, Point, meets_any, merge_zones, nearest_distance
+from covey.overlay.simulator import OUTSIDE, NodeName, OutgoingMessages
 
-__all__ = ["CanNode", "Matches"]
+__all__ = ["CanNode", "MatchRows"]
 
-Matches = Callable[[int, Sequence[int]], Sequence[bool]]
+MatchRows = Callable[[int, Sequence[int]], Sequence[bool]]
 """Whether subscriptions, by row, match an event, by number."""
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _HandoffState:
     """What goes with zones that are given away, in part or as a whole."""
 
     replicas: list[Replica]
     seats: list[Seat]
-    cancelled: dict[int, Point]
-    seen: set[tuple[int, int]]
-    beliefs: Beliefs
-    pointers: list[tuple[Zone, Name]]
-    clients: dict[int, Subscription]
-    inherited: set[Name]
+    early_cancellations: dict[int, Point]
+    seen_floods: set[tuple[int, int]]
+    neighbour_view: NeighbourView
+    forwarding_pointers: list[tuple[CanZone, NodeName]]
+    clients: dict[int, CanSubscription]
+    inherited_nodes: set[NodeName]
 
 
 class CanNode:
     """One node. The first has the whole cube; others are told to `Join`."""
 
     def __init__(
-        self, name: Name, matches: Matches, zones: Sequence[Zone] = (), smart: bool = True,
-        printed: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        name: NodeName,
+        match_rows: MatchRows,
+        zones: Sequence[CanZone] = (),
+        smart: bool = True,
+        uses_paper_rules: bool = False,
+    ) -> None:
         self.name, self.zones, self.smart = name, tuple(zones), smart
-        self.version = 1
+        self.epoch = 1
         self.replicas = Replicas()
-        self.beliefs = Beliefs()
-        seats = PrintedSeats if printed else Seats
-        self.seats = seats(self.replicas.covering if smart else None)
-        self.floods = Floods(name)
-        self.clients: dict[int, Subscription] = {}
+        self.neighbour_view = NeighbourView()
+        seats = PaperSmartSeats if uses_paper_rules else Seats
+        self.seats = seats(self.replicas.find_covering if smart else None)
+        self.flood_tracker = FloodTracker(name)
+        self.clients: dict[int, CanSubscription] = {}
         """The subscriptions that clients of this node have and did not cancel."""
-        self.heir: Name | None = None
-        self._matches = matches
-        self._pointers: list[tuple[Zone, Name]] = []
-        self._inherited: set[Name] = set()
-        self._early: list[tuple[Name, Any]] = []
-        self._out: list[tuple[Name, Any]] = []
-        self._here: deque[tuple[Point, Any]] = deque()
+        self.successor: NodeName | None = None
+        self._match_rows = match_rows
+        self._forwarding_pointers: list[tuple[CanZone, NodeName]] = []
+        self._inherited_nodes: set[NodeName] = set()
+        self._early_messages: list[tuple[NodeName, Any]] = []
+        self._outgoing: list[tuple[NodeName, Any]] = []
+        self._local_queue: deque[tuple[Point, Any]] = deque()
 
-    def receive(self, sender: Name, message: Any) -> Sends:
+    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
         """Handles a message; gives messages and who gets them."""
-        self._handle(sender, message)
-        while self._here:
-            self._at(*self._here.popleft())
-        out, self._out = self._out, []
+        self._handle_message(sender, message)
+        while self._local_queue:
+            self._handle_at_point(*self._local_queue.popleft())
+        out, self._outgoing = self._outgoing, []
         return out
 
     def owns(self, point: Point) -> bool:
         """Whether a point is in one of its zones."""
         return any(zone.contains(point) for zone in self.zones)
 
-    def _handle(self, sender: Name, message: Any) -> None:
-        if self.heir is not None:
-            self._forward(sender, message)
-        elif isinstance(message, Handoff):
-            self._take(sender, message)
+    def _handle_message(self, sender: NodeName, message: Any) -> None:
+        if self.successor is not None:
+            self._forward_after_leave(sender, message)
+        elif isinstance(message, ZoneHandoff):
+            self._accept_handoff(sender, message)
         elif isinstance(message, Join):
-            self._send(message.contact, Routed(message.point, JoinAt(self.name)))
+            self._send(message.contact, RoutedMessage(message.point, JoinRequest(self.name)))
         elif not self.zones:
-            self._early.append((sender, message))
+            self._early_messages.append((sender, message))
         else:
-            self._understand(sender, message)
+            self._dispatch(sender, message)
 
-    def _understand(self, sender: Name, message: Any) -> None:
+    def _dispatch(self, sender: NodeName, message: Any) -> None:
         match message:
-            case Routed():
+            case RoutedMessage():
                 self._route(message.point, message.body)
             case Flood():
-                self._flood(message)
-            case Echo():
-                self._echoed(message)
-            case Claims():
-                self._hear(message)
-            case AtHomes():
-                self._at_homes(message)
-            case Notify():
-                self._notify(message)
-            case Acknowledged():
+                self._handle_flood(message)
+            case FloodReply():
+                self._handle_flood_reply(message)
+            case ZoneClaims():
+                self._handle_claims(message)
+            case NotifyRoots():
+                self._notify_roots(message)
+            case NotifySubscriber():
+                self._deliver_to_client(message)
+            case SubscriptionAck():
                 self._send(OUTSIDE, message)
-            case Subscribe():
+            case CanSubscribe():
                 one = message.subscription
                 self.clients[one.id] = one
                 self._route(one.centre, message)
-            case Unsubscribe():
+            case CanUnsubscribe():
                 if (found := self.clients.pop(message.id, None)) is not None:
                     self._route(found.centre, message)
-            case Publish():
-                self._route(message.point, Event(message.event, message.point))
+            case CanPublish():
+                self._route(message.point, RoutedEvent(message.event_number, message.point))
             case Leave():
-                self._leave()
+                self._hand_over_all()
             case _:
                 raise TypeError(f"no node understands {message!r}")
 
@@ -148,237 +152,265 @@ class CanNode:
     def _route(self, point: Point, body: Any) -> None:
         """To whoever owns a point: here, or a step nearer."""
         if self.owns(point):
-            self._here.append((point, body))
+            self._local_queue.append((point, body))
         else:
-            self._send(self._towards(point), Routed(point, body))
+            self._send(self._find_next_hop(point), RoutedMessage(point, body))
 
-    def _towards(self, point: Point) -> Name:
+    def _find_next_hop(self, point: Point) -> NodeName:
         """The nearest neighbour, or who was given a zone that is nearer.
 
         Zones that were given away count, as others may believe that they are here still, and have
         sent this because of them.
         """
-        given = [(zone.distance(point), name) for zone, name in self._pointers]
+        given = [(zone.distance_to(point), name) for zone, name in self._forwarding_pointers]
         theirs = [
-            (nearness(claim.zones, point), name) for name, claim in self.beliefs.neighbours.items()
+            (nearest_distance(claim.zones, point), name)
+            for name, claim in self.neighbour_view.neighbour_claims.items()
         ]
         return min([*given, *theirs], key=itemgetter(0))[1]
 
-    def _at(self, point: Point, body: Any) -> None:
+    def _handle_at_point(self, point: Point, body: Any) -> None:
         """Something for a point of this node; that may have changed while it waited."""
         if not self.owns(point):
             self._route(point, body)
             return
         match body:
-            case JoinAt():
-                self._split(point, body.node)
-            case Event():
-                self._event(body)
-            case AtHomes():
-                self._at_homes(body)
+            case JoinRequest():
+                self._split_zone(point, body.new_node)
+            case RoutedEvent():
+                self._handle_event(body)
+            case NotifyRoots():
+                self._notify_roots(body)
             case _:
-                self._act(self.seats.receive(point, body))
+                self._perform_actions(self.seats.receive(point, body))
 
-    def _act(self, actions: Iterable[Action]) -> None:
+    def _perform_actions(self, actions: Iterable[SeatAction]) -> None:
         for action in actions:
             match action:
-                case Routed():
+                case RoutedMessage():
                     self._route(action.point, action.body)
-                case Start():
-                    self._flood(
-                        Flood(action.subscription, action.number, action.stores, self.name, None, 0)
+                case StartFlood():
+                    self._handle_flood(
+                        Flood(
+                            action.subscription,
+                            action.flood_number,
+                            action.stores,
+                            self.name,
+                            None,
+                            0,
+                        )
                     )
-                case ToOwner():
-                    self._to(action.subscription.owner, action.message)
+                case SendToOwner():
+                    self._send_or_dispatch(action.subscription.owner_node, action.message)
 
-    def _to(self, name: Name, message: Any) -> None:
+    def _send_or_dispatch(self, name: NodeName, message: Any) -> None:
         """To a node, which may be this one."""
         if name == self.name:
-            self._understand(self.name, message)
+            self._dispatch(self.name, message)
         else:
             self._send(name, message)
 
-    def _send(self, name: Name, message: Any) -> None:
-        self._out.append((name, message))
+    def _send(self, name: NodeName, message: Any) -> None:
+        self._outgoing.append((name, message))
 
     # Floods.
 
-    def _flood(self, flood: Flood) -> None:
-        if not self.floods.is_new(flood):
-            self._to(flood.reply_to, Echo(flood.token, 0))
+    def _handle_flood(self, flood: Flood) -> None:
+        if not self.flood_tracker.try_register(flood):
+            self._send_or_dispatch(flood.reply_to, FloodReply(flood.token, 0))
             return
         one, sent = flood.subscription, 0
         if not flood.stores:
             sent = self.replicas.drop(one.id)
         elif meets_any(self.zones, one.box):
-            self.replicas.store(one, flood.home)
-        told, answer = self.floods.ask(flood, self._others(flood), sent)
-        self._out += told
+            self.replicas.store(one, flood.home_node)
+        told, answer = self.flood_tracker.forward(flood, self._find_flood_targets(flood), sent)
+        self._outgoing += told
         if answer is not None:
-            self._answer(flood, answer)
+            self._send_flood_answer(flood, answer)
 
-    def _others(self, flood: Flood) -> list[Name]:
+    def _find_flood_targets(self, flood: Flood) -> list[NodeName]:
         """The neighbours that must hear of a flood, and those who were given zones that must."""
-        box, known = flood.subscription.box, self.beliefs.neighbours
+        box, known = flood.subscription.box, self.neighbour_view.neighbour_claims
         others = [name for name, claim in known.items() if meets_any(claim.zones, box)]
-        others += [name for zone, name in self._pointers if zone.meets(box)]
+        others += [name for zone, name in self._forwarding_pointers if zone.meets(box)]
         return [n for n in dict.fromkeys(others) if n not in (flood.reply_to, self.name)]
 
-    def _echoed(self, echo: Echo) -> None:
-        if (done := self.floods.answered(echo)) is not None:
-            self._answer(*done)
+    def _handle_flood_reply(self, reply: FloodReply) -> None:
+        if (done := self.flood_tracker.receive_reply(reply)) is not None:
+            self._send_flood_answer(*done)
 
-    def _answer(self, flood: Flood, answer: Echo | Flooded) -> None:
-        if isinstance(answer, Flooded):
+    def _send_flood_answer(self, flood: Flood, answer: FloodReply | FloodDone) -> None:
+        if isinstance(answer, FloodDone):
             self._route(flood.subscription.centre, answer)
         else:
-            self._to(flood.reply_to, answer)
+            self._send_or_dispatch(flood.reply_to, answer)
 
     # Events.
 
-    def _event(self, event: Event) -> None:
+    def _handle_event(self, event: RoutedEvent) -> None:
         """An event at its point: told to subscribers (PURE), or to the homes of roots (SMART)."""
-        found = list(self.replicas.at(event.point))
+        found = list(self.replicas.find_at(event.point))
         if not self.smart:
-            self._tell(event.event, [replica.subscription for replica in found])
+            self._notify_matching(event.event_number, [replica.subscription for replica in found])
             return
-        homes: dict[Name, list[tuple[int, Point]]] = {}
+        homes: dict[NodeName, list[tuple[int, Point]]] = {}
         for replica in found:
-            replica.sent += 1
+            replica.sent_events += 1
             one = replica.subscription
-            homes.setdefault(replica.home, []).append((one.id, one.centre))
+            homes.setdefault(replica.home_node, []).append((one.id, one.centre))
         for home, seats in homes.items():
-            self._to(home, AtHomes(event.event, tuple(seats)))
+            self._send_or_dispatch(home, NotifyRoots(event.event_number, tuple(seats)))
 
-    def _at_homes(self, message: AtHomes) -> None:
-        for id_, centre in message.seats:
+    def _notify_roots(self, message: NotifyRoots) -> None:
+        for id_, centre in message.root_seats:
             if self.owns(centre):
                 members, actions = self.seats.visit(id_)
-                self._tell(message.event, members)
-                self._act(actions)
+                self._notify_matching(message.event_number, members)
+                self._perform_actions(actions)
             else:
-                self._route(centre, AtHomes(message.event, ((id_, centre),)))
+                self._route(centre, NotifyRoots(message.event_number, ((id_, centre),)))
 
-    def _tell(self, event: int, candidates: Sequence[Subscription]) -> None:
+    def _notify_matching(self, event_number: int, candidates: Sequence[CanSubscription]) -> None:
         """Tells the owners of those that match, exactly."""
         if not candidates:
             return
-        matches = self._matches(event, [one.row for one in candidates])
+        matches = self._match_rows(event_number, [one.row for one in candidates])
         for one, does in zip(candidates, matches, strict=True):
             if does:
-                self._to(one.owner, Notify(event, one.id))
+                self._send_or_dispatch(one.owner_node, NotifySubscriber(event_number, one.id))
 
-    def _notify(self, message: Notify) -> None:
+    def _deliver_to_client(self, message: NotifySubscriber) -> None:
         """To the client, unless it cancelled."""
-        if message.subscription in self.clients:
-            self._send(OUTSIDE, Delivered(message.event, message.subscription))
+        if message.subscription_id in self.clients:
+            self._send(OUTSIDE, CanDelivery(message.event_number, message.subscription_id))
 
     # Joins and leaves.
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> ZoneClaim:
         """What it owns."""
-        return Claim(self.version, self.zones)
+        return ZoneClaim(self.epoch, self.zones)
 
-    def _split(self, point: Point, node: Name) -> None:
+    def _split_zone(self, point: Point, new_node: NodeName) -> None:
         """Gives half of a zone to a new node."""
         zone = next(zone for zone in self.zones if zone.contains(point))
-        kept, half = zone.halves()
-        given = half.handed_over()
-        before = list(self.beliefs.neighbours)
+        kept, half = zone.split_in_half()
+        given = half.with_new_owner()
+        before = list(self.neighbour_view.neighbour_claims)
         self.zones = tuple(kept if one == zone else one for one in self.zones)
-        self.version += 1
-        claims = Claims({self.name: self.claim, node: Claim(1, (given,))}, frozenset())
-        beliefs = Beliefs(self.beliefs.known | {self.name: self.claim})
-        seats, cancelled = self.seats.within(given.contains)
-        replicas = self.replicas.split(self.zones, [given])
-        state = _State(replicas, seats, cancelled, set(self.floods.seen), beliefs, [], {}, set())
-        self._send(node, Handoff((given,), state))
-        self._pointers = newest(self.zones, [*self._pointers, (given, node)])
-        self.beliefs.add(claims.claims)
-        self.beliefs.known.pop(self.name)
-        self.beliefs.seen_from(self.zones)
+        self.epoch += 1
+        claims = ZoneClaims({self.name: self.claim, new_node: ZoneClaim(1, (given,))}, frozenset())
+        beliefs = NeighbourView(self.neighbour_view.known_claims | {self.name: self.claim})
+        seats, cancelled = self.seats.extract_owned(given.contains)
+        replicas = self.replicas.split_off(self.zones, [given])
+        state = _HandoffState(
+            replicas, seats, cancelled, set(self.flood_tracker.seen_floods), beliefs, [], {}, set()
+        )
+        self._send(new_node, ZoneHandoff((given,), state))
+        self._forwarding_pointers = keep_newest_pointers(
+            self.zones, [*self._forwarding_pointers, (given, new_node)]
+        )
+        self.neighbour_view.merge_claims(claims.claims)
+        self.neighbour_view.known_claims.pop(self.name)
+        self.neighbour_view.recompute_neighbours(self.zones)
         for name in before:
             self._send(name, claims)
 
-    def _leave(self) -> None:
+    def _hand_over_all(self) -> None:
         """Gives everything to a neighbour: one whose zone becomes a box with it, or a small one."""
-        if not self.beliefs.neighbours:
+        if not self.neighbour_view.neighbour_claims:
             raise TypeError("the last node cannot leave")
-        self.heir = min(self.beliefs.neighbours, key=self._burden)
-        seats, cancelled = self.seats.within(lambda _: True)
-        state = _State(
-            list(self.replicas.by_id.values()), seats, cancelled, self.floods.seen, self.beliefs,
-            self._pointers, self.clients, self._inherited,
-        )  # fmt: skip
-        self._send(self.heir, Handoff(tuple(zone.handed_over() for zone in self.zones), state))
+        self.successor = min(self.neighbour_view.neighbour_claims, key=self._takeover_cost)
+        seats, cancelled = self.seats.extract_owned(lambda _: True)
+        state = _HandoffState(
+            list(self.replicas.by_id.values()),
+            seats,
+            cancelled,
+            self.flood_tracker.seen_floods,
+            self.neighbour_view,
+            self._forwarding_pointers,
+            self.clients,
+            self._inherited_nodes,
+        )
+        self._send(
+            self.successor, ZoneHandoff(tuple(zone.with_new_owner() for zone in self.zones), state)
+        )
         self.zones, self.replicas, self.clients = (), Replicas(), {}
 
-    def _burden(self, name: Name) -> tuple[int, float]:
-        theirs = self.beliefs.neighbours[name].zones
-        return len(united([*self.zones, *theirs])), sum(zone.volume for zone in theirs)
+    def _takeover_cost(self, name: NodeName) -> tuple[int, float]:
+        theirs = self.neighbour_view.neighbour_claims[name].zones
+        return len(merge_zones([*self.zones, *theirs])), sum(zone.volume for zone in theirs)
 
-    def _take(self, sender: Name, handoff: Handoff) -> None:
+    def _accept_handoff(self, sender: NodeName, handoff: ZoneHandoff) -> None:
         """Takes over zones and all that belongs to them: a first one, or those of one that left."""
-        state: _State = handoff.state
+        state: _HandoffState = handoff.state
         is_first = not self.zones
-        self.floods.seen = state.seen if is_first else self.floods.seen & state.seen
-        before = list(self.beliefs.neighbours)
-        self.zones = united([*self.zones, *handoff.zones])
+        self.flood_tracker.seen_floods = (
+            state.seen_floods if is_first else self.flood_tracker.seen_floods & state.seen_floods
+        )
+        before = list(self.neighbour_view.neighbour_claims)
+        self.zones = merge_zones([*self.zones, *handoff.zones])
         self.replicas.merge(state.replicas)
-        self.seats.put(state.seats, state.cancelled)
+        self.seats.insert(state.seats, state.early_cancellations)
         self.clients.update(state.clients)
         if not is_first:
-            self._inherited |= {sender, *state.inherited}
-        self._pointers = newest(self.zones, [*self._pointers, *state.pointers])
-        self.beliefs.add(state.beliefs.known)
-        for name in (self.name, *self._inherited):
-            self.beliefs.known.pop(name, None)
-        self.beliefs.seen_from(self.zones)
+            self._inherited_nodes |= {sender, *state.inherited_nodes}
+        self._forwarding_pointers = keep_newest_pointers(
+            self.zones, [*self._forwarding_pointers, *state.forwarding_pointers]
+        )
+        self.neighbour_view.merge_claims(state.neighbour_view.known_claims)
+        for name in (self.name, *self._inherited_nodes):
+            self.neighbour_view.known_claims.pop(name, None)
+        self.neighbour_view.recompute_neighbours(self.zones)
         if not is_first:
-            self.version += 1
-            for name in dict.fromkeys([*before, *self.beliefs.neighbours]):
-                if name not in self._inherited:
-                    self._send(name, self._claims())
-        early, self._early = self._early, []
+            self.epoch += 1
+            for name in dict.fromkeys([*before, *self.neighbour_view.neighbour_claims]):
+                if name not in self._inherited_nodes:
+                    self._send(name, self._own_claims())
+        early, self._early_messages = self._early_messages, []
         for who, message in early:
-            self._handle(who, message)
+            self._handle_message(who, message)
 
-    def _claims(self) -> Claims:
-        return Claims({self.name: self.claim}, frozenset(self._inherited))
+    def _own_claims(self) -> ZoneClaims:
+        return ZoneClaims({self.name: self.claim}, frozenset(self._inherited_nodes))
 
-    def _hear(self, claims: Claims) -> None:
-        mine = {self.name, *self._inherited}  # what is said of them is known better here
-        claims = Claims({n: c for n, c in claims.claims.items() if n not in mine}, claims.gone)
-        is_news, new = self.beliefs.hear(claims, self.zones)
+    def _handle_claims(self, claims: ZoneClaims) -> None:
+        mine = {self.name, *self._inherited_nodes}  # what is said of them is known better here
+        claims = ZoneClaims(
+            {n: c for n, c in claims.claims.items() if n not in mine}, claims.departed_nodes
+        )
+        is_news, new = self.neighbour_view.receive_claims(claims, self.zones)
         for name in new:
-            self._send(name, self._claims())
+            self._send(name, self._own_claims())
         if is_news:
             zones = [zone for claim in claims.claims.values() for zone in claim.zones]
-            given = [name for zone, name in self._pointers if touch([zone], zones)]
+            given = [name for zone, name in self._forwarding_pointers if touches_any([zone], zones)]
             for name in dict.fromkeys(given):
                 if name not in claims.claims:
                     self._send(name, claims)
 
-    def _forward(self, sender: Name, message: Any) -> None:
+    def _forward_after_leave(self, sender: NodeName, message: Any) -> None:
         """What comes to a node that left: answers to its questions, or something for its heir."""
-        if isinstance(message, Echo) and self.floods.is_mine(message):
-            if (done := self.floods.answered(message)) is not None:
+        if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
+            if (done := self.flood_tracker.receive_reply(message)) is not None:
                 flood, answer = done
-                if isinstance(answer, Flooded):
-                    self._send(self.heir, Routed(flood.subscription.centre, answer))
+                if isinstance(answer, FloodDone):
+                    self._send(self.successor, RoutedMessage(flood.subscription.centre, answer))
                 else:
                     self._send(flood.reply_to, answer)
         else:
-            self._send(self.heir, message)
+            self._send(self.successor, message)
 
 
-def newest(mine: Iterable[Zone], pointers: Iterable[tuple[Zone, Name]]) -> list[tuple[Zone, Name]]:
+def keep_newest_pointers(
+    own_zones: Iterable[CanZone], pointers: Iterable[tuple[CanZone, NodeName]]
+) -> list[tuple[CanZone, NodeName]]:
     """Who was last given what is not one's own: of each point the latest pointer only."""
-    left: list[tuple[Zone, Name]] = []
-    for zone, name in sorted(pointers, key=lambda pointer: -pointer[0].since):
+    left: list[tuple[CanZone, NodeName]] = []
+    for zone, name in sorted(pointers, key=lambda pointer: -pointer[0].transfer_count):
         parts = [zone]
-        for known in [*mine, *(other for other, _ in left)]:
-            parts = [rest for part in parts for rest in part.minus(known)]
+        for known in [*own_zones, *(other for other, _ in left)]:
+            parts = [rest for part in parts for rest in part.subtract(known)]
         left += [(part, name) for part in parts]
     return left

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from covey.overlay.can.messages import Subscription
-from covey.overlay.can.seats import contains
-from covey.overlay.can.zones import Point, Zone, meets_any
-from covey.overlay.simulator import Name
+from covey.overlay.can.messages import CanSubscription
+from covey.overlay.can.seats import box_contains
+from covey.overlay.can.zones import CanZone, Point, meets_any
+from covey.overlay.simulator import NodeName
 
 __all__ = ["Replica", "Replicas"]
 
@@ -17,9 +17,9 @@ __all__ = ["Replica", "Replicas"]
 class Replica:
     """A root, the node that had its seat when it was made, and how many events it sent there."""
 
-    subscription: Subscription
-    home: Name
-    sent: int = 0
+    subscription: CanSubscription
+    home_node: NodeName
+    sent_events: int = 0
 
 
 @dataclass(slots=True)
@@ -31,40 +31,48 @@ class Replicas:
     def __len__(self) -> int:
         return len(self.by_id)
 
-    def store(self, subscription: Subscription, home: Name) -> None:
+    def store(self, subscription: CanSubscription, home_node: NodeName) -> None:
         """Adds one, unless it is there."""
-        self.by_id.setdefault(subscription.id, Replica(subscription, home))
+        self.by_id.setdefault(subscription.id, Replica(subscription, home_node))
 
     def drop(self, id_: int) -> int:
         """Removes one, if it is there; how many events it had sent."""
         found = self.by_id.pop(id_, None)
-        return found.sent if found else 0
+        return found.sent_events if found else 0
 
-    def at(self, point: Point) -> Iterator[Replica]:
+    def find_at(self, point: Point) -> Iterator[Replica]:
         """Those whose boxes have a point."""
         for replica in self.by_id.values():
             low, high = replica.subscription.box
             if all(a <= x <= b for a, x, b in zip(low, point, high, strict=True)):
                 yield replica
 
-    def covering(self, one: Subscription, avoid: set[int]) -> Subscription | None:
+    def find_covering(
+        self, subscription: CanSubscription, avoided_ids: set[int]
+    ) -> CanSubscription | None:
         """The first whose box contains another's."""
         for id_, replica in self.by_id.items():
-            if id_ != one.id and id_ not in avoid and contains(replica.subscription.box, one.box):
+            if (
+                id_ != subscription.id
+                and id_ not in avoided_ids
+                and box_contains(replica.subscription.box, subscription.box)
+            ):
                 return replica.subscription
         return None
 
-    def split(self, kept: Iterable[Zone], given: Iterable[Zone]) -> list[Replica]:
+    def split_off(
+        self, kept_zones: Iterable[CanZone], given_zones: Iterable[CanZone]
+    ) -> list[Replica]:
         """Copies for the zones that are given away; what the others do not meet goes.
 
         What a replica sent is counted once.
         """
-        kept, given, copies = list(kept), list(given), []
+        kept_zones, given_zones, copies = list(kept_zones), list(given_zones), []
         for id_, replica in list(self.by_id.items()):
-            stays = meets_any(kept, replica.subscription.box)
-            if meets_any(given, replica.subscription.box):
-                sent = 0 if stays else replica.sent
-                copies.append(Replica(replica.subscription, replica.home, sent))
+            stays = meets_any(kept_zones, replica.subscription.box)
+            if meets_any(given_zones, replica.subscription.box):
+                sent = 0 if stays else replica.sent_events
+                copies.append(Replica(replica.subscription, replica.home_node, sent))
                 if not stays:
                     del self.by_id[id_]
         return copies
@@ -73,6 +81,6 @@ class Replicas:
         """Takes over those of another node."""
         for other in others:
             mine = self.by_id.setdefault(
-                other.subscription.id, Replica(other.subscription, other.home)
+                other.subscription.id, Replica(other.subscription, other.home_node)
             )
-            mine.sent += other.sent
+            mine.sent_events += other.sent_events

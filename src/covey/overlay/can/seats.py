@@ -9,7 +9,7 @@ What is there before it is needed, and goes only when it is needed no more: a ro
 keeps its dependants until each is settled elsewhere, and then until all events have arrived that
 its replicas sent; these are counted. So a subscription that was acknowledged misses nothing,
 whatever comes and goes around it. The paper drops first, and lets dependants excuse each other:
-`covey.overlay.can.printed`. (papers: can)
+`covey.overlay.can.paper_rules`. (papers: can)
 """
 
 from __future__ import annotations
@@ -20,53 +20,62 @@ from enum import Enum, auto
 from typing import Any
 
 from covey.overlay.can.messages import (
-    Acknowledged,
-    Adopt,
-    Adopted,
-    Flooded,
-    Move,
-    Moved,
-    Refused,
-    Release,
-    Released,
-    Reparented,
-    Routed,
-    Subscribe,
-    Subscription,
-    Unsubscribe,
+    AdoptAccepted,
+    AdoptRefused,
+    AdoptRequest,
+    CanSubscribe,
+    CanSubscription,
+    CanUnsubscribe,
+    FloodDone,
+    MoveDone,
+    MoveRequest,
+    ReleaseDone,
+    ReleaseRequest,
+    RootReplaced,
+    RoutedMessage,
+    SubscriptionAck,
 )
 from covey.overlay.can.zones import Box, Point
 
-__all__ = ["Action", "Find", "Phase", "Seat", "Seats", "Start", "ToOwner", "contains"]
+__all__ = [
+    "FindRoot",
+    "Seat",
+    "SeatAction",
+    "SeatPhase",
+    "Seats",
+    "SendToOwner",
+    "StartFlood",
+    "box_contains",
+]
 
-Find = Callable[[Subscription, set[int]], Subscription | None]
+FindRoot = Callable[[CanSubscription, set[int]], CanSubscription | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartFlood:
     """A flood is to start: replicas are made or removed."""
 
-    subscription: Subscription
-    number: int
+    subscription: CanSubscription
+    flood_number: int
     stores: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ToOwner:
+class SendToOwner:
     """Something for the node whose client subscribed."""
 
-    subscription: Subscription
-    message: Acknowledged
+    subscription: CanSubscription
+    message: SubscriptionAck
 
 
-Action = Routed | Start | ToOwner
+SeatAction = RoutedMessage | StartFlood | SendToOwner
 
 
-class Phase(Enum):
+class SeatPhase(Enum):
     """What a seat is busy with; a root or a dependant waits for what comes."""
 
     STORING = auto()  # replicas are made
-    PLACING = auto()  # a root was asked
+    AWAITING_ROOT = auto()  # a root was asked
     ROOT = auto()
     DEPENDANT = auto()
     DEMOTING = auto()  # it came under another root, and its replicas are removed
@@ -79,26 +88,26 @@ class Phase(Enum):
 class Seat:
     """All that is known of one subscription, and what depends on it."""
 
-    subscription: Subscription
-    phase: Phase = Phase.PLACING
-    wanted: bool = True
-    acknowledged: bool = False
-    root: int | None = None  # of a dependant; of one that is placing whom it asked
-    root_at: Point = ()
-    dependants: dict[int, Subscription] = field(default_factory=dict)
-    awaiting: list[tuple[Subscription, int]] = field(default_factory=list)
-    leaving: set[int] = field(default_factory=set)
-    left: list[tuple[int, Point]] = field(default_factory=list)
-    avoid: set[int] = field(default_factory=set)
+    subscription: CanSubscription
+    phase: SeatPhase = SeatPhase.AWAITING_ROOT
+    is_subscribed: bool = True
+    is_acknowledged: bool = False
+    root_id: int | None = None  # of a dependant; of one that is placing whom it asked
+    root_point: Point = ()
+    dependants: dict[int, CanSubscription] = field(default_factory=dict)
+    pending_adoptions: list[tuple[CanSubscription, int]] = field(default_factory=list)
+    leaving_dependants: set[int] = field(default_factory=set)
+    previous_roots: list[tuple[int, Point]] = field(default_factory=list)
+    avoided_roots: set[int] = field(default_factory=set)
     attempt: int = 0
-    flood: int = 0
-    arrived: int = 0
-    expected: int | None = None
-    held: dict[int, Move | Reparented] = field(default_factory=dict)
-    releases: int = 0
+    flood_number: int = 0
+    arrived_events: int = 0
+    expected_events: int | None = None
+    held_messages: dict[int, MoveRequest | RootReplaced] = field(default_factory=dict)
+    pending_releases: int = 0
 
     @property
-    def members(self) -> Iterator[Subscription]:
+    def members(self) -> Iterator[CanSubscription]:
         """All that an event may be for that comes here."""
         yield self.subscription
         yield from self.dependants.values()
@@ -111,263 +120,312 @@ class Seats:
     avoided; without it (PURE) all are roots.
     """
 
-    def __init__(self, find: Find | None) -> None:
+    def __init__(self, find_root: FindRoot | None) -> None:
         self.seats: dict[int, Seat] = {}
-        self.cancelled: dict[int, Point] = {}
+        self.early_cancellations: dict[int, Point] = {}
         """Who was cancelled and has not arrived yet, and where it will."""
-        self._find = find
+        self._find_root = find_root
 
-    def receive(self, point: Point, message: Any) -> Iterable[Action]:
+    def receive(self, point: Point, message: Any) -> Iterable[SeatAction]:
         """Handles what came to a point of this node."""
         match message:
-            case Subscribe():
-                return self._subscribed(message.subscription)
-            case Unsubscribe():
-                return self._unsubscribed(point, message.id)
-            case Flooded():
-                return self._flooded(self.seats[message.id], message)
-            case Adopt():
-                return self._adopt(message)
-            case Adopted() | Refused():
-                return self._answered(self.seats.get(message.id), message)
-            case Move() | Reparented():
-                return self._uprooted(point, message)
-            case Moved():
-                return self._moved(self.seats.get(message.root), message.id)
-            case Release():
-                return self._release(message)
-            case Released():
-                return self._released(self.seats.get(message.id))
+            case CanSubscribe():
+                return self._on_subscribe(message.subscription)
+            case CanUnsubscribe():
+                return self._on_unsubscribe(point, message.id)
+            case FloodDone():
+                return self._on_flood_done(self.seats[message.id], message)
+            case AdoptRequest():
+                return self._on_adopt_request(message)
+            case AdoptAccepted() | AdoptRefused():
+                return self._on_adopt_reply(self.seats.get(message.id), message)
+            case MoveRequest() | RootReplaced():
+                return self._on_root_change(point, message)
+            case MoveDone():
+                return self._on_move_done(self.seats.get(message.root_id), message.id)
+            case ReleaseRequest():
+                return self._on_release_request(message)
+            case ReleaseDone():
+                return self._on_release_done(self.seats.get(message.id))
         raise TypeError(f"no seat understands {message!r}")
 
-    def visit(self, id_: int) -> tuple[list[Subscription], Iterable[Action]]:
+    def visit(self, id_: int) -> tuple[list[CanSubscription], Iterable[SeatAction]]:
         """An event comes to a root's seat: whom it may be for, and what follows."""
         seat = self.seats[id_]
-        seat.arrived += 1
+        seat.arrived_events += 1
         members = list(seat.members)
-        return members, self._flushed(seat)
+        return members, self._finish_if_flushed(seat)
 
-    def within(self, owns: Callable[[Point], bool]) -> tuple[list[Seat], dict[int, Point]]:
+    def extract_owned(self, owns: Callable[[Point], bool]) -> tuple[list[Seat], dict[int, Point]]:
         """Takes out what is at points of a zone, for its new owner."""
         seats = [seat for seat in self.seats.values() if owns(seat.subscription.centre)]
         for seat in seats:
             del self.seats[seat.subscription.id]
-        cancelled = {id_: point for id_, point in self.cancelled.items() if owns(point)}
+        cancelled = {id_: point for id_, point in self.early_cancellations.items() if owns(point)}
         for id_ in cancelled:
-            del self.cancelled[id_]
+            del self.early_cancellations[id_]
         return seats, cancelled
 
-    def put(self, seats: Iterable[Seat], cancelled: dict[int, Point]) -> None:
+    def insert(self, seats: Iterable[Seat], early_cancellations: dict[int, Point]) -> None:
         """Takes over seats."""
         self.seats.update({seat.subscription.id: seat for seat in seats})
-        self.cancelled.update(cancelled)
+        self.early_cancellations.update(early_cancellations)
 
     # A subscription comes, and finds its place.
 
-    def _subscribed(self, subscription: Subscription) -> Iterable[Action]:
-        if self.cancelled.pop(subscription.id, None) is not None:
-            return [ToOwner(subscription, Acknowledged(subscription.id, False))]
+    def _on_subscribe(self, subscription: CanSubscription) -> Iterable[SeatAction]:
+        if self.early_cancellations.pop(subscription.id, None) is not None:
+            return [SendToOwner(subscription, SubscriptionAck(subscription.id, False))]
         seat = self.seats[subscription.id] = Seat(subscription)
-        return self._place(seat)
+        return self._find_or_become_root(seat)
 
-    def _place(self, seat: Seat) -> Iterable[Action]:
+    def _find_or_become_root(self, seat: Seat) -> Iterable[SeatAction]:
         """Asks a root, or becomes one."""
         seat.attempt += 1
-        root = self._find(seat.subscription, seat.avoid) if self._find else None
+        root = self._find_root(seat.subscription, seat.avoided_roots) if self._find_root else None
         if root is None:
-            seat.phase, seat.root, seat.arrived, seat.expected = Phase.STORING, None, 0, None
-            return [self._start(seat, True)]
-        seat.phase, seat.root, seat.root_at = Phase.PLACING, root.id, root.centre
-        return [Routed(root.centre, Adopt(seat.subscription, root.id, seat.attempt))]
+            seat.phase, seat.root_id, seat.arrived_events, seat.expected_events = (
+                SeatPhase.STORING,
+                None,
+                0,
+                None,
+            )
+            return [self._start_flood(seat, True)]
+        seat.phase, seat.root_id, seat.root_point = SeatPhase.AWAITING_ROOT, root.id, root.centre
+        return [RoutedMessage(root.centre, AdoptRequest(seat.subscription, root.id, seat.attempt))]
 
-    def _start(self, seat: Seat, stores: bool) -> Start:
-        seat.flood += 1
-        return Start(seat.subscription, seat.flood, stores)
+    def _start_flood(self, seat: Seat, stores: bool) -> StartFlood:
+        seat.flood_number += 1
+        return StartFlood(seat.subscription, seat.flood_number, stores)
 
-    def _adopt(self, message: Adopt) -> Iterable[Action]:
-        seat, asks = self.seats.get(message.root), message.subscription
-        if seat is None or not seat.wanted or seat.phase not in (Phase.STORING, Phase.ROOT):
-            return [Routed(asks.centre, Refused(asks.id, message.root, message.attempt))]
+    def _on_adopt_request(self, message: AdoptRequest) -> Iterable[SeatAction]:
+        seat, asks = self.seats.get(message.root_id), message.subscription
+        if (
+            seat is None
+            or not seat.is_subscribed
+            or seat.phase not in (SeatPhase.STORING, SeatPhase.ROOT)
+        ):
+            return [
+                RoutedMessage(asks.centre, AdoptRefused(asks.id, message.root_id, message.attempt))
+            ]
         seat.dependants[asks.id] = asks
-        seat.awaiting.append((asks, message.attempt))
-        return self._answers(seat) if seat.phase is Phase.ROOT else []
+        seat.pending_adoptions.append((asks, message.attempt))
+        return self._accept_adoptions(seat) if seat.phase is SeatPhase.ROOT else []
 
-    def _answers(self, seat: Seat) -> list[Action]:
+    def _accept_adoptions(self, seat: Seat) -> list[SeatAction]:
         """Tells those who asked that this is a root now."""
-        waiting, seat.awaiting = seat.awaiting, []
+        waiting, seat.pending_adoptions = seat.pending_adoptions, []
         here, id_ = seat.subscription.centre, seat.subscription.id
         return [
-            Routed(asked.centre, Adopted(asked.id, id_, here, attempt))
+            RoutedMessage(asked.centre, AdoptAccepted(asked.id, id_, here, attempt))
             for asked, attempt in waiting
         ]
 
-    def _answered(self, seat: Seat | None, message: Adopted | Refused) -> Iterable[Action]:
-        if seat is None or seat.phase is not Phase.PLACING or seat.attempt != message.attempt:
+    def _on_adopt_reply(
+        self, seat: Seat | None, message: AdoptAccepted | AdoptRefused
+    ) -> Iterable[SeatAction]:
+        if (
+            seat is None
+            or seat.phase is not SeatPhase.AWAITING_ROOT
+            or seat.attempt != message.attempt
+        ):
             return []  # it was told otherwise meanwhile
-        if isinstance(message, Refused):
-            seat.avoid.add(message.root)
-            return self._place(seat)
-        seat.phase, seat.root, seat.root_at = Phase.DEPENDANT, message.root, message.at
-        return self._settled(seat)
+        if isinstance(message, AdoptRefused):
+            seat.avoided_roots.add(message.root_id)
+            return self._find_or_become_root(seat)
+        seat.phase, seat.root_id, seat.root_point = (
+            SeatPhase.DEPENDANT,
+            message.root_id,
+            message.root_point,
+        )
+        return self._complete_placement(seat)
 
-    def _flooded(self, seat: Seat, message: Flooded) -> Iterable[Action]:
+    def _on_flood_done(self, seat: Seat, message: FloodDone) -> Iterable[SeatAction]:
         if message.stores:
-            seat.phase = Phase.ROOT
-            return self._settled(seat)
-        seat.expected = message.sent
-        return self._flushed(seat)
+            seat.phase = SeatPhase.ROOT
+            return self._complete_placement(seat)
+        seat.expected_events = message.sent_events
+        return self._finish_if_flushed(seat)
 
-    def _settled(self, seat: Seat) -> list[Action]:
+    def _complete_placement(self, seat: Seat) -> list[SeatAction]:
         """A root or a dependant, from now on."""
-        actions: list[Action] = []
-        if not seat.acknowledged:
-            seat.acknowledged = True
-            told = Acknowledged(seat.subscription.id, True)
-            actions.append(ToOwner(seat.subscription, told))
-        actions += self._left(seat)
-        seat.avoid.clear()
-        if seat.phase is Phase.ROOT:
-            actions += self._answers(seat)
-        return [*actions, *self._next(seat)]
+        actions: list[SeatAction] = []
+        if not seat.is_acknowledged:
+            seat.is_acknowledged = True
+            told = SubscriptionAck(seat.subscription.id, True)
+            actions.append(SendToOwner(seat.subscription, told))
+        actions += self._notify_previous_roots(seat)
+        seat.avoided_roots.clear()
+        if seat.phase is SeatPhase.ROOT:
+            actions += self._accept_adoptions(seat)
+        return [*actions, *self._continue_pending(seat)]
 
-    def _left(self, seat: Seat) -> list[Action]:
+    def _notify_previous_roots(self, seat: Seat) -> list[SeatAction]:
         """Tells the roots that it was under that it needs them no more."""
-        left, seat.left = seat.left, []
-        return [Routed(at, Moved(seat.subscription.id, root)) for root, at in left]
+        left, seat.previous_roots = seat.previous_roots, []
+        return [RoutedMessage(at, MoveDone(seat.subscription.id, root)) for root, at in left]
 
-    def _next(self, seat: Seat) -> Iterable[Action]:
+    def _continue_pending(self, seat: Seat) -> Iterable[SeatAction]:
         """What waits to be done with a root or a dependant."""
-        if seat.phase is Phase.DEPENDANT:
-            assert seat.root is not None
-            if (held := seat.held.pop(seat.root, None)) is not None:
-                return self._uprooted(seat.subscription.centre, held)
-            return [] if seat.wanted else self._leave(seat)
-        return self._demote_others(seat) if seat.wanted else self._close(seat)
+        if seat.phase is SeatPhase.DEPENDANT:
+            assert seat.root_id is not None
+            if (held := seat.held_messages.pop(seat.root_id, None)) is not None:
+                return self._on_root_change(seat.subscription.centre, held)
+            return [] if seat.is_subscribed else self._release_from_root(seat)
+        return self._demote_others(seat) if seat.is_subscribed else self._close_root(seat)
 
     # A root comes over others.
 
-    def _demote_others(self, seat: Seat) -> list[Action]:
+    def _demote_others(self, seat: Seat) -> list[SeatAction]:
         """All roots of this node whose boxes are within that of a new one become its dependants."""
-        actions: list[Action] = []
-        for other in list(self.seats.values()) if self._find else ():
+        actions: list[SeatAction] = []
+        for other in list(self.seats.values()) if self._find_root else ():
             if (
-                other.phase is Phase.ROOT
-                and other.wanted
+                other.phase is SeatPhase.ROOT
+                and other.is_subscribed
                 and other is not seat
-                and contains(seat.subscription.box, other.subscription.box)
+                and box_contains(seat.subscription.box, other.subscription.box)
             ):
                 actions += self._demote(other, seat)
         return actions
 
-    def _demote(self, seat: Seat, over: Seat) -> list[Action]:
-        here, above = seat.subscription, over.subscription
-        over.dependants.update(seat.dependants)
-        over.dependants[here.id] = here
-        seat.phase, seat.root, seat.root_at = Phase.DEMOTING, above.id, above.centre
-        seat.leaving = set(seat.dependants)
+    def _demote(self, seat: Seat, new_root: Seat) -> list[SeatAction]:
+        here, above = seat.subscription, new_root.subscription
+        new_root.dependants.update(seat.dependants)
+        new_root.dependants[here.id] = here
+        seat.phase, seat.root_id, seat.root_point = SeatPhase.DEMOTING, above.id, above.centre
+        seat.leaving_dependants = set(seat.dependants)
         told = [
-            Routed(one.centre, Reparented(one.id, here.id, here.centre, above.id, above.centre))
+            RoutedMessage(
+                one.centre, RootReplaced(one.id, here.id, here.centre, above.id, above.centre)
+            )
             for one in seat.dependants.values()
         ]
-        return [*told, self._start(seat, False)]
+        return [*told, self._start_flood(seat, False)]
 
     # A subscription is cancelled.
 
-    def _unsubscribed(self, point: Point, id_: int) -> Iterable[Action]:
+    def _on_unsubscribe(self, point: Point, id_: int) -> Iterable[SeatAction]:
         seat = self.seats.get(id_)
         if seat is None:
-            self.cancelled[id_] = point
+            self.early_cancellations[id_] = point
             return []
-        seat.wanted = False
-        return self._next(seat) if seat.phase in (Phase.ROOT, Phase.DEPENDANT) else []
+        seat.is_subscribed = False
+        return (
+            self._continue_pending(seat)
+            if seat.phase in (SeatPhase.ROOT, SeatPhase.DEPENDANT)
+            else []
+        )
 
-    def _leave(self, seat: Seat) -> Iterable[Action]:
+    def _release_from_root(self, seat: Seat) -> Iterable[SeatAction]:
         """A cancelled dependant tells its root."""
-        assert seat.root is not None
-        seat.phase, seat.releases = Phase.RELEASING, 1
+        assert seat.root_id is not None
+        seat.phase, seat.pending_releases = SeatPhase.RELEASING, 1
         one = seat.subscription
-        return [*self._left(seat), Routed(seat.root_at, Release(one.id, seat.root, one.centre))]
+        return [
+            *self._notify_previous_roots(seat),
+            RoutedMessage(seat.root_point, ReleaseRequest(one.id, seat.root_id, one.centre)),
+        ]
 
-    def _release(self, message: Release) -> Iterable[Action]:
-        if (seat := self.seats.get(message.root)) is not None:
+    def _on_release_request(self, message: ReleaseRequest) -> Iterable[SeatAction]:
+        if (seat := self.seats.get(message.root_id)) is not None:
             seat.dependants.pop(message.id, None)
-        return [Routed(message.centre, Released(message.id))]
+        return [RoutedMessage(message.centre, ReleaseDone(message.id))]
 
-    def _released(self, seat: Seat | None) -> Iterable[Action]:
+    def _on_release_done(self, seat: Seat | None) -> Iterable[SeatAction]:
         if seat is None:
             return []
-        seat.releases -= 1
-        return [] if seat.releases else self._end(seat)
+        seat.pending_releases -= 1
+        return [] if seat.pending_releases else self._remove_seat(seat)
 
-    def _close(self, seat: Seat) -> Iterable[Action]:
+    def _close_root(self, seat: Seat) -> Iterable[SeatAction]:
         """A cancelled root tells its dependants, and waits for them."""
         here = seat.subscription
-        seat.phase, seat.leaving = Phase.CLOSING, set(seat.dependants)
-        if not seat.leaving:
-            return self._drop(seat)
+        seat.phase, seat.leaving_dependants = SeatPhase.CLOSING, set(seat.dependants)
+        if not seat.leaving_dependants:
+            return self._drop_replicas(seat)
         return [
-            Routed(one.centre, Move(one.id, here.id, here.centre))
+            RoutedMessage(one.centre, MoveRequest(one.id, here.id, here.centre))
             for one in seat.dependants.values()
         ]
 
-    def _drop(self, seat: Seat) -> Iterable[Action]:
-        seat.phase = Phase.DROPPING
-        return [self._start(seat, False)]
+    def _drop_replicas(self, seat: Seat) -> Iterable[SeatAction]:
+        seat.phase = SeatPhase.DROPPING
+        return [self._start_flood(seat, False)]
 
-    def _moved(self, seat: Seat | None, id_: int) -> Iterable[Action]:
+    def _on_move_done(self, seat: Seat | None, id_: int) -> Iterable[SeatAction]:
         """A dependant needs this root no more."""
         assert seat is not None
-        seat.leaving.discard(id_)
-        if seat.leaving:
+        seat.leaving_dependants.discard(id_)
+        if seat.leaving_dependants:
             return []
-        return self._drop(seat) if seat.phase is Phase.CLOSING else self._flushed(seat)
+        return (
+            self._drop_replicas(seat)
+            if seat.phase is SeatPhase.CLOSING
+            else self._finish_if_flushed(seat)
+        )
 
-    def _flushed(self, seat: Seat) -> Iterable[Action]:
+    def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
         """Whether its replicas are gone, and all events have arrived that they sent."""
-        if seat.expected is None or seat.arrived < seat.expected or seat.leaving:
+        if (
+            seat.expected_events is None
+            or seat.arrived_events < seat.expected_events
+            or seat.leaving_dependants
+        ):
             return []
-        seat.expected = None
-        if seat.phase is Phase.DROPPING:
-            return self._end(seat)
+        seat.expected_events = None
+        if seat.phase is SeatPhase.DROPPING:
+            return self._remove_seat(seat)
         seat.dependants.clear()
-        seat.phase = Phase.DEPENDANT
-        return self._next(seat)
+        seat.phase = SeatPhase.DEPENDANT
+        return self._continue_pending(seat)
 
-    def _end(self, seat: Seat) -> list[Action]:
+    def _remove_seat(self, seat: Seat) -> list[SeatAction]:
         del self.seats[seat.subscription.id]
-        return [ToOwner(seat.subscription, Acknowledged(seat.subscription.id, False))]
+        return [SendToOwner(seat.subscription, SubscriptionAck(seat.subscription.id, False))]
 
     # A dependant hears that its root goes, or came under another.
 
-    def _uprooted(self, point: Point, message: Move | Reparented) -> Iterable[Action]:
+    def _on_root_change(
+        self, point: Point, message: MoveRequest | RootReplaced
+    ) -> Iterable[SeatAction]:
         seat = self.seats.get(message.id)
-        done = Routed(message.at, Moved(message.id, message.root))
-        if seat is None or seat.phase is Phase.RELEASING:
-            if isinstance(message, Move):
+        done = RoutedMessage(message.root_point, MoveDone(message.id, message.root_id))
+        if seat is None or seat.phase is SeatPhase.RELEASING:
+            if isinstance(message, MoveRequest):
                 return [done]
             if seat is not None:
-                seat.releases += 1
-            there = Release(message.id, message.new_root, point)
-            return [Routed(message.new_at, there), done]
-        if seat.phase not in (Phase.PLACING, Phase.DEPENDANT) or seat.root != message.root:
-            seat.held[message.root] = message  # it will be the root: that message is on its way
+                seat.pending_releases += 1
+            there = ReleaseRequest(message.id, message.new_root_id, point)
+            return [RoutedMessage(message.new_root_point, there), done]
+        if (
+            seat.phase not in (SeatPhase.AWAITING_ROOT, SeatPhase.DEPENDANT)
+            or seat.root_id != message.root_id
+        ):
+            seat.held_messages[message.root_id] = (
+                message  # it will be the root: that message is on its way
+            )
             return []
-        if isinstance(message, Move):
-            if not seat.wanted:
-                return [done, *self._leave(seat)]
-            seat.left.append((message.root, message.at))
-            seat.avoid.add(message.root)
-            return self._place(seat)
-        is_new = seat.phase is Phase.PLACING
+        if isinstance(message, MoveRequest):
+            if not seat.is_subscribed:
+                return [done, *self._release_from_root(seat)]
+            seat.previous_roots.append((message.root_id, message.root_point))
+            seat.avoided_roots.add(message.root_id)
+            return self._find_or_become_root(seat)
+        is_new = seat.phase is SeatPhase.AWAITING_ROOT
         seat.attempt += 1
-        seat.phase, seat.root, seat.root_at = Phase.DEPENDANT, message.new_root, message.new_at
-        return [done, *(self._settled(seat) if is_new else self._next(seat))]
+        seat.phase, seat.root_id, seat.root_point = (
+            SeatPhase.DEPENDANT,
+            message.new_root_id,
+            message.new_root_point,
+        )
+        return [done, *(self._complete_placement(seat) if is_new else self._continue_pending(seat))]
 
 
-def contains(outer: Box, inner: Box) -> bool:
+def box_contains(outer: Box, inner: Box) -> bool:
     """Whether one box has all of another.
 
-    >>> contains(((0.0, 0.0), (1.0, 1.0)), ((0.0, 0.5), (0.5, 1.0)))
+    >>> box_contains(((0.0, 0.0), (1.0, 1.0)), ((0.0, 0.5), (0.5, 1.0)))
     True
     """
     return all(a <= b for a, b in zip(outer[0], inner[0], strict=True)) and all(

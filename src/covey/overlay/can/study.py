@@ -15,36 +15,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.overlay.can.kernels.placing import subscribed, visited
-from covey.overlay.can.zones import Zone
+from covey.overlay.can.kernels.static_placement import count_visited_nodes, place_subscriptions
+from covey.overlay.can.zones import CanZone
 
-__all__ = ["Placement", "place", "zones_of"]
+__all__ = ["StaticPlacement", "build_random_zones", "place_statically"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class StaticPlacement:
     """Copies of each subscription, copies at each node, and nodes that each event visits."""
 
     copies: Ints
     load: Ints
     is_root: NDArray[np.bool_]
     home: Ints
-    visited: Ints
+    visited_nodes: Ints
 
 
-def zones_of(nodes: int, k: int, seed: int = 0) -> tuple[Floats, Floats]:
+def build_random_zones(node_count: int, dimensions: int, seed: int = 0) -> tuple[Floats, Floats]:
     """The zones of a CAN after so many joins at random points: lower and upper corners."""
-    random_, zones = random.Random(seed), [Zone.whole(k)]
-    low, high = np.zeros((nodes, k)), np.zeros((nodes, k))
+    random_, zones = random.Random(seed), [CanZone.whole_cube(dimensions)]
+    low, high = np.zeros((node_count, dimensions)), np.zeros((node_count, dimensions))
     low[0], high[0] = zones[0].low, zones[0].high
-    for count in range(1, nodes):
-        point = np.array([random_.random() for _ in range(k)])
+    for count in range(1, node_count):
+        point = np.array([random_.random() for _ in range(dimensions)])
         inside = (low[:count] <= point).all(axis=1) & (point < high[:count]).all(axis=1)
         owner = int(np.flatnonzero(inside)[0])
-        kept, given = zones[owner].halves()
+        kept, given = zones[owner].split_in_half()
         zones[owner] = kept
         zones.append(given)
         low[owner], high[owner] = kept.low, kept.high
@@ -52,17 +52,19 @@ def zones_of(nodes: int, k: int, seed: int = 0) -> tuple[Floats, Floats]:
     return low, high
 
 
-def place(
+def place_statically(
     zones: tuple[Floats, Floats],
     boxes: tuple[Floats, Floats],
     centres: Floats,
     points: Floats,
     smart: bool,
-) -> Placement:
+) -> StaticPlacement:
     """Subscribes boxes in their order, then publishes at points."""
     corners = [np.ascontiguousarray(ends, np.float64) for ends in (*zones, *boxes)]
-    copies, load, is_root, home = subscribed(*corners, np.ascontiguousarray(centres), smart)
+    copies, load, is_root, home = place_subscriptions(
+        *corners, np.ascontiguousarray(centres), smart
+    )
     count = np.ones(len(points), np.int64)
     if smart:
-        count = visited(*corners, np.ascontiguousarray(points), is_root, home)
-    return Placement(copies, load, is_root, home, count)
+        count = count_visited_nodes(*corners, np.ascontiguousarray(points), is_root, home)
+    return StaticPlacement(copies, load, is_root, home, count)

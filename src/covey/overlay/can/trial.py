@@ -6,16 +6,16 @@ import random
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from covey.errors import ValueRefused
-from covey.overlay.can.cube import Cube
-from covey.overlay.can.network import Balls, CanNetwork
-from covey.overlay.outcome import Expected, Outcome
-from covey.overlay.simulator import Name
-from covey.overlay.turns import FAULTS, carried_out
+from covey.errors import InvalidArgumentError
+from covey.overlay.can.network import BallWorkload, CanNetwork
+from covey.overlay.can.projection import CubeProjection
+from covey.overlay.delivery_oracle import DeliveryOracle, TrialOutcome
+from covey.overlay.random_run import TRIAL_FAULTS, run_random_trial
+from covey.overlay.simulator import NodeName
 
 __all__ = ["CanTrial"]
 
-_NODES, _R_MAX = 16, 0.5
+_MAX_NODES, _MAX_RADIUS = 16, 0.5
 _WEIGHTS = (12, 6, 25, 15, 35, 7)
 
 
@@ -23,76 +23,80 @@ _WEIGHTS = (12, 6, 25, 15, 35, 7)
 class CanTrial:
     """One run. The same trial is the same run, message for message.
 
-    >>> CanTrial(seed=1).run().is_right
+    >>> CanTrial(seed=1).run().is_correct
     True
     """
 
     seed: int
     smart: bool = True
-    printed: bool = False
-    faults: bool = False
+    uses_paper_rules: bool = False
+    with_faults: bool = False
     steps: int = 150
 
-    def run(self) -> Outcome:
+    def run(self) -> TrialOutcome:
         """All of it, and then some events when all is quiet."""
-        if self.printed and not self.smart:
-            raise ValueRefused("the printed rules are those of SMART: PURE has no others")
-        return _Run(self).outcome()
+        if self.uses_paper_rules and not self.smart:
+            raise InvalidArgumentError("the printed rules are those of SMART: PURE has no others")
+        return _CanRun(self).run()
 
 
-class _Run:
+class _CanRun:
     def __init__(self, trial: CanTrial) -> None:
         self.random = random.Random(trial.seed)
         k, d = self.random.randint(1, 3), self.random.randint(2, 6)
-        balls = Balls.drawn(trial.steps, 2 * trial.steps, d, _R_MAX, trial.seed)
+        balls = BallWorkload.build_random(trial.steps, 2 * trial.steps, d, _MAX_RADIUS, trial.seed)
         self.network = CanNetwork(
-            balls, Cube.drawn(k, d, _R_MAX, trial.seed), smart=trial.smart, printed=trial.printed,
-            seed=trial.seed, faults=FAULTS if trial.faults else None,
-        )  # fmt: skip
-        self.expected = Expected(self._matches)
-        self.trial, self.at = trial, dict[int, Name]()
-        self.subscriptions = self.events = 0
+            balls,
+            CubeProjection.build_random(k, d, _MAX_RADIUS, trial.seed),
+            smart=trial.smart,
+            uses_paper_rules=trial.uses_paper_rules,
+            seed=trial.seed,
+            faults=TRIAL_FAULTS if trial.with_faults else None,
+        )
+        self.oracle = DeliveryOracle(self._find_matches)
+        self.trial, self.node_by_subscription = trial, dict[int, NodeName]()
+        self.subscription_count = self.event_count = 0
 
-    def outcome(self) -> Outcome:
-        return carried_out(self, _WEIGHTS, self.trial.steps, self.trial.faults)
+    def run(self) -> TrialOutcome:
+        return run_random_trial(self, _WEIGHTS, self.trial.steps, self.trial.with_faults)
 
     def join(self) -> None:
-        if len(self.network.members) < _NODES:
-            self.network.join(self.member(), self.random)
+        if len(self.network.members) < _MAX_NODES:
+            self.network.join(self.pick_member(), self.random)
 
     def leave(self) -> None:
         """Leaves are one at a time."""
         if len(self.network.members) > 2:
-            self.quiet()
-            self.network.leave(self.member())
+            self.drain()
+            self.network.leave(self.pick_member())
 
     def subscribe(self) -> None:
-        id_ = self.subscriptions
-        self.subscriptions += 1
-        self.at[id_] = self.member()
-        self.expected.subscribed(id_)
-        self.network.subscribe(self.at[id_], id_)
+        id_ = self.subscription_count
+        self.subscription_count += 1
+        self.node_by_subscription[id_] = self.pick_member()
+        self.oracle.subscribe(id_)
+        self.network.subscribe(self.node_by_subscription[id_], id_)
 
     def cancel(self) -> None:
-        if live := self.expected.live:
+        if live := self.oracle.live_subscriptions:
             id_ = self.random.choice(live)
-            self.expected.cancelled(id_)
-            self.network.unsubscribe(self.at[id_], id_)  # type: ignore[index,arg-type]
+            self.oracle.cancel(id_)
+            self.network.unsubscribe(self.node_by_subscription[id_], id_)  # type: ignore[index,arg-type]
 
     def publish(self) -> None:
-        self.expected.settled(self.network.settled)
-        self.expected.published(self.events)
-        self.network.publish(self.member(), self.events)
-        self.events += 1
+        self.oracle.mark_settled(self.network.acknowledged_ids)
+        self.oracle.publish(self.event_count)
+        self.network.publish(self.pick_member(), self.event_count)
+        self.event_count += 1
 
-    def member(self) -> Name:
+    def pick_member(self) -> NodeName:
         return self.random.choice(self.network.members)
 
-    def quiet(self) -> None:
+    def drain(self) -> None:
         self.network.simulator.run()
-        self.expected.quiet()
+        self.oracle.clear_in_flight()
 
-    def _matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
+    def _find_matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
         rows: list[int] = sorted(ids)  # type: ignore[arg-type]
-        does = self.network.balls.matches(event, rows) if rows else []
+        does = self.network.workload.match_rows(event, rows) if rows else []
         return {row for row, matches in zip(rows, does, strict=True) if matches}

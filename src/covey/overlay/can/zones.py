@@ -11,33 +11,42 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-__all__ = ["INSIDE", "Box", "Point", "Zone", "meets_any", "nearness", "united"]
+__all__ = [
+    "MAX_COORDINATE",
+    "Box",
+    "CanZone",
+    "Point",
+    "meets_any",
+    "merge_zones",
+    "nearest_distance",
+]
 
 Point = tuple[float, ...]
 Box = tuple[Point, Point]
-INSIDE = math.nextafter(1.0, 0.0)
+MAX_COORDINATE = math.nextafter(1.0, 0.0)
 """The largest coordinate of a point."""
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class CanZone:
     """From `low`, included, to `high`, excluded.
 
-    `since` counts how often it changed hands: of two claims to a point the later one is right.
+    `transfer_count` counts how often it changed hands: of two claims to a point the later one is
+    right.
 
-    >>> left, right = Zone.whole(2).halves()
+    >>> left, right = CanZone.whole_cube(2).split_in_half()
     >>> left, right.contains((0.5, 0.0)), left.touches(right)
-    (Zone(low=(0.0, 0.0), high=(0.5, 1.0)), True, True)
+    (CanZone(low=(0.0, 0.0), high=(0.5, 1.0)), True, True)
     """
 
     low: Point
     high: Point
-    since: int = field(default=0, compare=False, repr=False)
+    transfer_count: int = field(default=0, compare=False, repr=False)
 
     @classmethod
-    def whole(cls, k: int) -> Zone:
+    def whole_cube(cls, dimensions: int) -> CanZone:
         """The cube."""
-        return cls((0.0,) * k, (1.0,) * k)
+        return cls((0.0,) * dimensions, (1.0,) * dimensions)
 
     @property
     def volume(self) -> float:
@@ -55,48 +64,48 @@ class Zone:
             for first, last, low, high in zip(*box, self.low, self.high, strict=True)
         )
 
-    def within(self, other: Zone) -> bool:
+    def is_within(self, other: CanZone) -> bool:
         """Whether all of it is in another."""
         return all(a >= b for a, b in zip(self.low, other.low, strict=True)) and all(
             a <= b for a, b in zip(self.high, other.high, strict=True)
         )
 
-    def halves(self) -> tuple[Zone, Zone]:
+    def split_in_half(self) -> tuple[CanZone, CanZone]:
         """The lower and the upper half along the longest side, the first of equals."""
         sides = [high - low for low, high in zip(self.low, self.high, strict=True)]
         j = sides.index(max(sides))
         middle = (self.low[j] + self.high[j]) / 2
-        return self._until(j, middle), self._from(j, middle)
+        return self._with_high(j, middle), self._with_low(j, middle)
 
-    def handed_over(self) -> Zone:
+    def with_new_owner(self) -> CanZone:
         """The same, with another owner."""
-        return replace(self, since=self.since + 1)
+        return replace(self, transfer_count=self.transfer_count + 1)
 
-    def minus(self, other: Zone) -> list[Zone]:
+    def subtract(self, other: CanZone) -> list[CanZone]:
         """What another does not have of it, as boxes.
 
-        >>> Zone.whole(1).minus(Zone((0.25,), (0.5,)))
-        [Zone(low=(0.0,), high=(0.25,)), Zone(low=(0.5,), high=(1.0,))]
+        >>> CanZone.whole_cube(1).subtract(CanZone((0.25,), (0.5,)))
+        [CanZone(low=(0.0,), high=(0.25,)), CanZone(low=(0.5,), high=(1.0,))]
         """
         left, rest = [], self
         for j, (low, high) in enumerate(zip(other.low, other.high, strict=True)):
             if high <= rest.low[j] or low >= rest.high[j]:
                 return [self]
             if low > rest.low[j]:
-                left.append(rest._until(j, low))
-                rest = rest._from(j, low)
+                left.append(rest._with_high(j, low))
+                rest = rest._with_low(j, low)
             if high < rest.high[j]:
-                left.append(rest._from(j, high))
-                rest = rest._until(j, high)
+                left.append(rest._with_low(j, high))
+                rest = rest._with_high(j, high)
         return left
 
-    def _until(self, j: int, x: float) -> Zone:
-        return replace(self, high=(*self.high[:j], x, *self.high[j + 1 :]))
+    def _with_high(self, axis: int, coordinate: float) -> CanZone:
+        return replace(self, high=(*self.high[:axis], coordinate, *self.high[axis + 1 :]))
 
-    def _from(self, j: int, x: float) -> Zone:
-        return replace(self, low=(*self.low[:j], x, *self.low[j + 1 :]))
+    def _with_low(self, axis: int, coordinate: float) -> CanZone:
+        return replace(self, low=(*self.low[:axis], coordinate, *self.low[axis + 1 :]))
 
-    def touches(self, other: Zone) -> bool:
+    def touches(self, other: CanZone) -> bool:
         """Whether the two have a face, or part of one, in common."""
         faces = 0
         for a, b, c, d in zip(self.low, self.high, other.low, other.high, strict=True):
@@ -106,7 +115,7 @@ class Zone:
                 return False
         return faces == 1
 
-    def distance(self, point: Point) -> tuple[float, int]:
+    def distance_to(self, point: Point) -> tuple[float, int]:
         """How far a point is: squared, and in how many coordinates it is not inside.
 
         Of the zones that touch one, some are always nearer to a point outside.
@@ -119,7 +128,7 @@ class Zone:
                 outside += 1
         return squared, outside
 
-    def united(self, other: Zone) -> Zone | None:
+    def try_union(self, other: CanZone) -> CanZone | None:
         """The two as one, if they are a box."""
         apart = [
             j
@@ -131,22 +140,22 @@ class Zone:
         (j,) = apart
         if self.high[j] != other.low[j] and other.high[j] != self.low[j]:
             return None
-        both = replace(self, since=max(self.since, other.since))
+        both = replace(self, transfer_count=max(self.transfer_count, other.transfer_count))
         low, high = min(self.low[j], other.low[j]), max(self.high[j], other.high[j])
-        return both._from(j, low)._until(j, high)
+        return both._with_low(j, low)._with_high(j, high)
 
 
-def nearness(zones: Iterable[Zone], point: Point) -> tuple[float, int]:
+def nearest_distance(zones: Iterable[CanZone], point: Point) -> tuple[float, int]:
     """The distance of the nearest."""
-    return min(zone.distance(point) for zone in zones)
+    return min(zone.distance_to(point) for zone in zones)
 
 
-def meets_any(zones: Iterable[Zone], box: Box) -> bool:
+def meets_any(zones: Iterable[CanZone], box: Box) -> bool:
     """Whether one of them has a point of a box."""
     return any(zone.meets(box) for zone in zones)
 
 
-def united(zones: Sequence[Zone]) -> tuple[Zone, ...]:
+def merge_zones(zones: Sequence[CanZone]) -> tuple[CanZone, ...]:
     """The same part of the cube in fewer zones, where two of them are a box."""
     left = list(zones)
     merged = True
@@ -154,7 +163,7 @@ def united(zones: Sequence[Zone]) -> tuple[Zone, ...]:
         merged = False
         for i, one in enumerate(left):
             for j in range(i + 1, len(left)):
-                if (both := one.united(left[j])) is not None:
+                if (both := one.try_union(left[j])) is not None:
                     left[i] = both
                     del left[j]
                     merged = True

@@ -1,1 +1,13 @@
-"""Compiled loops of the study."""
+"""Compiled loops that place subscriptions in a CAN without sending messages. Private.
+
+They compute what the message protocol comes to when subscriptions arrive one after another and none
+is cancelled. Zones and boxes are given as lower and upper corners, one row each.
+
+`covey.overlay.can.study` calls them for networks that are too large to be simulated message by
+message; the tests compare both on small networks.
+
+Modules:
+
+- `static_placement`: places subscriptions one after another, with the roots, homes and replicas
+  that this gives, and counts the nodes that each event visits.
+"""

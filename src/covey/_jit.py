@@ -1,0 +1,233 @@
+"""Kernels: functions compiled by numba, whose machine code is kept from one process to the next.
+
+Machine code is kept in the first of these folders that this process may write to:
+
+1. `NUMBA_CACHE_DIR`, where it is set;
+2. `__pycache__` beside the source;
+3. the user's cache, `$XDG_CACHE_HOME/covey/kernels` or `~/.cache/covey/kernels`;
+4. a folder of the system's temporary directory that only this user may write to, since what is in
+   it will be executed.
+
+Without any of them every process compiles its kernels again.
+
+An entry is found by content: the sources of the kernel's folder, the types of its arguments, the
+processor, numba's options, and the versions of numba, LLVM and Python. The path of the installation
+is no part of it: checkouts of one commit share the entries of one `NUMBA_CACHE_DIR`, and an upgrade
+never runs machine code of the version before. Entries are files of their own, written aside and
+renamed into place, with a checksum: processes that compile at the same time do not disturb each
+other, and a damaged entry is compiled again. A kernel whose sources were edited after this process
+read them is not kept. Old entries may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import pickle
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba import config, njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.serialize import dumps
+
+__all__ = ["kernel"]
+
+
+def kernel(function: Any = None, /, **options: Any) -> Any:
+    """Compile a function with `njit(nogil=True)`, and keep its machine code between processes.
+
+    A kernel may call kernels of its own folder only: those are the sources that an entry of the
+    cache depends on.
+
+    Args:
+        function: the function; without one, return a decorator.
+        options: further options of `numba.njit`.
+
+    Cost: a millisecond at import. The first call with new types of arguments loads machine code
+    or, where there is none yet, compiles for seconds.
+
+    >>> @kernel(error_model="numpy")
+    ... def inverse(number):
+    ...     return 1 / number
+    >>> inverse(0.0)
+    inf
+    """
+    if function is None:
+        return partial(kernel, **options)
+    dispatcher = njit(nogil=True, **options)(function)
+    if not config.DISABLE_JIT:
+        with suppress(OSError):
+            dispatcher._cache = _KernelCache(function)
+    return dispatcher
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The sources that the kernels of a folder are compiled from, as they were first read."""
+
+    folder: Path
+    file_stamps: tuple[tuple[str, int, int], ...]
+    hash: str
+
+    @staticmethod
+    @cache
+    def read(folder: Path) -> _Sources:
+        """Read the sources of a folder, once in a process."""
+        stamps = _stat_sources(folder)
+        parts = [repr(_COMPILER_OPTIONS).encode(), Path(__file__).read_bytes()]
+        parts += [(folder / name).read_bytes() for name, _, _ in stamps]
+        return _Sources(folder, stamps, _hash_content(b"\0".join(parts)))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no source has been edited since."""
+        try:
+            return _stat_sources(self.folder) == self.file_stamps
+        except OSError:
+            return False
+
+
+_COMPILER_OPTIONS = (
+    numba.__version__, llvmlite.__version__, config.OPT, config.BOUNDSCHECK,
+    config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE,
+)  # fmt: skip
+"""What decides the machine code of a source besides its types and the processor."""
+
+
+def _stat_sources(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    files = sorted(p for p in folder.glob("*.py") if not p.name.startswith("."))
+    found = ((path.name, path.stat()) for path in files)
+    return tuple((name, file.st_mtime_ns, file.st_size) for name, file in found)
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    """How numba turns compiled functions into data and back; where they are is not its part."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _NoLocator(file)
+
+
+class _NoLocator:
+    """What numba asks a locator of its own: the file for its warnings, and to make a folder."""
+
+    def __init__(self, file: str) -> None:
+        self._py_file = file
+
+    def ensure_cache_path(self) -> None:
+        """Do nothing: who saves an entry makes its folder."""
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """numba's cache of one function, with a file for each entry instead of an index file.
+
+    numba numbers the entries of a function in an index file. Of two processes that compile for
+    different types at once, both may take the same number, and one then runs the machine code of
+    the other.
+
+    Raises:
+        OSError: the sources cannot be read, or nothing can be written.
+    """
+
+    def __init__(self, function: Any) -> None:
+        file = inspect.getfile(function)
+        sources = _Sources.read(Path(file).parent.resolve(strict=True))
+        if not Path(file).is_file():
+            raise FileNotFoundError(f"{function.__qualname__} was typed in")
+        code = function.__code__
+        name = f"{Path(file).stem}.{code.co_name.strip('<>')}-{code.co_firstlineno}"
+        self._name, self._py_func = repr(function), function
+        self._impl = _KernelCacheImpl(function, file)
+        self._cache_path = os.path.join(_writable_root(str(sources.folder)), sources.hash)
+        self._cache_file = _EntryFiles(Path(self._cache_path), name, sources)
+        self.enable()
+
+
+class _EntryFiles:
+    """The entries of one function in a folder, by key: `load` and `save` are called by numba."""
+
+    def __init__(self, folder: Path, name: str, sources: _Sources) -> None:
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        self._folder, self._name, self._sources = folder, f"{name}.{python}", sources
+
+    def load(self, key: Any) -> Any:
+        """Return what was saved under a key, or None if it is missing, damaged or outdated."""
+        try:
+            kept = self._entry_path(key).read_bytes()
+        except OSError:
+            return None
+        digest, content = kept[:32], kept[32:]
+        if hashlib.sha256(content).digest() != digest or not self._sources.is_current:
+            return None
+        kept_key, data = pickle.loads(content)
+        return data if kept_key == key else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep data under a key; a write that fails is left out."""
+        content = dumps((key, data))
+        if not self._sources.is_current:
+            return
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, partial_path = tempfile.mkstemp(dir=self._folder, prefix=".partial-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(content).digest() + content)
+                os.replace(partial_path, self._entry_path(key))
+            except OSError:
+                os.unlink(partial_path)
+
+    def flush(self) -> None:
+        """Forget every entry of the function."""
+        for path in self._folder.glob(f"{self._name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _entry_path(self, key: Any) -> Path:
+        return self._folder / f"{self._name}.{_hash_content(repr(key).encode())}.nbc"
+
+
+@cache
+def _writable_root(sources: str) -> str:
+    """Return the folder in which machine code of kernels in `sources` is kept."""
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folders: list[str] = [config.CACHE_DIR, os.path.join(sources, "__pycache__")]
+    # Without a home the user's cache is a relative path, to wherever this process was started.
+    folders += [os.path.join(users, "covey", "kernels")] if os.path.isabs(users) else []
+    for folder in folders:
+        if folder and _can_write(folder):
+            return folder
+    return _make_private_folder()
+
+
+def _can_write(folder: str) -> bool:
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _make_private_folder() -> str:
+    """Return a folder of the temporary directory that nobody else may write to."""
+    folder = Path(tempfile.gettempdir(), f"covey-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if not is_ours or found.st_mode & 0o022:
+        raise PermissionError(f"others may write to {folder}")
+    return str(folder)
+
+
+def _hash_content(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

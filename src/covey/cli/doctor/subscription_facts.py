@@ -1,0 +1,92 @@
+"""What can be told of each subscription by itself, by Spark's workers: one pass, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, BooleanType, StringType, StructType
+
+from covey.cli.io.sources import repartition_small
+from covey.language import Parser, Predicates
+from covey.language.fingerprint import fingerprint_predicates
+from covey.language.semantics.expression_types import KnownTypes
+from covey.space import Space
+from covey.spark.id_types import IdType
+from covey.sql_names import quote_identifier
+
+__all__ = ["analyze_subscriptions"]
+
+_MAX_DERIVED = 1_000  # a worker's; how many a model may have is for the matcher to say
+
+
+def analyze_subscriptions(
+    subscriptions: DataFrame, space: Space, id_column: str, predicate_column: str
+) -> DataFrame:
+    """Of each subscription that can be read: id, predicate, is_never, meaning, attributes.
+
+    `space` is that of a model of these subscriptions: what its predicates compare is known there.
+    `meaning` is equal where predicates mean the same, null for one that can never match.
+
+    Cost: about 20 µs a subscription and worker where predicates share their form.
+    """
+    named = {
+        "id": F.col(quote_identifier(id_column)),
+        "predicate": F.col(quote_identifier(predicate_column)),
+    }
+    chosen = repartition_small(
+        subscriptions.select(*(c.alias(name) for name, c in named.items())).dropna()
+    )
+    schema = (
+        StructType()
+        .add("id", chosen.schema["id"].dataType)
+        .add("predicate", StringType())
+        .add("is_never", BooleanType())
+        .add("meaning", BinaryType())
+        .add("attributes", ArrayType(StringType()))
+    )
+    id_type = IdType.from_spark(id_column, schema["id"].dataType).arrow_type
+    return chosen.mapInArrow(
+        _SubscriptionFactsTask(replace(space, max_derived=_MAX_DERIVED), id_type), schema
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SubscriptionFactsTask:
+    """The function of the `mapInArrow`."""
+
+    space: Space
+    id_type: pa.DataType
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parser = Parser(
+            self.space.without_derived, types=KnownTypes.from_attributes(self.space.derived)
+        )
+        for batch in batches:
+            predicates = parser.parse(batch.column(1).to_pylist())
+            read = np.ones(len(predicates), np.bool_)
+            read[[*predicates.rejected, *predicates.missing_types]] = False
+            never = np.zeros(len(predicates), np.bool_)
+            never[predicates.unsatisfiable] = True
+            columns = [
+                batch.column(0).cast(self.id_type),
+                batch.column(1).cast(pa.string()),
+                pa.array(never),
+                pa.array(fingerprint_predicates(predicates), pa.binary()),
+                pa.array(_constrained_attributes(predicates), pa.list_(pa.string())),
+            ]
+            names = ["id", "predicate", "is_never", "meaning", "attributes"]
+            yield pa.RecordBatch.from_arrays(columns, names).filter(pa.array(read))
+
+
+def _constrained_attributes(predicates: Predicates) -> list[list[str]]:
+    """For each text the attributes that it constrains."""
+    found: list[list[str]] = [[] for _ in range(len(predicates))]
+    for name, given in predicates.regions.constraints.items():
+        for text in np.unique(predicates.predicate_rows[given.rows]).tolist():
+            found[text].append(name)
+    return found

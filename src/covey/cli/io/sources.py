@@ -1,0 +1,122 @@
+"""Tables in files, read into DataFrames.
+
+Types of CSV and JSON are inferred by Spark, times included, unless a schema is given. A row that
+does not fit ends the command, instead of turning into nulls.
+"""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, StructType
+
+from covey.cli.errors import SPARK_ERRORS, spark_error_message
+from covey.cli.io.formats import FileFormat, is_local_path, resolve_format, to_spark_path
+from covey.errors import InvalidArgumentError
+from covey.sql_names import quote_identifier
+
+__all__ = ["TableSource", "cast_vectors_to_float", "check_columns", "repartition_small"]
+
+_PARTITIONS_PER_CORE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A table to read; `what` is what options and messages call it."""
+
+    label: str
+    path: str
+    format: FileFormat
+    schema: str | None = None
+    text_columns: tuple[str, ...] = ()
+    """Columns that stay text in a CSV: an id such as 007 is no number."""
+
+    @classmethod
+    def from_path(
+        cls,
+        label: str,
+        path: str,
+        requested_format: FileFormat | None = None,
+        schema: str | None = None,
+        text_columns: tuple[str, ...] = (),
+    ) -> TableSource:
+        """A table that is there, as far as can be told without Spark."""
+        if is_local_path(path) and not (glob.glob(glob.escape(path)) or glob.glob(path)):
+            raise InvalidArgumentError(f"no {label} at {path}: there is no such file or folder")
+        format_ = resolve_format(path, requested_format, label)
+        if schema is not None and format_ not in (FileFormat.CSV, FileFormat.JSON):
+            raise InvalidArgumentError(
+                f"--{label}-schema is for CSV and JSON: {format_.value} has a schema of its own"
+            )
+        return cls(label, path, format_, schema, text_columns)
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The table, which has a row at least."""
+        try:
+            frame = self._load_frame(spark.read.format(self.format.value))
+            is_empty = not frame.columns or frame.isEmpty()
+        except SPARK_ERRORS as error:
+            raise InvalidArgumentError(
+                f"the {self.label} at {self.path} cannot be read as {self.format.value}: "
+                f"{spark_error_message(error)}; another format is said with --{self.label}-format"
+            ) from None
+        if is_empty:
+            raise InvalidArgumentError(
+                f"the {self.label} at {self.path} are empty: give a table with rows"
+            )
+        return frame
+
+    def _load_frame(self, reader: DataFrameReader) -> DataFrame:
+        if self.format is FileFormat.CSV:
+            # Quotes are doubled, as everything but Spark writes them. Predicates may have several
+            # lines; events may not, so that Spark can split large files.
+            is_long = self.label == "subscriptions"
+            reader = reader.options(header=True, escape='"', mode="FAILFAST", multiLine=is_long)
+        elif self.format is FileFormat.JSON:
+            reader = reader.options(inferTimestamp=True, mode="FAILFAST")
+        if self.schema is not None:
+            return (
+                reader.schema(self.schema)
+                .options(enforceSchema=False)
+                .load(to_spark_path(self.path))
+            )
+        if self.format is FileFormat.CSV:
+            inferred = reader.options(inferSchema=True).load(to_spark_path(self.path)).schema
+            return reader.schema(_with_string_columns(inferred, self.text_columns)).load(
+                to_spark_path(self.path)
+            )
+        return reader.load(to_spark_path(self.path))
+
+
+def check_columns(frame: DataFrame, names: list[str], label: str) -> None:
+    """Raises for the first name that is no column of a table."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        shown = ", ".join(frame.columns[:12]) + ("…" if len(frame.columns) > 12 else "")
+        raise InvalidArgumentError(f"the {label} have no column {missing[0]!r}: they have {shown}")
+
+
+def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> DataFrame:
+    """Events whose vectors are lists of float32: those of JSON are lists of float64."""
+    check_columns(events, list(vector_lengths), "events")
+    for name in vector_lengths:
+        type_ = events.schema[name].dataType
+        if isinstance(type_, ArrayType) and isinstance(type_.elementType, DoubleType):
+            events = events.withColumn(name, F.col(quote_identifier(name)).cast("array<float>"))
+    return events
+
+
+def repartition_small(frame: DataFrame) -> DataFrame:
+    """A table in enough parts to keep all cores busy; a single file is often one part."""
+    cores = frame.sparkSession.sparkContext.defaultParallelism
+    is_spread = frame.rdd.getNumPartitions() >= cores
+    return frame if is_spread else frame.repartition(_PARTITIONS_PER_CORE * cores)
+
+
+def _with_string_columns(schema: StructType, names: tuple[str, ...]) -> StructType:
+    return StructType(
+        [StructField(f.name, StringType()) if f.name in names else f for f in schema.fields]
+    )

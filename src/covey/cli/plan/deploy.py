@@ -1,0 +1,73 @@
+"""`covey plan deploy`: a plan put to work on Kafka."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from covey.cli.console_format import format_percent
+from covey.cli.errors import exit_on_error
+from covey.cli.options import ConfOption, JarsOption, MasterOption
+
+__all__ = ["deploy"]
+
+
+def deploy(
+    folder: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a saved plan.")],
+    servers: Annotated[str, typer.Option(help="Kafka, as HOST:PORT.")],
+    events: Annotated[str, typer.Option(help="The topic of events, values in JSON.")],
+    schema: Annotated[str, typer.Option(help="Their schema, as 'x DOUBLE, y DOUBLE'.")],
+    checkpoint: Annotated[str, typer.Option(help="Where queries keep how far they are.")],
+    prefix: Annotated[str, typer.Option(help="Broker 7 has the topic PREFIX.7.")] = "broker",
+    once: Annotated[bool, typer.Option("--once", help="Pass on what is there, and end.")] = False,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+    jars: JarsOption = None,
+) -> None:
+    """Pass events on to a topic for each broker, by the filters of a plan.
+
+    Topics must be there. With --once it says in the end what came to each broker, beside the plan.
+    """
+    with exit_on_error():
+        from covey.cli.session import SessionLauncher, check_kafka
+        from covey.network.deploy import PlanDeployment
+        from covey.plan.model.plan_io import SavedPlan
+        from covey.stream.config import KafkaConfig
+        from covey.stream.kafka_cluster import KafkaCluster
+
+        made = PlanDeployment(
+            SavedPlan.load(folder), KafkaCluster(KafkaConfig(servers)), events, schema, prefix
+        )
+        session = SessionLauncher.from_options(master, conf, jars)
+        with session.launch() as spark:
+            check_kafka(spark)
+            made.validate()
+            queries = list(made.start_queries(spark, checkpoint, once))
+            if once:
+                Console().print(
+                    _make_received_table(made.measure_traffic(spark), made.plan.is_event_share)
+                )
+            else:
+                Console(stderr=True).print(f"{len(queries)} queries run; stop with Ctrl-C")
+                spark.streams.awaitAnyTermination()
+
+
+def _make_received_table(received: list[Any], is_share: bool) -> Table:
+    table = Table(box=None, pad_edge=False)
+    planned = "planned" if is_share else "planned volume"
+    for name in ("broker", "events", "bytes", "share", planned):
+        table.add_column(name, justify="right")
+    for one in received:
+        said = format_percent(one.planned, 1.0) if is_share else f"{one.planned:,.4g}"
+        table.add_row(
+            str(one.broker),
+            f"{one.events:,}",
+            f"{one.bytes:,}",
+            format_percent(one.share, 1.0),
+            said,
+        )
+    return table

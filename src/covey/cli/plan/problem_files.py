@@ -1,0 +1,147 @@
+"""Problems from files: a table of subscribers, and one of brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from covey.cli.options import split_names
+from covey.errors import InvalidArgumentError
+from covey.plan import PUBLISHER, BrokerTree, Problem, Subscribers
+
+__all__ = ["read_problem"]
+
+_PARENT_COLUMN = "parent"
+
+
+def read_problem(
+    subscribers_path: Path,
+    brokers_path: Path,
+    position_columns: str,
+    lower_columns: str,
+    upper_columns: str,
+    publisher: str,
+    events_path: Path | None,
+    attributes: Sequence[str] | None,
+    *,
+    max_rectangles: int,
+    max_delay: float,
+    target_load: float,
+    max_load: float,
+) -> Problem:
+    """The problem that files and the names of their columns say.
+
+    A column `parent` of the brokers is the row of the broker above, from 0 on; empty or missing, it
+    is the publisher. The columns of events are `attributes`, or all of them.
+    """
+    at, low, high = (
+        split_names(names) or [] for names in (position_columns, lower_columns, upper_columns)
+    )
+    if not at or not low:
+        raise InvalidArgumentError("--position, --lower and --upper name a column at least")
+    if len(low) != len(high):
+        raise InvalidArgumentError(
+            f"--lower {lower_columns} and --upper {upper_columns}: as many columns each"
+        )
+    if attributes is not None and not len(set(attributes)) == len(attributes) == len(low):
+        said = ",".join(attributes)
+        raise InvalidArgumentError(
+            f"--attributes {said}: {len(low)} different names, as boxes have sides"
+        )
+    people, places = _read_table(subscribers_path), _read_table(brokers_path)
+    start, above = _parse_point(publisher, len(at)), _parent_rows(places, brokers_path)
+    tree = BrokerTree.from_arrays(start, _stack_columns(places, at, brokers_path), above)
+    wanted = Subscribers.from_arrays(
+        *(_stack_columns(people, names, subscribers_path) for names in (at, low, high))
+    )
+    sample = None if events_path is None else _read_event_sample(events_path, attributes, len(low))
+    return Problem(
+        tree,
+        wanted,
+        max_rectangles=max_rectangles,
+        max_delay=max_delay,
+        target_load=target_load,
+        max_load=max_load,
+        event_sample=sample,
+    )
+
+
+def _parse_point(text: str, dimensions: int) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidArgumentError(f"--publisher {text}: numbers with commas between") from None
+    if len(found) != dimensions or not np.isfinite(found).all():
+        raise InvalidArgumentError(
+            f"--publisher {text}: {dimensions} finite numbers, as positions have"
+        )
+    return found
+
+
+def _read_table(path: Path) -> pa.Table:
+    if not path.exists():
+        raise InvalidArgumentError(f"there is no {path}")
+    try:
+        is_csv = path.suffix.lower() == ".csv"
+        return pyarrow.csv.read_csv(path) if is_csv else pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidArgumentError(
+            f"{path} is neither Parquet nor CSV, which ends in .csv: {error}"
+        ) from None
+
+
+def _parent_rows(brokers: pa.Table, path: Path) -> NDArray[np.int64] | None:
+    if _PARENT_COLUMN not in brokers.column_names:
+        return None
+    try:
+        return np.asarray(pc.fill_null(brokers[_PARENT_COLUMN].cast(pa.int64()), PUBLISHER))
+    except pa.ArrowException:
+        raise InvalidArgumentError(
+            f"{path}: column {_PARENT_COLUMN} is the row of the broker above, from 0 on, or empty"
+        ) from None
+
+
+def _read_event_sample(
+    path: Path, attributes: Sequence[str] | None, dimensions: int
+) -> NDArray[np.float64]:
+    table = _read_table(path)
+    if attributes is None and table.num_columns != dimensions:
+        has = ", ".join(table.column_names)
+        raise InvalidArgumentError(
+            f"{path} has the columns {has}: "
+            f"say with --attributes which {dimensions} are what is wanted"
+        )
+    return _stack_columns(table, attributes or table.column_names, path)
+
+
+def _stack_columns(table: pa.Table, names: Sequence[str], path: Path) -> NDArray[np.float64]:
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        has = ", ".join(table.column_names)
+        raise InvalidArgumentError(f"{path} has no column {missing[0]}: it has {has}")
+    return np.stack([_to_finite_floats(table[name], name, path) for name in names], axis=1)
+
+
+def _to_finite_floats(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
+    """Finite ones; the first that is not is named."""
+    try:
+        if pa.types.is_boolean(column.type):
+            raise pa.ArrowInvalid
+        found = np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan))
+    except pa.ArrowException:
+        raise InvalidArgumentError(f"{path}: column {name} is {column.type}, not numbers") from None
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if len(wrong):
+        value = column[wrong[0]].as_py()
+        said = "empty" if value is None else value
+        raise InvalidArgumentError(
+            f"{path}: column {name} is {said} in row {wrong[0]}, counted from 0"
+        )
+    return found

@@ -1,0 +1,125 @@
+"""`covey preview`: how often a predicate would have matched, before anyone saves it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from covey.cli.console_format import format_percent
+from covey.cli.errors import exit_on_error
+from covey.cli.io.formats import FileFormat
+from covey.cli.io.sources import TableSource, cast_vectors_to_float
+from covey.cli.options import (
+    ConfOption,
+    EventsFormatOption,
+    EventsSchemaOption,
+    JarsOption,
+    MasterOption,
+    VectorsOption,
+    parse_vector_lengths,
+)
+from covey.cli.preview.match_history import MatchHistory, compute_match_history, find_time_column
+from covey.cli.preview.sample_rows import SampleRows, fetch_sample_rows, make_sample_table
+from covey.cli.progress import StepProgress
+from covey.cli.session import SessionLauncher
+
+__all__ = ["preview"]
+
+_MAX_BAR_LENGTH = 20  # characters of the longest
+
+
+def preview(
+    predicate: Annotated[
+        str, typer.Argument(metavar="PREDICATE", help="Spark SQL, as after WHERE.")
+    ],
+    events: Annotated[
+        str, typer.Argument(metavar="EVENTS", help="Parquet, CSV, JSON lines or Delta.")
+    ],
+    rows: Annotated[int, typer.Option(min=0, help="How many matching events to show.")] = 5,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="When events happened; else the first time there is."),
+    ] = None,
+    events_format: EventsFormatOption = None,
+    events_schema: EventsSchemaOption = None,
+    vectors: VectorsOption = None,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+    jars: JarsOption = None,
+) -> None:
+    """Say how often a predicate would have matched, and show what it matches.
+
+    Example: covey preview "symbol = 'ACME' AND price > 120" ticks.parquet
+    """
+    with exit_on_error():
+        source = TableSource.from_path("events", events, events_format, events_schema)
+        session = SessionLauncher.from_options(
+            master, conf, jars, source.format is FileFormat.DELTA
+        )
+        from covey.language import parse
+        from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+        from covey.spark.schemas import build_space
+        from covey.spark.session_settings import read_session_settings
+
+        with StepProgress() as steps, ExitStack() as stack:
+            with steps.track_step("start Spark"):
+                spark = stack.enter_context(session.launch())
+            with steps.track_step("read", spark):
+                frame = cast_vectors_to_float(source.read(spark), parse_vector_lengths(vectors))
+                space = build_space(
+                    frame.schema, read_session_settings(spark), parse_vector_lengths(vectors)
+                )
+                types = SparkExpressionTypes(spark, frame.schema, (), space.max_derived)
+                is_possible = not len(parse(space, [predicate], types=types).unsatisfiable)
+            with steps.track_step("count", spark):
+                found = compute_match_history(frame, predicate, find_time_column(frame, time))
+            with steps.track_step("sample", spark):
+                sample = fetch_sample_rows(frame.where(predicate), rows) if found.matches else []
+        _print_summary(Console(), predicate, found, sample, is_possible)
+
+
+def _print_summary(
+    console: Console,
+    predicate: str,
+    history: MatchHistory,
+    sample_rows: SampleRows,
+    is_satisfiable: bool,
+) -> None:
+    of_all = format_percent(history.matches, history.events)
+    console.print(
+        f"{history.matches:,} of {history.events:,} events match ({of_all})", highlight=False
+    )
+    if not is_satisfiable:
+        console.print("no event can ever match: its conditions exclude each other or need null")
+    if history.periods:
+        days = history.days_with_events
+        rate = f"{history.matches / days:,.1f} matches a day on {days:,} days"
+        console.print(
+            f"from {history.first_time} to {history.last_time}: {rate}\n", highlight=False
+        )
+        console.print(_make_periods_table(history))
+    if sample_rows:
+        made, left_out = make_sample_table(
+            sample_rows, predicate, history.time_column, console.width
+        )
+        more = f", without {left_out} more columns" if left_out else ""
+        console.print(f"\n{len(sample_rows)} of them{more}:\n", highlight=False)
+        console.print(made)
+
+
+def _make_periods_table(history: MatchHistory) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    made.add_column(history.unit)
+    for name in ("events", "matches", "share"):
+        made.add_column(name, justify="right")
+    made.add_column()
+    most = max(period.matches for period in history.periods)
+    for period in history.periods:
+        bar = "█" * round(_MAX_BAR_LENGTH * period.matches / max(1, most))
+        of_all = format_percent(period.matches, period.events)
+        made.add_row(period.name, f"{period.events:,}", f"{period.matches:,}", of_all, bar)
+    return made

@@ -1,0 +1,63 @@
+"""A stretch of the past decided again, for people to look at: nobody is notified."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from covey.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from covey.stream import StreamConfig
+
+__all__ = ["replay_range"]
+
+
+def replay_range(
+    config: StreamConfig,
+    session: AbstractContextManager[SparkSession],
+    start_offsets: str,
+    end_offsets: str | None,
+    version: int | None,
+    output_path: Path | None,
+) -> None:
+    """Counts what would be sent, by topic, and writes it to a file if one is named."""
+    from covey.store.storage.location import open_storage
+    from covey.stream.batches.decision_log import DecisionLog
+    from covey.stream.replay import ReplayRange, open_version, parse_offsets
+
+    if output_path is not None and output_path.exists():
+        raise InvalidArgumentError(f"{output_path} is there already: name another file")
+    first, end = (
+        parse_offsets(start_offsets),
+        None if end_offsets is None else parse_offsets(end_offsets),
+    )
+    with session as spark:
+        past = ReplayRange.from_offsets(config, first, end)
+        if version is None:
+            pieces = past.split_by_version(DecisionLog(open_storage(config.state.path)))
+        else:
+            pieces = [(version, past)]
+        counts: dict[str, int] = {}
+        file = None if output_path is None else output_path.open("x", encoding="utf-8")
+        for number, piece in pieces:
+            rows = piece.build_notifications(spark, config, open_version(config, number))
+            if file is not None:
+                rows = rows.cache()
+                for row in rows.orderBy("topic", "key").toLocalIterator():
+                    file.write(f"{row['topic']}\t{row['value'].decode()}\n")
+            for row in rows.groupBy("topic").agg(F.count(F.lit(1)).alias("n")).collect():
+                counts[row["topic"]] = counts.get(row["topic"], 0) + row["n"]
+            rows.unpersist()
+        if file is not None:
+            file.close()
+    versions = sorted({number for number, _ in pieces})
+    names = f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else f"{versions[0]}"
+    typer.echo(f"decided by version {names}; nobody was notified")
+    for topic in (config.notifications.topic, config.dead_letters.topic):
+        typer.echo(f"{counts.get(topic, 0):>12,} would go to {topic}")

@@ -1,0 +1,11 @@
+"""`covey zones`: where the zones of a saved model are, and what each holds.
+
+The model is read without Spark. Spark starts only if events are given, to measure the load that
+these events cause; otherwise the load is that of the events of the fit.
+
+In the order in which data passes through them:
+
+    command   the options, and the printed tables
+    report    `ZoneReport`: load, subscriptions and bytes of each zone of a saved model
+    plot      draw the zones by two attributes, with their load and memory, as a PNG
+"""

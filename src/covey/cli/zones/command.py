@@ -1,0 +1,151 @@
+"""`covey zones`: where the zones of a saved model are, and what each has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from covey.cli.console_format import format_percent
+from covey.cli.errors import exit_on_error
+from covey.cli.options import (
+    ConfOption,
+    EventsFormatOption,
+    EventsSchemaOption,
+    JarsOption,
+    MasterOption,
+)
+from covey.cli.plotting import require_matplotlib
+from covey.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from covey.cli.zones.report import ZoneReport
+
+__all__ = ["zones"]
+
+_MAX_LISTED_ZONES = 12
+_SHIFT_BY_UNIT = {"k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def zones(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that was saved.")],
+    events: Annotated[
+        str | None,
+        typer.Option(metavar="EVENTS", help="Events to say the work by; else those of the fit."),
+    ] = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option(metavar="X,Y", help="Which two to draw; else the two that are cut most."),
+    ] = None,
+    picture: Annotated[str, typer.Option(metavar="PATH", help="The picture, a PNG.")] = "zones.png",
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw none.")] = False,
+    worker_memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="What a worker may have, as 2g, to say what fits."),
+    ] = None,
+    events_format: EventsFormatOption = None,
+    events_schema: EventsSchemaOption = None,
+    master: MasterOption = "local[*]",
+    conf: ConfOption = None,
+    jars: JarsOption = None,
+) -> None:
+    """Draw the zones of a model, and say how even they are and how much is there more than once.
+
+    Example: covey zones models/alerts --attributes price,area
+    """
+    with exit_on_error():
+        memory = None if worker_memory is None else _parse_size_bytes(worker_memory)
+        if not no_picture:
+            require_matplotlib()
+        from covey.cli.zones.report import ZoneReport
+
+        found = ZoneReport.from_model_path(model)
+        if events is not None:
+            from covey.cli.io.sources import TableSource
+            from covey.cli.session import SessionLauncher
+            from covey.cli.zones.report import with_event_load
+
+            source = TableSource.from_path("events", events, events_format, events_schema)
+            found = with_event_load(
+                found, model, source, SessionLauncher.from_options(master, conf, jars)
+            )
+        elif events_format is not None or events_schema is not None:
+            raise InvalidArgumentError(
+                "--events-format and --events-schema are of --events: name those"
+            )
+        if not no_picture:
+            from covey.cli.zones.plot import draw_zones
+
+            Path(picture).write_bytes(
+                draw_zones(found, found.select_attributes(attributes), memory)
+            )
+        elif attributes is not None:
+            raise InvalidArgumentError("--attributes are for the picture: leave --no-picture out")
+    console = Console()
+    console.print(_make_summary_table(found, memory))
+    console.print()
+    console.print(_make_zones_table(found))
+    if not no_picture:
+        console.print(f"\n{picture}")
+
+
+def _parse_size_bytes(text: str) -> int:
+    """
+    >>> _parse_size_bytes("2g"), _parse_size_bytes("512m")
+    (2147483648, 536870912)
+    """
+    size = re.fullmatch(r"(\d+)([kmgt])b?", text.strip().lower())
+    if size is None:
+        raise InvalidArgumentError(f"--worker-memory is a size as 512m or 2g, not {text!r}")
+    return int(size[1]) << _SHIFT_BY_UNIT[size[2]]
+
+
+def _make_summary_table(report: ZoneReport, worker_memory_bytes: int | None) -> Table:
+    table = Table.grid(padding=(0, 2))
+    busiest, largest = int(report.load_shares.argmax()), int(report.size_bytes.max())
+    times, owners = (
+        float(report.load_shares[busiest]) * len(report),
+        int(report.partitions_per_zone[busiest]),
+    )
+    each = float(
+        (report.load_shares / report.partitions_per_zone).max() * report.partitions_per_zone.sum()
+    )
+    room = (
+        ""
+        if worker_memory_bytes is None
+        else f", {format_percent(largest, worker_memory_bytes)} of a worker's"
+    )
+    for name, said in {
+        "zones": f"{len(report):,}, cut by {', '.join(report.split_attributes) or 'nothing'}",
+        "subscriptions": f"{report.subscriptions:,}, "
+        f"stored {report.replication_factor:.2f} times each",
+        "everywhere": f"{report.broadcast_subscriptions:,} that meet most zones, "
+        f"{report.unzoned_subscriptions:,} that are of none yet",
+        "busiest zone": f"{times:.2f} times the mean work, {owners} owners",
+        "busiest owner": f"{each:.2f} times the mean of {int(report.partitions_per_zone.sum()):,}",
+        "largest zone": f"{largest / 1e6:,.1f} MB{room}",
+    }.items():
+        table.add_row(name, said)
+    return table
+
+
+def _make_zones_table(report: ZoneReport) -> Table:
+    """The zones with the most work."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("zone", "work", "owners", "subscriptions", "MB"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=max(6, len(name)))
+    table.add_column("where", overflow="ellipsis", no_wrap=True)
+    for zone in report.load_shares.argsort(kind="stable")[::-1][:_MAX_LISTED_ZONES].tolist():
+        table.add_row(
+            str(zone),
+            format_percent(report.load_shares[zone], 1),
+            f"{report.partitions_per_zone[zone]:,}",
+            f"{report.subscriptions_by_zone[zone]:,}",
+            f"{report.size_bytes[zone] / 1e6:,.1f}",
+            report.describe_zone(zone),
+        )
+    return table

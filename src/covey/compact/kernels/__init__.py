@@ -1,1 +1,0 @@
-"""Compiled loops of compaction: boxes that hold a point, subtraction, merging."""

@@ -1,0 +1,34 @@
+"""Redundant subscriptions: covering, subsumption by a union, and merging into few filters.
+
+A region is redundant if another region covers it, or if the union of several subsumes it. The
+regions that remain are active; their union is the union of all. Active regions are merged into
+filters, hulls that admit a superset of the events, within a limit of false forwards.
+
+Modules, in the order in which regions pass through them:
+
+- `axes`: one attribute as integer codes that tell all interval ends of a batch apart.
+- `region_boxes`: `RegionBoxes`, regions as boxes of codes with ids of residual constraints.
+- `cover_pointers`: equal regions, and for each covered region one that covers it.
+- `absorber_index`: `AbsorberIndex`, boxes in a fixed order, indexed for points of codes.
+- `subsumption`: regions within the union of others, by exact subtraction.
+- `box_bounds`: boxes in normalised coordinates, as measured by ends or by a sample of events.
+- `hull_merging`: groups of active regions, and which of their boxes are merged.
+- `filters`: `FilterSet`, filters within the limit, checked on events that merging did not see.
+- `executor`: `Executor`, the steps that can be distributed; `LocalExecutor` runs them here.
+- `reduce`: `reduce_regions`, all steps in order, and `Reduction`, the result.
+- `summary`, `step_timer`: counts and seconds of each step.
+- `kernels`: the compiled loops of `subsumption` and `hull_merging`.
+"""
+
+from covey.covering.executor import Executor
+from covey.covering.reduce import Reduction, ReductionLimits, RegionStatus, reduce_regions
+from covey.covering.summary import ReductionSummary
+
+__all__ = [
+    "Executor",
+    "Reduction",
+    "ReductionLimits",
+    "ReductionSummary",
+    "RegionStatus",
+    "reduce_regions",
+]

@@ -1,0 +1,70 @@
+"""The brute-force index: every stored region is tried. The oracle that other indexes are held to.
+
+Cost: query rows × stored rows comparisons; nothing is stored but the regions. Wrong choice for more
+than a few thousand regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.geometry.relations import contains, covers, overlaps
+from covey.index.protocol import Pairs
+from covey.space import Events
+
+__all__ = ["BruteForceIndex"]
+
+Rows = NDArray[np.int64]
+
+_MAX_PAIRS_PER_BATCH = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class BruteForceIndex:
+    """An index that tries every stored region.
+
+    >>> import pyarrow as pa
+    >>> from covey import Space, parse
+    >>> space = Space.from_types({"price": pa.float64()})
+    >>> stored = BruteForceIndex(parse(space, ["price > 5", "price > 7"]).regions)
+    >>> list(stored.match(Events.from_arrow(pa.table({"price": [6.0, 8.0]}), space)))
+    [(0, 0), (1, 0), (1, 1)]
+    """
+
+    regions: Regions
+
+    def match(self, events: Events) -> Pairs:
+        """Stored regions that contain each event."""
+        return self._try_pairs(len(events), lambda e, r: contains(self.regions, r, events, e))
+
+    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+        """Stored regions that cover each given one; with a limit, the first ones."""
+        found = self._try_pairs(len(regions), lambda i, r: covers(self.regions, r, regions, i))
+        return found if limit is None else found.limit_per_query(limit)
+
+    def find_covered(self, regions: Regions) -> Pairs:
+        """Stored regions that each given one covers."""
+        return self._try_pairs(len(regions), lambda i, r: covers(regions, i, self.regions, r))
+
+    def find_overlapping(self, regions: Regions) -> Pairs:
+        """Stored regions that have an event in common with each given one."""
+        return self._try_pairs(len(regions), lambda i, r: overlaps(regions, i, self.regions, r))
+
+    def _try_pairs(
+        self, query_count: int, relation: Callable[[Rows, Rows], NDArray[np.bool_]]
+    ) -> Pairs:
+        """All pairs for which the relation holds, tried in blocks that fit in memory."""
+        stored = len(self.regions)
+        step = max(1, _MAX_PAIRS_PER_BATCH // max(1, stored))
+        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        for start in range(0, query_count, step):
+            block = np.arange(start, min(start + step, query_count))
+            i, r = np.repeat(block, stored), np.tile(np.arange(stored), len(block))
+            true = relation(i, r)
+            found.append((i[true], r[true]))
+        return Pairs(np.concatenate([i for i, _ in found]), np.concatenate([r for _, r in found]))

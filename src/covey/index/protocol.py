@@ -1,0 +1,93 @@
+"""What every index answers, and the pairs that it answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.space import Events
+
+__all__ = ["Index", "MatchStats", "Pairs"]
+
+Rows = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of a query row and a stored row, each once, sorted by query row.
+
+    The order of the stored rows of one query row is the index's own.
+
+    >>> list(Pairs.from_unsorted([1, 0, 1], [5, 2, 3]))
+    [(0, 2), (1, 3), (1, 5)]
+    """
+
+    query_rows: Rows
+    stored_rows: Rows
+
+    @classmethod
+    def from_unsorted(cls, query_rows: object, stored_rows: object) -> Pairs:
+        """Pairs in their order, from two arrays in any order."""
+        first, second = np.asarray(query_rows, np.int64), np.asarray(stored_rows, np.int64)
+        width = int(second.max(initial=0)) + 1
+        if int(first.max(initial=0)) * width >= 1 << 62:
+            order = np.lexsort((second, first))
+            return cls(first[order], second[order])
+        both = np.sort(first * width + second)
+        return cls(both // width, both % width)
+
+    def __len__(self) -> int:
+        return len(self.query_rows)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.query_rows.tolist(), self.stored_rows.tolist(), strict=True)
+
+    def drop_duplicates(self) -> Pairs:
+        """Each pair once, of pairs in the order of `from_unsorted`."""
+        new = np.ones(len(self), np.bool_)
+        new[1:] = (np.diff(self.query_rows) != 0) | (np.diff(self.stored_rows) != 0)
+        return Pairs(self.query_rows[new], self.stored_rows[new])
+
+    def limit_per_query(self, limit: int) -> Pairs:
+        """At most `limit` pairs of each query row."""
+        starts = np.searchsorted(self.query_rows, self.query_rows)
+        kept = np.arange(len(self)) - starts < limit
+        return Pairs(self.query_rows[kept], self.stored_rows[kept])
+
+
+@dataclass(slots=True)
+class MatchStats:
+    """How many pairs were proposed, of which an answer has those that are right."""
+
+    candidates: int = 0
+
+
+class Index(Protocol):
+    """Stored regions with row numbers, asked with batches.
+
+    Every answer is what `covey.geometry.relations` says of each pair: exact, but for relations
+    between balls, which err on the side that loses no event.
+
+    Whoever implements it runs `covey.testing.index_contract.IndexContract`.
+    """
+
+    def match(self, events: Events) -> Pairs:
+        """Stored regions that contain each event."""
+        ...
+
+    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+        """Stored regions that cover each given one: all, or some `limit` of them."""
+        ...
+
+    def find_covered(self, regions: Regions) -> Pairs:
+        """Stored regions that each given one covers."""
+        ...
+
+    def find_overlapping(self, regions: Regions) -> Pairs:
+        """Stored regions that have an event in common with each given one."""
+        ...

@@ -1,0 +1,79 @@
+"""Buffers for the pairs that a search finds, reused from call to call.
+
+Fresh memory costs more than the search itself: the system clears it page by page. Each thread
+keeps what its largest search needed, up to 64 MB.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import ResultTooLargeError
+from covey.index.kernels.pair_grouping import group_pairs
+
+__all__ = ["check_max_pairs", "collect_pairs", "group_by"]
+
+Pair = tuple[NDArray[np.int32], NDArray[np.int32]]
+_INITIAL_LENGTH, _MAX_LENGTH = 1 << 17, 1 << 23
+
+
+class _ThreadBuffer(threading.local):
+    """Two arrays of equal length."""
+
+    def __init__(self) -> None:
+        self.pair = _allocate_pair(_INITIAL_LENGTH)
+
+
+def _allocate_pair(length: int) -> Pair:
+    return np.empty(length, np.int32), np.empty(length, np.int32)
+
+
+_thread_buffer = _ThreadBuffer()
+
+
+def collect_pairs(
+    search: Callable[..., int],
+    node_count: int,
+    arguments: Sequence[Any],
+    more_arguments: Sequence[Any] = (),
+    max_pairs: int | None = None,
+) -> Pair:
+    """All pairs that a kernel finds in so many nodes, valid until the next call in this thread.
+
+    Raises `ResultTooLargeError` if there are more than `max_pairs`, without looking for the others.
+    """
+    state = np.zeros(2, np.uint64)
+    parts: list[Pair] = []
+    total = 0
+    while True:
+        first, second = _thread_buffer.pair
+        count = search(*arguments, state, first, second, *more_arguments)
+        total += count
+        check_max_pairs(total, max_pairs)
+        if state[0] >= node_count and not parts:
+            return first[:count], second[:count]
+        parts.append((first[:count].copy(), second[:count].copy()))
+        if state[0] >= node_count:
+            return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+        if len(first) < _MAX_LENGTH:
+            _thread_buffer.pair = _allocate_pair(2 * len(first))
+
+
+def check_max_pairs(pair_count: int, max_pairs: int | None) -> None:
+    """Raises `ResultTooLargeError` where more pairs were found than are allowed."""
+    if max_pairs is not None and pair_count > max_pairs:
+        raise ResultTooLargeError(f"more than {max_pairs} pairs: ask for fewer events at once")
+
+
+def group_by(
+    groups: NDArray[np.int32], values: NDArray[np.int32], group_count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where each of `group_count` groups starts, and the values by group, in their order."""
+    starts, by_group = np.empty(group_count + 1, np.int64), np.empty(len(values), np.int32)
+    group_pairs(groups, values, starts, by_group)
+    return starts, by_group

@@ -1,0 +1,406 @@
+"""Conditions without AND, OR and NOT: comparisons, lists and patterns as atoms.
+
+Whatever is none of these but has a boolean value is a derived attribute that Spark computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from covey.language.compile.atoms import (
+    Atom,
+    Comparison,
+    Conjunction,
+    Dnf,
+    Membership,
+    Nullness,
+    Prefix,
+    Truth,
+)
+from covey.language.compile.cache_keys import (
+    list_key,
+    pattern_key,
+    pattern_kind,
+    plain_text_key,
+    types_key,
+)
+from covey.language.compile.distance_conditions import distance_condition, is_distance
+from covey.language.compile.operands import Operands
+from covey.language.compile.tag_conditions import tag_condition
+from covey.language.syntax.ast_utils import COMPARISONS, call_name, unwrap_parentheses
+from covey.language.values import casts, literals
+from covey.language.values.coercion import (
+    common_type_of_list,
+    common_type_with_literal,
+    is_lossy_cast,
+    needs_cast,
+)
+from covey.language.values.literal_columns import WHOLE_LIST, LiteralRef
+from covey.language.values.literals import TypedLiteral
+from covey.space.events import ValueState
+from covey.space.space import Attribute
+from covey.space.types import BOOLEAN, STRING, TIMESTAMP, Type
+
+__all__ = ["Conditions", "DnfProduct"]
+
+
+@dataclass(frozen=True, slots=True)
+class DnfProduct:
+    """Unions that must all hold: whoever multiplies them out bounds their number."""
+
+    sides: list[Dnf]
+
+
+_OPS: dict[type[exp.Expr], str] = {
+    exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.EQ: "=", exp.NullSafeEQ: "<=>",
+}  # fmt: skip
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_NOT_NULL = ValueState.VALUE | ValueState.MALFORMED | ValueState.NULL_ELEMENTS
+
+
+class Conditions:
+    """The conditions of one tree, which may have so many alternatives."""
+
+    def __init__(self, operands: Operands, max_regions: int) -> None:
+        self.operands, self.max_regions = operands, max_regions
+
+    def check_alternatives(self, count: int, node: exp.Expr) -> None:
+        """Raise PredicateError if a condition has more alternatives than it may have."""
+        if count > self.max_regions:
+            raise self.operands.tree.error(
+                f"more than {self.max_regions} alternatives once it is multiplied out", node,
+                "use IN for alternatives of one column, or split it into several subscriptions",
+            )  # fmt: skip
+
+    def non_raising(self, node: exp.Expr) -> Dnf | None:
+        """For which events computing a condition does not raise; `None` for all."""
+        is_plain = type(node) in COMPARISONS and not isinstance(node, exp.NullSafeEQ)
+        if is_plain and any(isinstance(side, exp.Null) for side in node.iter_expressions()):
+            return None  # Spark's optimizer makes null of it and computes nothing
+        atoms: list[Atom] = [*self._vector_length_atoms(node), *self._computability_atoms(node)]
+        return [tuple(atoms)] if atoms else None
+
+    def _vector_length_atoms(self, node: exp.Expr) -> list[Nullness]:
+        """That vectors have the length of those that they are measured with."""
+        attributes: dict[str, Attribute] = {}
+        for call in node.find_all(exp.Anonymous):
+            if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
+                continue  # a branch that is not taken measures nothing either
+            for argument in filter(lambda one: one.find(exp.Column), call.expressions):
+                if self.operands.expressions.type_of(argument).is_vector:
+                    attribute = self.operands.resolve_attribute(argument)
+                    attributes[attribute.name] = attribute
+        quiet = ValueState.NULL | ValueState.VALUE | ValueState.NULL_ELEMENTS
+        return [Nullness(attribute, quiet) for attribute in attributes.values()]
+
+    def _computability_atoms(self, node: exp.Expr) -> list[Truth]:
+        """That what is derived in a condition can be computed."""
+        found: dict[str, Truth] = {}
+        for outcome in (True, False):
+            union = self._convert_node(node, outcome)
+            sides = union.sides if isinstance(union, DnfProduct) else [union]
+            for atom in (atom for side in sides for conjunction in side for atom in conjunction):
+                if atom.attribute.can_raise:
+                    found[atom.attribute.name] = Truth(
+                        self.operands.flag_attribute(atom.attribute), 1
+                    )
+        return list(found.values())
+
+    def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
+        """For which events a condition has an outcome."""
+        union = self._convert_node(node, outcome)
+        if isinstance(union, DnfProduct):
+            return union
+        return [conjunction + self._flag_atoms(conjunction) for conjunction in union]
+
+    def _flag_atoms(self, conjunction: Conjunction) -> Conjunction:
+        """That a null which is wanted is the value of an expression, and not what raised."""
+        attributes = [
+            a.attribute for a in conjunction if a.attribute.can_raise and _may_admit_null(a)
+        ]
+        return tuple(Truth(self.operands.flag_attribute(attribute), 1) for attribute in attributes)
+
+    def _convert_node(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
+        if type(node) in _OPS:
+            return self._convert_comparison(node, outcome)
+        if isinstance(node, exp.In):
+            return self._convert_in(node, outcome)
+        if isinstance(node, exp.Is):
+            return self._convert_is(node, outcome)
+        if isinstance(node, exp.Like):
+            return self._convert_like(node, node.this, node.expression, outcome)
+        if isinstance(node, exp.Anonymous):
+            return self._convert_call(node, outcome)
+        return self._convert_boolean(node, outcome)
+
+    def _convert_comparison(self, node: exp.Expr, outcome: bool) -> Dnf:
+        left, right = unwrap_parentheses(node.this), unwrap_parentheses(node.expression)
+        op = _OPS[type(node)]
+        literal, other = self.operands.read_literal(right), self.operands.read_literal(left)
+        if literal is None and other is not None:
+            left, right, op = right, left, _MIRRORED.get(op, op)
+            literal, other = other, literal
+        if literal is None:
+            return self._convert_boolean(node, outcome)
+        if other is not None:
+            folded = self._fold_comparison(other, literal, op)
+            if folded is None:
+                return self._convert_boolean(node, outcome)
+            return [()] if folded == outcome else []
+        ref, typed = literal
+        if is_distance(left):
+            near = distance_condition(self.operands, left, op, ref, typed, outcome)
+            if near is not None:
+                return near
+        if self.operands.expressions.is_opaque(left):
+            return self._convert_boolean(node, outcome)
+        attribute = self.operands.comparison_attribute(left, ref, typed)
+        if typed.type == BOOLEAN or typed.value is None:
+            return self._convert_constant(left, attribute, op, typed, outcome)
+        if op in ("=", "<=>"):
+            lossy = is_lossy_cast(
+                attribute.type,
+                common_type_with_literal(attribute.type, typed, self.operands.space.settings),
+            )
+            if lossy and not outcome:
+                apart: Dnf = [(Comparison(attribute, one, ref),) for one in ("lt", "gt")]
+                return apart + ([(Nullness(attribute, ValueState.NULL),)] if op == "<=>" else [])
+            return [(Membership(attribute, (ref,), outcome, op == "<=>", is_lossy=lossy),)]
+        if attribute.type == BOOLEAN and typed.type.is_numeric:
+            raise self.operands.tree.error(
+                f"boolean cannot be compared with {typed.type}", node, "write = true"
+            )
+        compare = Comparison(attribute, op, ref)
+        return [(compare if outcome else compare.negate(),)]
+
+    def _fold_comparison(
+        self, a: tuple[LiteralRef, TypedLiteral], b: tuple[LiteralRef, TypedLiteral], op: str
+    ) -> bool | None:
+        """What a comparison of two literals of one type says, such as `1 = 1`."""
+        if a[1].type != b[1].type or a[1].value is None:
+            return None
+        self.operands.expressions.names.fixed_slots |= {
+            ref.slot for ref, _ in (a, b) if ref.slot >= 0
+        }
+        return _HOLDS[op](a[1].value, b[1].value)
+
+    def _convert_constant(
+        self, node: exp.Expr, attribute: Attribute, op: str, literal: TypedLiteral, outcome: bool
+    ) -> Dnf:
+        """A comparison with `true`, `false` or NULL: no slot to fill in."""
+        if literal.value is None:
+            if op != "<=>":
+                return []
+            return [(Nullness(attribute, ValueState.NULL if outcome else _NOT_NULL),)]
+        if attribute.type != BOOLEAN:
+            raise self.operands.tree.error(
+                f"{attribute.name} is {attribute.type}: no comparison with boolean",
+                node,
+                "compare it with a literal of its type",
+            )
+        values = [v for v in (0, 1) if _HOLDS[op](v, int(literal.value)) == outcome]
+        union: Dnf = [(Truth(attribute, v),) for v in values]
+        if op == "<=>" and not outcome:
+            union.append((Nullness(attribute, ValueState.NULL),))
+        return union
+
+    def _convert_in(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
+        refs: list[LiteralRef] = []
+        types: list[Type] = []
+        has_null = False
+        if not node.expressions or node.args.get("query"):
+            raise self.operands.expressions.names.unsupported_error(node)
+        if self.operands.expressions.is_opaque(node.this):
+            return self._convert_boolean(node, outcome)
+        for one in node.expressions:
+            slot = self.operands.tree.slot_of(one) if isinstance(one, exp.Literal) else -1
+            if slot >= 0 and self.operands.tree.raws[slot][0] == "(":
+                refs.append(LiteralRef(slot, WHOLE_LIST))
+                types += self.operands.list_types(one)
+                self.operands.cache_keys[slot] = list_key
+                continue
+            literal = self.operands.read_literal(one)
+            if literal is None or literal[1].type == BOOLEAN:
+                return self._convert_boolean(node, outcome)
+            if literal[1].value is None:
+                has_null = True
+            else:
+                refs.append(literal[0])
+                types.append(literal[1].type)
+                self.operands.cache_keys[literal[0].slot] = list_key
+        if not refs:
+            self.operands.resolve_attribute(node.this)
+            return []
+        attribute = self.operands.resolve_attribute(node.this)
+        common = common_type_of_list([attribute.type, *types], self.operands.space.settings)
+        if common is None:
+            raise self.operands.tree.error(
+                f"{attribute.type} cannot be looked up among "
+                f"{', '.join(dict.fromkeys(map(str, types)))}",
+                node,
+                "write array_contains(tags, 'a')" if attribute.type.is_tags
+                else casts.literal_hint(attribute.type),
+            )  # fmt: skip
+        if len(refs) == 1 and refs[0].cast_type == TIMESTAMP and not has_null:
+            return self.to_dnf(exp.EQ(this=node.this, expression=node.expressions[0]), outcome)
+        if needs_cast(attribute.type, common):
+            self.operands.derived_attributes.pop(attribute.name, None)
+            attribute = self.operands.cast_attribute(node.this, common)
+        if is_lossy_cast(attribute.type, common):
+            return self._convert_lossy_list(node, attribute, refs, common, has_null, outcome)
+        if self._compares_pairwise(attribute.type, refs):
+            common = None
+        else:
+            self.operands.cache_keys |= dict.fromkeys((ref.slot for ref in refs), types_key)
+        return [(Membership(attribute, tuple(refs), outcome, False, has_null, common),)]
+
+    def _convert_lossy_list(
+        self,
+        node: exp.Expr,
+        attribute: Attribute,
+        refs: Sequence[LiteralRef],
+        common: Type,
+        has_null: bool,
+        outcome: bool,
+    ) -> Dnf | DnfProduct:
+        """A list of values to each of which, after Spark's cast, many keys are equal."""
+        self.operands.expressions.names.fixed_slots |= {ref.slot for ref in refs}
+        lengths = [
+            len(literals.split_list(self.operands.tree.raws[ref.slot])) if ref.is_list else 1
+            for ref in refs
+        ]
+        self.check_alternatives(sum(lengths), node)
+        single = [
+            replace(ref, element=i) if ref.is_list else ref
+            for ref, length in zip(refs, lengths, strict=True)
+            for i in range(length)
+        ]
+        if outcome:
+            equal: Dnf = [(Membership(attribute, (ref,), common_type=common),) for ref in single]
+            return equal
+        if has_null:
+            return []
+        apart: list[Dnf] = [
+            [(Comparison(attribute, op, ref, common),) for op in ("lt", "gt")] for ref in single
+        ]
+        return DnfProduct(apart)
+
+    def _compares_pairwise(self, attribute: Type, refs: Sequence[LiteralRef]) -> bool:
+        """Whether comparing with each value of a list by itself says the same as with the list."""
+        raws = [
+            raw for ref in refs for raw in literals.split_list(self.operands.tree.raws[ref.slot])
+        ]
+        kinds = set(literals.literal_kinds([raw.lstrip("+- ") for raw in raws]))
+        if len(kinds) != 1 or max(map(len, raws)) > 18 or any(ref.cast_type for ref in refs):
+            return False
+        if kinds == {"s"}:
+            return attribute == STRING or self.operands.space.settings.ansi
+        return kinds <= set("ide") and attribute.is_numeric and attribute.precision <= 18
+
+    def _convert_is(self, node: exp.Expr, outcome: bool) -> Dnf:
+        if (
+            isinstance(node.expression, exp.Null)
+            and not self.operands.expressions.type_of(node.this).is_attribute
+        ):
+            return self._convert_boolean(node, outcome)
+        if isinstance(node.expression, exp.Null):
+            return self._convert_nullness(node, node.this, outcome, is_null=outcome)
+        raise self.operands.expressions.names.unsupported_error(node)
+
+    def _convert_nullness(
+        self, node: exp.Expr, subject: exp.Expr, outcome: bool, is_null: bool
+    ) -> Dnf:
+        """Whether an expression is null; what can raise Spark computes only if it can be null."""
+        if self.operands.expressions.resolve_attribute(subject).can_raise:
+            return self._convert_boolean(node, outcome)
+        attribute = self.operands.resolve_attribute(subject)
+        return [(Nullness(attribute, ValueState.NULL if is_null else _NOT_NULL),)]
+
+    def _convert_like(
+        self, node: exp.Expr, subject: exp.Expr, like: exp.Expr, outcome: bool
+    ) -> Dnf:
+        literal = self.operands.read_literal(unwrap_parentheses(like))
+        if literal is None or literal[1].type != STRING or literal[1].value is None:
+            return self._convert_boolean(node, outcome)
+        ref, typed = literal
+        self.operands.cache_keys[ref.slot] = pattern_key
+        if (
+            self.operands.expressions.type_of(subject) != STRING
+            or pattern_kind(typed.value) == "other"
+        ):
+            return self._convert_boolean(node, outcome)
+        attribute = self.operands.resolve_attribute(subject)
+        if pattern_kind(typed.value) == "exact":
+            return [(Membership(attribute, (ref,), outcome),)]
+        return _prefix_condition(attribute, ref, outcome)
+
+    def _convert_call(self, node: exp.Expr, outcome: bool) -> Dnf:
+        name = call_name(node)
+        arguments = node.expressions
+        if name in ("array_contains", "arrays_overlap") and len(arguments) == 2:
+            tagged = tag_condition(self.operands, name, arguments, outcome)
+            if tagged is not None:
+                return tagged
+        if (
+            name in ("isnull", "isnotnull")
+            and len(arguments) == 1
+            and not self.operands.expressions.is_opaque(arguments[0])
+        ):
+            is_null = (name == "isnull") == outcome
+            return self._convert_nullness(node, arguments[0], outcome, is_null)
+        if name == "startswith" and len(arguments) == 2:
+            literal = self.operands.read_literal(arguments[1])
+            plain = (
+                literal is not None
+                and literal[1].type == STRING
+                and literal[1].value is not None
+                and not set(literal[1].value) & set("\\%")
+            )
+            if (
+                literal is not None
+                and plain
+                and self.operands.expressions.type_of(arguments[0]) == STRING
+            ):
+                self.operands.cache_keys[literal[0].slot] = plain_text_key
+                return _prefix_condition(
+                    self.operands.resolve_attribute(arguments[0]), literal[0], outcome
+                )
+            if literal is not None and literal[0].slot >= 0:
+                self.operands.cache_keys[literal[0].slot] = plain_text_key
+        return self._convert_boolean(node, outcome)
+
+    def _convert_boolean(self, node: exp.Expr, outcome: bool) -> Dnf:
+        """A condition that is no interval of anything: a derived boolean that Spark computes."""
+        type_ = self.operands.expressions.type_of(node)
+        if type_ != BOOLEAN:
+            is_literal = isinstance(unwrap_parentheses(node), exp.Literal)
+            raise self.operands.tree.error(
+                f"this is {type_}, not a condition", node,
+                "repeat the column before it, or use IN for several values" if is_literal
+                else "compare it with something",
+            )  # fmt: skip
+        attribute = self.operands.resolve_attribute(node)
+        return [(Truth(attribute, int(outcome)),)]
+
+
+_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: a == b, "<=>": lambda a, b: a == b, "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _may_admit_null(atom: Atom) -> bool:
+    """Whether an atom may hold for an attribute that is null."""
+    if isinstance(atom, Nullness):
+        return bool(atom.states & ValueState.NULL)
+    return isinstance(atom, Membership) and atom.null_safe
+
+
+def _prefix_condition(attribute: Attribute, ref: LiteralRef, outcome: bool) -> Dnf:
+    if outcome:
+        return [(Prefix(attribute, ref),)]
+    return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

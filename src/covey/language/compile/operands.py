@@ -1,0 +1,145 @@
+"""The two sides of a condition: the attribute that it constrains and the literal it names."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from covey.language.compile.cache_keys import CacheKey, list_key, literal_key, types_key
+from covey.language.semantics.expression_types import ExpressionTypes
+from covey.language.semantics.expressions import Expressions
+from covey.language.syntax.ast_utils import unwrap_parentheses
+from covey.language.syntax.grammar import PredicateTree
+from covey.language.values import casts, literals
+from covey.language.values.coercion import common_type_with_literal, needs_cast
+from covey.language.values.literal_columns import LiteralRef
+from covey.language.values.literals import LiteralError, TypedLiteral
+from covey.space.space import Attribute, Space
+from covey.space.types import BOOLEAN, STRING, TIMESTAMP, TIMESTAMP_NTZ, VOID, Type
+
+__all__ = ["Operands"]
+
+
+class Operands:
+    """The operands of one tree; collects the derived attributes and the keys of its plan."""
+
+    def __init__(
+        self, tree: PredicateTree, space: Space, types: ExpressionTypes | None = None
+    ) -> None:
+        self.tree, self.space = tree, space
+        self.expressions = Expressions(tree, space, types)
+        self.derived_attributes: dict[str, Attribute] = {}
+        self.cache_keys: dict[int, CacheKey] = {}
+
+    def all_cache_keys(self) -> tuple[tuple[int, CacheKey], ...]:
+        """What of which literals shapes the plan."""
+        keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
+        return tuple(sorted(keys.items(), key=lambda key: key[0]))
+
+    def check_slots(self) -> None:
+        """Every literal must have been understood, or something was dropped on the way."""
+        seen = {
+            self.tree.slot_of(n)
+            for n in self.tree.root.walk()
+            if isinstance(n, exp.Literal | exp.RawString)
+        }
+        if len(seen) != len(self.tree.raws):
+            raise self.tree.error(
+                "something in this predicate is outside the language", self.tree.root
+            )
+
+    def resolve_attribute(self, node: exp.Expr) -> Attribute:
+        """The attribute that an expression is; a derived one is noted."""
+        attribute = self.expressions.resolve_attribute(node)
+        if attribute.is_derived:
+            self.derived_attributes[attribute.name] = attribute
+        return attribute
+
+    def comparison_attribute(
+        self, node: exp.Expr, ref: LiteralRef, literal: TypedLiteral
+    ) -> Attribute:
+        """The attribute that a comparison constrains: the expression, or its cast."""
+        if not node.find(exp.Column):
+            self.expressions.type_or_none(node)
+            raise self.expressions.constant_error(node)
+        attribute = self.resolve_attribute(node)
+        if not attribute.type.is_scalar and literal.value is not None:
+            raise self.tree.error(
+                f"{attribute.name} is {attribute.type}", node,
+                "write array_contains(tags, 'a')" if attribute.type.is_tags
+                else "compare vector_l2_distance(embedding, array(…)) with a number",
+            )  # fmt: skip
+        if literal.value is None:
+            return attribute
+        common = common_type_with_literal(attribute.type, literal, self.space.settings)
+        if common is None:
+            problem = f"{attribute.name} is {attribute.type}: no comparison with {literal.type}"
+            hint = casts.literal_hint(attribute.type)
+            if ref.slot < 0:
+                raise self.tree.error(problem, node, hint)
+            raise self.tree.error_at_slot(ref.slot, problem, hint)
+        if attribute.type == STRING and common != STRING and ref.slot >= 0:
+            self.cache_keys[ref.slot] = types_key
+        if attribute.type == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
+            self.cache_keys[ref.slot] = literal_key
+        if needs_cast(attribute.type, common):
+            if attribute.is_derived:
+                del self.derived_attributes[attribute.name]
+            return self.cast_attribute(node, common)
+        return attribute
+
+    def cast_attribute(self, node: exp.Expr, common: Type) -> Attribute:
+        """An expression cast to the type in which Spark compares it."""
+        attribute = self.expressions.derive_cast(node, common)
+        self.derived_attributes[attribute.name] = attribute
+        return attribute
+
+    def flag_attribute(self, attribute: Attribute) -> Attribute:
+        """The attribute that tells whether another one can be computed; it is noted."""
+        self.derived_attributes[attribute.flag.name] = attribute.flag
+        return attribute.flag
+
+    def list_types(self, node: exp.Expr) -> tuple[Type, ...]:
+        """The types of the values of a list."""
+        try:
+            return literals.list_element_types(self.tree.raws[self.tree.slot_of(node)])
+        except LiteralError as error:
+            raise self.tree.error(str(error), node) from None
+
+    def read_literal(self, node: exp.Expr) -> tuple[LiteralRef, TypedLiteral] | None:
+        """A literal, and what it is in the predicate at hand; `None` for anything else."""
+        node = unwrap_parentheses(node)
+        negative = isinstance(node, exp.Neg)
+        if negative:
+            node = node.this
+            if not isinstance(node, exp.Literal) or self.expressions.names.is_literal_list(node):
+                return None
+        if isinstance(node, exp.Boolean) and not negative:
+            return LiteralRef(-1), TypedLiteral(BOOLEAN, bool(node.this))
+        if isinstance(node, exp.Null):
+            return LiteralRef(-1), TypedLiteral(VOID, None)
+        cast = None
+        if (
+            isinstance(node, exp.Cast)
+            and not negative
+            and isinstance(unwrap_parentheses(node.this), exp.Literal | exp.RawString)
+        ):
+            cast = self.expressions.names.resolve_type(node.to)
+            if not cast.is_datetime:
+                return None
+            node = unwrap_parentheses(node.this)
+        if not isinstance(node, exp.Literal | exp.RawString):
+            return None
+        slot = self.tree.slot_of(node)
+        element = None
+        if self.tree.raws[slot][0] == "(":
+            if len(literals.split_list(self.tree.raws[slot])) != 1:
+                raise self.tree.error(
+                    "a list cannot stand here", node, "use IN, or compare values one by one"
+                )
+            element = 0
+            self.cache_keys[slot] = list_key
+        ref = LiteralRef(slot, element, negative, cast, isinstance(node, exp.RawString))
+        try:
+            return ref, ref.decode(self.tree.raws, self.space.settings)
+        except LiteralError as error:
+            raise self.tree.error(str(error), node) from None

@@ -1,0 +1,297 @@
+"""The usual mistakes in texts that are no predicates: what is wrong, where, what to write instead.
+
+Asked only about texts that cannot be read, so nothing here decides what a predicate is. A pattern
+finds what is hardly ever part of a predicate, so it may be blamed wherever the parser stopped.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from covey.language.values import literals
+
+__all__ = [
+    "Mistake",
+    "diagnose_character",
+    "diagnose_early_end",
+    "diagnose_misplaced",
+    "diagnose_unclosed",
+    "find_common_mistake",
+    "find_literal_offsets",
+    "find_unbalanced",
+    "mask_literals",
+    "suggest_for_function",
+    "suggest_for_name",
+]  # fmt: skip
+
+
+class Mistake(NamedTuple):
+    """What is wrong, where in the text, and what to write instead."""
+
+    problem: str
+    offset: int
+    hint: str
+
+
+def find_common_mistake(text: str) -> Mistake | None:
+    """The first usual mistake in a text, or `None`.
+
+    >>> find_common_mistake("price > 5 && city = 'a && b'")
+    Mistake(problem='&& is no operator here', offset=10, hint='write AND')
+    """
+    text = text[:_MAX_SCANNED_CHARACTERS]
+    plain = mask_literals(text)
+    for pattern, problem, hint in _COMMON_MISTAKES:
+        match = pattern.search(plain)
+        if match:
+            offset = match.start("at")
+            named = {name: text[slice(*match.span(name))] for name in match.groupdict()}
+            named["bare"] = re.sub(r"[,_](?=\d{3})", "", named["at"])
+            return Mistake(problem.format(**named), offset, hint.format(**named))
+    return _find_lookalike(plain)
+
+
+_MAX_SCANNED_CHARACTERS = 4_096  # characters
+
+_COMMON_MISTAKES = [
+    (re.compile(pattern, re.IGNORECASE), problem, hint)
+    for pattern, problem, hint in (
+        (r"^\s*(?P<at>select|with)\b", "a SELECT is no predicate", "write what stands after WHERE"),
+        (r"^\s*(?P<at>where)\b", "the word WHERE is not part of a predicate", "leave it out"),
+        (r"^\s*(?P<at>and|or)\b", "a predicate does not begin with {at}", "leave it out"),
+        (r"^\s*(?P<at>[<>=]+)", "a predicate does not begin with {at}", "write a column before it"),
+        (r"^\s*(?P<at>\{)", "a predicate is SQL, not JSON",
+         "write it as price > 5 AND city = 'Rome'"),
+        (r"^\s*(?P<at>if)\s(?!\s*\()", "IF … THEN is no condition", "write the condition alone"),
+        (r"(?P<at>&&)", "&& is no operator here", "write AND"),
+        (r"(?P<at>=>)", "=> is no operator here", "write >="),
+        (r"(?<!<)(?P<at>=<)", "=< is no operator here", "write <="),
+        (r"(?P<at>[=!]?~\*?)", "{at} is no operator here", "write RLIKE for a regular expression"),
+        (r"(?P<at>!\s+=)", "! and = stand apart", "write !="),
+        (r"(?P<at>><)", ">< is no operator here", "write <>"),
+        (r"(?P<at>[<>]=?\s+[<>=]|=\s+=)", "two operators in a row", "leave one of them out"),
+        (r"(?P<at>\*\*)", "** is no operator here", "write pow(x, 2)"),
+        (r"(?P<at>//|#)", "{at} begins no comment here", "write --"),
+        (r"(?P<at><->|<#>)", "{at} is no operator here",
+         "write vector_l2_distance(a, b) or vector_cosine_similarity(a, b)"),
+        (r"\b(?P<at>is\s+not\s+in)\b", "IS NOT IN is no operator", "write NOT IN"),
+        (r"\b(?P<at>not\s*=+)", "{at} is no operator here", "write <>"),
+        (r"\b(?P<at>between\s*\(\s*\))(?!\s*and\b)", "BETWEEN takes no list",
+         "write BETWEEN 5 AND 10"),
+        (r"\bbetween\s+[\w.'+-]+\s*(?P<at>,|to\b|\.\.)", "BETWEEN joins its ends with AND",
+         "write AND instead of {at}"),
+        (r"\bin\s+(?P<at>[\w'])", "IN takes a list in parentheses",
+         "write IN ('a', 'b'), or array_contains(tags, 'a')"),
+        (r"\blike\s+(?P<at>[*%])", "a pattern stands in quotes", "write LIKE '%red%'"),
+        (r"(?<=[\w'`)\]])\s+(?P<at>contains|has)\b\s*(?='|\w)", "{at} is no operator",
+         "write contains(x, 'a') for a text, array_contains(x, 'a') for tags"),
+        (r"(?<=[\w'`)\]])\s+(?P<at>starts?\s*with)\b\s*(?=')", "{at} is no operator",
+         "write x LIKE 'a%', or startswith(x, 'a')"),
+        (r"(?<=[\w'`)\]])\s+(?P<at>matches|similar\s+to)\b\s*(?=')", "{at} is no operator here",
+         "write RLIKE for a regular expression"),
+        (r"\s(?P<at>xor)\s", "XOR is no operator here", "write (a) <> (b)"),
+        (r"(?P<at>\$(?:gte?|lte?|eq|ne|n?in|and|or)\b)", "{at} is no operator here",
+         "write a comparison such as price > 5"),
+        (r"(?P<at>[$€£¥])\s*\d", "a number has no currency sign", "leave it out"),
+        (r"\d\s*(?P<at>[$€£¥])", "a number has no currency sign", "leave it out"),
+        (r"\d\s*(?P<at>%)\s*(?:$|\)|and\b|or\b)", "a number has no percent sign",
+         "write the number as the column has it, 5 or 0.05"),
+        (r"(?<![\w.,])(?P<at>\d{1,3}(?:,\d{3})+)(?![\w,])", "{at} is two numbers",
+         "write {bare}, without commas"),
+        (r"(?<![\w.,])(?P<at>\d+,\d+)(?![\w,])", "{at} is two numbers",
+         "write a point before the decimals"),
+        (r"(?<![\w.,])(?P<at>\d+(?:\.\d{3})+,\d+)(?![\w,])", "{at} is two numbers",
+         "write a point before the decimals, and nothing between thousands"),
+        (r"(?<![\w.])(?P<at>\d{4}-\d\d?-\d\d?)(?:\D|$)", "a date stands in quotes",
+         "write '{at}'"),
+        (r"\w(?P<at>\.\w+\s*\()", "a function stands before its argument",
+         "write it as lower(title)"),
+        (r"(?P<at>->>?)\s*'", "{at} takes no fields here",
+         "write payload.user for a field, get_json_object(x, '$.user') for JSON in a text"),
+        (r"[\w'`](?P<at>:)(?!:)", ": is no operator here",
+         "write = or > to compare, payload.user for a field"),
+    )
+]  # fmt: skip
+
+
+def _find_lookalike(plain: str) -> Mistake | None:
+    """Characters that only look like those of SQL."""
+    for match in _NON_ASCII.finditer(plain):
+        i, character = match.start(), match.group()
+        if character in _QUOTES:
+            return Mistake(f"{character} is no quote here", i, "write ' round a text")
+        wide = unicodedata.normalize("NFKC", character)
+        if wide != character and wide.isascii() and wide.strip():
+            return Mistake(f"{character} is not the character {wide}", i, f"write {wide}")
+    return None
+
+
+_QUOTES = "“”„‘’‚«»´"
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+@lru_cache(maxsize=1)
+def mask_literals(text: str) -> str:
+    """The text with every place kept: quotes for what is quoted, blanks for lists and comments."""
+    pieces, end = [], 0
+    text = literals.blank_comments(text)
+    for match in literals.iterate_tokens(text):
+        raw, size = match.group(), len(match.group())
+        pieces.append(text[end : match.start()])
+        end = match.end()
+        if raw[0] in "'\"`":
+            pieces.append(("`" if raw[0] == "`" else "'") * size)
+        elif raw[0] == "(":
+            pieces.append("(" + " " * (size - 2) + ")")
+        else:
+            pieces.append(raw)
+    return "".join([*pieces, text[end:]])
+
+
+def diagnose_character(text: str, offset: int) -> Mistake:
+    """What is wrong with a character that no predicate has."""
+    if (
+        set(literals.blank_literals(text)[:offset]) & set("'\"`")
+        or text[offset : offset + 2] == "/*"
+    ):
+        return diagnose_unclosed(text)
+    if text[offset] == ";":
+        is_last = not literals.blank_literals(text)[offset:].strip("; \n\t")
+        hint = "leave it out" if is_last else "write AND between conditions, a comma between values"
+        return Mistake("a predicate has no semicolon", offset, hint)
+    known = find_common_mistake(text)
+    if known:
+        return known
+    if re.match(r"[$@]?\{\s*\w|[$@]\w", text[offset:]):
+        return Mistake("a parameter has no value here", offset, "write the literal itself")
+    return Mistake(f"{text[offset]} has no place in a predicate", offset, "leave it out")
+
+
+def find_literal_offsets(text: str) -> list[int]:
+    """Where each literal of a text starts, by slot."""
+    found = literals.iterate_tokens(literals.blank_comments(text))
+    return [match.start() for match in found if match.group()[0] != "`"]
+
+
+def diagnose_unclosed(text: str) -> Mistake:
+    """What is wrong with a text in which a quote or a comment has no end."""
+    for match in literals.iterate_tokens(literals.blank_comments(text)):
+        after = text[match.end() : match.end() + 1]
+        if match.group()[0] in "'\"" and after.isalnum():
+            quote = match.group()[0]
+            return Mistake("the text ends at this quote", match.end() - 1,
+                           f"write {quote}{quote} for a quote inside a text")  # fmt: skip
+    rest = literals.blank_literals(text)
+    opened = [(rest.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in rest]
+    if not opened:
+        return Mistake("this is no Spark SQL predicate", 0, "")
+    offset, mark = min(opened)
+    if mark == "/*":
+        return Mistake("a comment is not closed", offset, "write */ where it ends")
+    name = {"'": "quote", '"': "double quote", "`": "backtick"}[mark]
+    if "\\" + mark in text[offset:]:
+        hint = f"\\{mark} is a quote inside the text, so write {mark} once more, or \\\\ for \\"
+    elif set(text[offset:]) & set(_QUOTES):
+        hint = f"write {mark} at its end, the other quotes do not count"
+    else:
+        hint = f"write a second {mark}"
+    return Mistake(f"a {name} is not closed", offset, hint)
+
+
+def find_unbalanced(text: str) -> Mistake | None:
+    """The first parenthesis without its other half."""
+    opened: list[int] = []
+    plain = mask_literals(text)
+    for i, character in enumerate(plain):
+        if character in "([{":
+            opened.append(i)
+        elif character in ")]}":
+            if not opened:
+                return Mistake(f"this {character} closes nothing", i, "leave it out")
+            opened.pop()
+    if not opened:
+        return None
+    other = ")]}"["([{".index(plain[opened[0]])]
+    return Mistake(
+        f"this {plain[opened[0]]} is never closed", opened[0], f"write {other} where it ends"
+    )
+
+
+def diagnose_early_end(text: str) -> Mistake:
+    """What is wrong with a text of which the end is missing."""
+    plain = mask_literals(text).rstrip()
+    if re.search(r"\bcase\b", plain, re.IGNORECASE) and not plain.lower().endswith(" end"):
+        return Mistake("CASE has no END", len(plain), "write END")
+    match = re.search(r"\w+$|[^\w\s]+$", plain)
+    last = match.group() if match else ""
+    if not last or set(last) <= set("'`)]") or last[0].isdigit():
+        return Mistake("the predicate ends too early", len(plain), "complete it")
+    return Mistake(
+        f"the predicate ends after {last}", len(plain), f"complete it, or leave out {last}"
+    )
+
+
+_CLAUSES = (
+    "LIMIT", "ORDER", "GROUP", "HAVING", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "FROM", "JOIN",
+    "WINDOW", "OFFSET", "WHERE",
+)  # fmt: skip
+_CONNECTIVES = {"AND", "OR", "NOT", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"}
+
+
+def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
+    """What is wrong with a word that cannot stand where it stands."""
+    before = mask_literals(text)[:offset].split()
+    previous = before[-1].upper() if before else ""
+    word = token.upper()
+    if word.startswith(_CLAUSES):
+        return Mistake(f"a predicate has no {word}", offset, "leave it out")
+    if word == "AS":
+        return Mistake("a condition has no alias", offset, "leave it out")
+    if word == ",":
+        hint = "write AND between conditions, IN (…) round several values"
+        return Mistake("a comma cannot stand here", offset, hint)
+    if word in _CONNECTIVES and previous in _CONNECTIVES:
+        return Mistake(f"{token} cannot follow {previous}", offset, "leave one of them out")
+    hint = "an operator such as AND may be missing before it"
+    if re.fullmatch(r"[0-9.]+", previous) and token[:1].isalpha():
+        hint = "write AND before it, or leave it out if it is a unit"
+    elif previous[-1:].isalpha() and token.isidentifier() and previous not in _CONNECTIVES:
+        hint = "write an operator before it, or backticks round a name with blanks"
+    return Mistake(f"{token or 'this'} cannot stand here", offset, hint)
+
+
+def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
+    """What may have been meant by a name that no column has."""
+    if name.lower() in ("none", "nil", "undefined"):
+        return "write IS NULL or IS NOT NULL"
+    if name.lower() in ("nan", "infinity", "inf"):
+        return f"write '{name}' in quotes"
+    if name[:1].isdigit():
+        number = re.match(r"[0-9][0-9_]*", unicodedata.normalize("NFKC", name))
+        if number:
+            return f"a number has only digits, so write {number.group().replace('_', '')}"
+    if set(name) & set(_QUOTES):
+        return "write '" + "".join(c for c in name if c not in _QUOTES) + "' with plain quotes"
+    return f"a text stands in quotes: '{name}'" if is_value else columns
+
+
+_FUNCTION_SUGGESTIONS = {
+    "len": "length", "lowercase": "lower", "uppercase": "upper", "toupper": "upper",
+    "tolower": "lower", "date": "DATE '2024-05-31', or CAST(x AS DATE)",
+    "timestamp": "TIMESTAMP '2024-05-31 18:30:00', or CAST(x AS TIMESTAMP)",
+    "string": "CAST(x AS STRING)", "int": "CAST(x AS INT)", "double": "CAST(x AS DOUBLE)",
+    "float": "CAST(x AS FLOAT)", "all": "one comparison each, with AND", "any": "IN",
+    "some": "IN", "starts_with": "startswith", "ends_with": "endswith",
+    "l2_distance": "vector_l2_distance", "cosine_similarity": "vector_cosine_similarity",
+    "cosine_distance": "vector_cosine_similarity, which is 1 minus it",
+    "in": "x IN ('a', 'b')", "st_distance": "covey.predicates.within_km", "regexp": "RLIKE",
+    "st_dwithin": "covey.predicates.within_km",
+}  # fmt: skip
+
+
+def suggest_for_function(name: str) -> str:
+    """What to write instead of a function that people expect, or nothing."""
+    return f"write {_FUNCTION_SUGGESTIONS[name]}" if name in _FUNCTION_SUGGESTIONS else ""

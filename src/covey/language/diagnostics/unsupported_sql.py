@@ -1,0 +1,47 @@
+"""What Spark SQL has and the language has not: its words in a text, and what to write instead."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+__all__ = ["CALL_HINTS", "UNSUPPORTED_NODES"]
+
+UNSUPPORTED_NODES: list[tuple[tuple[type, ...], str, str, str]] = [
+    ((exp.Query, exp.Subquery, exp.Exists), r"\bexists\b|\(\s*select\b",
+     "a subquery depends on more than the event", "write a list of literals"),
+    ((exp.In,), r"\bin\b", "IN needs at least one value", "write IN ('a', 'b')"),
+    ((exp.Is,), r"\bis\b", "IS takes only NULL, TRUE and FALSE",
+     "write = or <> to compare, IS NULL for what has no value"),
+    ((exp.Placeholder, exp.Parameter), r"[?:@$]", "a parameter has no value here",
+     "write the literal itself"),
+    ((exp.Lambda,), "->", "functions with -> are outside the language",
+     "use array_contains or arrays_overlap"),
+    ((exp.Interval,), r"\binterval\b", "intervals are outside the language",
+     "write the time itself, or date_add(day, 7) for days"),
+    ((exp.Window, exp.AggFunc), r"\bover\b", "an aggregate depends on more than the event",
+     "aggregate in Spark first"),
+    ((exp.Any, exp.All), r"\b(any|all|some)\b", "ANY and ALL are outside the language",
+     "use IN, or one condition each with OR"),
+    ((exp.BitwiseXor,), r"\^", "^ works on bits, and is outside the language", "write pow(x, 2)"),
+    ((exp.BitwiseAnd,), "&", "& works on bits, and is outside the language", "write AND"),
+    ((exp.BitwiseOr,), r"\|", "| works on bits, and is outside the language", "write OR"),
+    ((exp.BitwiseLeftShift, exp.BitwiseRightShift), "<<|>>", "shifts are outside the language",
+     "write x * 4 or x div 4"),
+    ((exp.HexString, exp.National, exp.BitString), r"\b(0x|[xbn]')",
+     "literals of bytes are outside the language", "write a text or a number"),
+    ((exp.Array,), r"\[", "[ ] makes no array and quotes no name",
+     "write array(…), or the column alone"),
+    ((exp.Dot,), r"\)\s*\.", "a field of a function's result is outside the language",
+     "use get_json_object, or add a column to the events"),
+    ((exp.Alias,), r"\bas\b", "a condition has no alias", "leave it out"),
+    ((exp.Star,), r"\*", "* is no column", "name a column"),
+    ((exp.Tuple,), r"\(", "several values in parentheses are no value",
+     "compare columns one by one"),
+]  # fmt: skip
+"""Kinds of nodes, words that stand where they stand, what is wrong, what to write instead."""
+
+CALL_HINTS = {
+    "array_contains": "write array_contains(tags, 'a')",
+    "arrays_overlap": "write arrays_overlap(tags, array('a', 'b'))",
+}
+"""How calls look whose arguments are often confused."""

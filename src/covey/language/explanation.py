@@ -1,0 +1,178 @@
+"""Why a predicate matches an event, or why not: condition by condition, with the values.
+
+A condition of three-valued logic may also be unknown, because a value is null: the most common
+reason for an alert that did not fire.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from covey.errors import SchemaError
+from covey.geometry.relations import contains
+from covey.language.parser import Parser, parse
+from covey.language.semantics.canonical_form import canonical_text
+from covey.language.semantics.expressions import Expressions
+from covey.language.syntax.ast_utils import flatten_chain, strip_parentheses, unwrap_parentheses
+from covey.language.syntax.grammar import parse_tree
+from covey.space import Attribute, Events, Space
+from covey.space.events import ValueState, VectorColumn
+from covey.space.types import TIMESTAMP, type_to_arrow
+
+__all__ = ["Explanation", "explain"]
+
+_OUTCOME_WORDS = {True: "yes", False: "no", None: "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of a condition on one event: held, failed, or unknown (`None`).
+
+    `values` are the event's values that it reads; `parts` the conditions it is made of.
+    """
+
+    text: str
+    holds: bool | None
+    values: Mapping[str, Any]
+    parts: tuple[Explanation, ...] = ()
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, ready for JSON but for the values."""
+        return {
+            "text": self.text,
+            "holds": self.holds,
+            "values": dict(self.values),
+            "note": self.note,
+            "parts": [part.as_dict() for part in self.parts],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._format_lines(0))
+
+    def _format_lines(self, depth: int) -> Iterator[str]:
+        shown = ", ".join(
+            f"{name} is {_format_value(value)}" for name, value in self.values.items()
+        )
+        because = f"    ({shown}{'; ' if shown and self.note else ''}{self.note})"
+        detail = because if not self.parts and (shown or self.note) else ""
+        yield f"{'  ' * depth}{_OUTCOME_WORDS[self.holds]}: {self.text}{detail}"
+        for part in self.parts:
+            yield from part._format_lines(depth + 1)
+
+
+def explain(space: Space, text: str, event: Mapping[str, Any]) -> Explanation:
+    """Which conditions of a predicate hold on an event, and which do not.
+
+    The event is a row as a mapping; derived attributes are expected in it under their text. The
+    whole holds exactly when the predicate matches.
+
+    Cost: a parse and an evaluation of every condition; milliseconds. For people, not for batches.
+
+    >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
+    >>> print(explain(space, "price > 100 AND city = 'Rome'", {"price": 120.5, "city": None}))
+    unknown: price > 100 AND city = 'Rome'
+      yes: price > 100    (price is 120.5)
+      unknown: city = 'Rome'    (city is null)
+    """
+    parse(space, [text])
+    _check_event_keys(event, space)
+    tree = parse_tree(text, space.limits)
+    return _Explainer(space, Expressions(tree, space), event).explain(tree.root, text.strip())
+
+
+class _Explainer:
+    def __init__(self, space: Space, expressions: Expressions, event: Mapping[str, Any]) -> None:
+        self.space, self.expressions, self.event = space, expressions, event
+
+    def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
+        node = unwrap_parentheses(node)
+        text = text or strip_parentheses(canonical_text(self.expressions.names, node))
+        holds, note = self._evaluate_text(text)
+        parts: tuple[Explanation, ...] = ()
+        if isinstance(node, exp.And | exp.Or):
+            parts = tuple(self.explain(part) for part in flatten_chain(node))
+        elif isinstance(node, exp.Not) and isinstance(
+            unwrap_parentheses(node.this), exp.And | exp.Or | exp.Not
+        ):
+            parts = (self.explain(node.this),)
+        return Explanation(text, holds, self._read_values(node), parts, note)
+
+    def _evaluate_text(self, text: str) -> tuple[bool | None, str]:
+        """What a condition is on the event, and a remark where Spark would raise."""
+        parser = Parser(self.space)
+        predicates = parser.parse([text, f"NOT ({text})"])
+        events = _build_event_batch(self.event, predicates.space)
+        regions = predicates.regions
+        inside = contains(
+            regions, np.arange(len(regions)), events, np.zeros(len(regions), np.int64)
+        )
+        found = set(predicates.predicate_rows[inside].tolist())
+        holds = True if 0 in found else False if 1 in found else None
+        malformed = any(
+            isinstance(column, VectorColumn) and column.states[0] == ValueState.MALFORMED
+            for name, column in events.columns.items()
+            if name in regions.constraints
+        )
+        return (
+            holds,
+            "a vector of another length: Spark would raise" if malformed and holds is None else "",
+        )
+
+    def _read_values(self, node: exp.Expr) -> dict[str, Any]:
+        names = dict.fromkeys(
+            self.expressions.names.resolve_column(column.parts[0]).name
+            for column in node.find_all(exp.Column)
+        )
+        return {name: self.event.get(name) for name in names}
+
+
+def _build_event_batch(event: Mapping[str, Any], space: Space) -> Events:
+    """One event as a batch; what the mapping lacks is null."""
+    columns = {}
+    for attribute in space:
+        given = event.get(attribute.name)
+        if attribute.is_derived and attribute.name not in event:
+            continue
+        columns[attribute.name] = _build_one_row_column(given, attribute)
+    return Events.from_arrow(pa.table(columns), space)
+
+
+def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
+    """A value as a column of one row, unchanged or not at all."""
+    kind = type_to_arrow(attribute.type)
+    naive = isinstance(value, dt.datetime) and value.tzinfo is None
+    try:
+        column = pa.array([value], kind)
+        kept = pa.types.is_nested(kind) or pa.types.is_floating(kind) or column[0].as_py() == value
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError, TypeError):
+        kept = False
+    if not kept or (naive and attribute.type == TIMESTAMP):
+        hint = ": give it a time zone" if naive else ""
+        raise SchemaError(f"{attribute.name} is {attribute.type}, but {value!r} is none{hint}")
+    return column
+
+
+def _check_event_keys(event: Mapping[str, Any], space: Space) -> None:
+    """Names that no column has are more likely wrong than superfluous."""
+    names = {column.name for column in space.columns}
+    plain = [key for key in event if key not in names]
+    for key in plain:
+        near = get_close_matches(key.lower(), [n.lower() for n in names], 1)
+        if near and not any(n in event for n in names if n.lower() == near[0]):
+            meant = next(n for n in names if n.lower() == near[0])
+            raise SchemaError(
+                f"the event has {key!r}, the space {meant!r}: name it as the space does"
+            )
+
+
+def _format_value(value: Any) -> str:
+    return "null" if value is None else repr(value)

@@ -1,0 +1,158 @@
+"""Regions back to predicates.
+
+What is written is read back to regions that contain the same events. A constraint that only
+relations between regions make (a hull, an event as a region) may need a derived attribute.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from covey.errors import InvalidArgumentError
+from covey.geometry import Regions
+from covey.geometry.balls import Ball, Balls
+from covey.geometry.distances import Metric
+from covey.geometry.scalars import EXCEPT, ONLY, Scalars
+from covey.geometry.tags import TagRule, Tags
+from covey.language.values.sql_literals import float32_literal, key_literal, quote_string
+from covey.space.events import ValueState
+from covey.space.keys import decode_key, key_domain
+from covey.space.space import Attribute
+from covey.space.text_bounds import TOP, Below
+from covey.space.types import FLOAT, Type
+from covey.sql_names import quote_identifier
+
+__all__ = ["render"]
+
+
+def render(regions: Regions, row: int) -> str:
+    """The predicate of one region.
+
+    Cost: microseconds; meant for people and for tests.
+
+    >>> import pyarrow as pa
+    >>> from covey import Space, parse
+    >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
+    >>> print(render(parse(space, ["city = 'Rome' AND price < 5 AND price >= 1"]).regions, 0))
+    city = 'Rome' AND price BETWEEN 1.0D AND 4.999999999999999D
+    """
+    if not 0 <= row < len(regions):
+        raise InvalidArgumentError(f"no region {row}: there are {len(regions)}")
+    parts: list[str] = []
+    for name, given in regions.constraints.items():
+        places, there = given.locate_rows(np.array([row], np.int64))
+        if there[0]:
+            parts += _render_constraint(regions.space[name], given.batch, int(places[0]))
+    return " AND ".join(parts) or "true"
+
+
+def _render_constraint(attribute: Attribute, batch: Scalars | Tags | Balls, i: int) -> list[str]:
+    name = f"({attribute.name})" if attribute.is_derived else quote_identifier(attribute.name)
+    if isinstance(batch, Scalars):
+        return _render_scalar(name, attribute.type, batch, i)
+    if isinstance(batch, Tags):
+        return _render_tags(name, batch.row(i))
+    return _render_balls(name, attribute.type, *batch.row(i))
+
+
+def _render_scalar(name: str, type_: Type, batch: Scalars, i: int) -> list[str]:
+    lower, upper, listed, keys = batch.row(i)
+    if lower > upper:
+        return [f"{name} IS NULL"]
+    if listed == ONLY:
+        parts = [_render_key_list(name, type_, keys, True)]
+    else:
+        parts = _render_interval(name, type_, lower, upper)
+        if listed == EXCEPT:
+            parts.append(_render_key_list(name, type_, keys, False))
+    if not batch.nulls[i]:
+        return parts or [f"{name} IS NOT NULL"]
+    return [f"({name} IS NULL OR {' AND '.join(parts)})"] if parts else []
+
+
+def _render_key_list(name: str, type_: Type, keys: list[Any], inside: bool) -> str:
+    words = [key_literal(key, type_) for key in keys]
+    if type_.is_fractional and any(word[0] == "'" for word in words):
+        # A name of a number in a list may turn all of it into text.
+        op, link = ("=", " OR ") if inside else ("<>", " AND ")
+        return "(" + link.join(f"{name} {op} {word}" for word in words) + ")"
+    return f"{name} {'IN' if inside else 'NOT IN'} ({', '.join(words)})"
+
+
+def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str]:
+    whole = key_domain(type_)
+    if lower == upper:
+        return [f"{name} = {key_literal(lower, type_)}"]
+    parts = [f"{name} >= {key_literal(lower, type_)}"] if lower != whole.low else []
+    if isinstance(upper, Below):
+        return parts + ([f"{name} < {key_literal(upper.text, type_)}"] if upper != TOP else [])
+    if upper != whole.high:
+        if parts:
+            return [f"{name} BETWEEN {key_literal(lower, type_)} AND {key_literal(upper, type_)}"]
+        parts.append(f"{name} <= {key_literal(upper, type_)}")
+    return parts
+
+
+def _render_tags(name: str, rule: TagRule) -> list[str]:
+    if not rule.states & ValueState.VALUE:
+        return [f"{name} IS NULL"]
+    parts = []
+    for group in sorted(map(sorted, rule.groups)):
+        if len(group) == 1:
+            parts.append(f"array_contains({name}, {quote_string(group[0])})")
+        else:
+            parts.append(f"arrays_overlap({name}, array({', '.join(map(quote_string, group))}))")
+    for token in sorted(rule.forbidden):
+        has = f"array_contains({name}, {quote_string(token)})"
+        parts.append(f"NOT {has}" if rule.whole else f"NOT ({has} <=> true)")
+    if rule.whole and not rule.forbidden:
+        parts.append(f"size({name}) = size(array_compact({name}))")
+    if rule.only is not None:
+        tokens = ", ".join(map(quote_string, sorted(rule.only)))
+        rest = (
+            f"array_except(array_compact({name}), array({tokens}))"
+            if tokens
+            else f"array_compact({name})"
+        )
+        parts.append(f"size({rest}) = 0")
+    if not rule.states & ValueState.NULL:
+        needs_value = not rule.groups and not (rule.forbidden and rule.whole)
+        return [f"{name} IS NOT NULL", *parts] if needs_value else parts
+    return [f"({name} IS NULL OR {' AND '.join(parts)})"] if parts else []
+
+
+def _render_balls(name: str, type_: Type, states: int, balls: list[Ball]) -> list[str]:
+    origin = Ball(Metric.L2, (0.0,) * type_.length, 0, key_domain(FLOAT).high)
+    inside = " AND ".join(_render_ball(name, ball) for ball in balls or [origin])
+    alternatives = []
+    if states & ValueState.NULL:
+        alternatives.append(f"{name} IS NULL")
+    if not balls and states & ValueState.VALUE and states & ValueState.NULL_ELEMENTS:
+        alternatives.append(
+            f"{name} IS NOT NULL"
+            if states & ValueState.MALFORMED
+            else f"size({name}) = {type_.length}"
+        )
+    elif states & ValueState.VALUE:
+        alternatives.append(inside)
+    return [f"({' OR '.join(alternatives)})"] if len(alternatives) > 1 else alternatives
+
+
+def _render_ball(name: str, ball: Ball) -> str:
+    function = "vector_l2_distance" if ball.metric is Metric.L2 else "vector_cosine_similarity"
+    score = f"{function}({name}, array({', '.join(map(float32_literal, ball.centre))}))"
+    lower, upper = (
+        float32_literal(decode_key(ball.lower, FLOAT)),
+        float32_literal(decode_key(ball.upper, FLOAT)),
+    )
+    least = 0 if ball.metric is Metric.L2 else key_domain(FLOAT).low
+    parts = [f"{score} >= {lower}"] if ball.lower > least else []
+    if ball.upper < key_domain(FLOAT).high:
+        parts.append(f"{score} <= {upper}")
+    return (
+        " AND ".join(parts)
+        or f"{score} >= {'0F' if ball.metric is Metric.L2 else float32_literal(-math.inf)}"
+    )

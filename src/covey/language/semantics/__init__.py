@@ -1,0 +1,19 @@
+"""Names, types and admission: what the expressions of a syntax tree mean.
+
+A plain column of an attribute type is that attribute. Any other expression that stands where an
+attribute may stand becomes a derived attribute, named by its canonical text, which Spark computes
+once per event for everybody. So each node of a tree is checked: only row functions, no endless
+regular expressions, no results without bounds.
+
+Modules in the order in which data passes through them:
+
+- `name_resolver`: columns, fields and types by name, and literals that are part of a name.
+- `row_functions`: the functions of Spark that a predicate may call, and why others are refused.
+- `regex_risk`: regular expressions that could take very long, found by reading them.
+- `admission`: `check_admitted`, every node and call of a tree against these rules.
+- `canonical_form`: the one text of an expression.
+- `function_types`: result types of functions and operators, without Spark.
+- `expression_types`: protocols for types as Spark's analyzer tells them.
+- `totality`: which expressions Spark computes without an exception.
+- `expressions`: the type of an expression, and the attribute that it is.
+"""

@@ -1,0 +1,352 @@
+"""Expressions over an event's columns: their types, and which attribute each of them is.
+
+A plain column of an attribute type is that attribute. Anything else that stands where an attribute
+may stand is a derived attribute, named by its canonical text: Spark computes it, once per event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from covey.errors import PredicateError
+from covey.language.diagnostics import common_mistakes
+from covey.language.diagnostics.unsupported_sql import CALL_HINTS
+from covey.language.semantics.admission import check_call
+from covey.language.semantics.canonical_form import canonical_text
+from covey.language.semantics.expression_types import ExpressionTypes, NotAnalysedError, Refusal
+from covey.language.semantics.function_types import FUNCTIONS, arithmetic_type, common_branch_type
+from covey.language.semantics.name_resolver import NameResolver
+from covey.language.semantics.totality import TotalityChecker
+from covey.language.syntax.ast_utils import (
+    ARITHMETIC,
+    COMPARISONS,
+    LIKES,
+    call_name,
+    strip_parentheses,
+    unwrap_parentheses,
+)
+from covey.language.syntax.grammar import PredicateTree
+from covey.language.values import literals
+from covey.language.values.coercion import (
+    common_type_of_list,
+    common_type_of_pair,
+    integer_literal_as_decimal,
+)
+from covey.space.space import Attribute, Space
+from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
+from covey.sql_names import quote_identifier
+
+__all__ = ["Expressions"]
+
+
+_MAX_SHOWN_TYPES = 8  # types in a message
+
+
+class Expressions:
+    """The expressions of one tree."""
+
+    def __init__(
+        self, tree: PredicateTree, space: Space, types: ExpressionTypes | None = None
+    ) -> None:
+        self.names, self._types = NameResolver(tree, space), types
+        self._static: dict[int, tuple[exp.Expr, Type]] = {}  # by identity, while the node lives
+        self._totality = TotalityChecker(self.names, self._static_type)
+
+    def resolve_attribute(self, node: exp.Expr) -> Attribute:
+        """The attribute that an expression is: a column, or a derived one."""
+        node = unwrap_parentheses(node)
+        if isinstance(node, exp.Column) and len(node.parts) == 1:
+            column = self.names.resolve_column(node.parts[0])
+            if not column.type.is_attribute:
+                raise self.names.tree.error(
+                    f"column {column.name!r} is {column.type}", node,
+                    "give its length in vectors={…}" if column.type.element == FLOAT
+                    else "a vector is array<float>, its length given in vectors={…}"
+                    if column.type.element == DOUBLE
+                    else "name a field of it" if column.type.fields
+                    else "take a part of it, or CAST it",
+                )  # fmt: skip
+            return column
+        type_ = self.type_of(node)
+        if not type_.is_attribute:
+            raise self.names.tree.error(
+                f"this is {type_}, which is no attribute", node,
+                "name a field of it" if type_.fields else "CAST it, or take a part of it",
+            )  # fmt: skip
+        return self.derive_attribute(node, type_)
+
+    def derive_attribute(self, node: exp.Expr, type_: Type) -> Attribute:
+        """An expression as a derived attribute of a known type."""
+        text = canonical_text(self.names, node)
+        if not any(True for _ in node.find_all(exp.Column)):
+            raise self.constant_error(node)
+        return self._make_derived(strip_parentheses(text), type_, self._totality.can_raise(node))
+
+    def derive_cast(self, node: exp.Expr, type_: Type) -> Attribute:
+        """An expression that is cast to another type than its own, as a derived attribute."""
+        name = f"CAST({self.derive_attribute(node, type_).name} AS {str(type_).upper()})"
+        self._look_up_type(node, name)
+        settings = self.names.space.settings
+        can_raise = settings.ansi and type_ != STRING
+        return self._make_derived(name, type_, can_raise or self._totality.can_raise(node))
+
+    def _make_derived(self, name: str, type_: Type, can_raise: bool) -> Attribute:
+        if any(column.name == name for column in self.names.space.columns):
+            name = f"({name})"
+        return Attribute(name, type_, is_derived=True, can_raise=can_raise)
+
+    def type_of(self, node: exp.Expr) -> Type:
+        """The type that Spark gives an expression.
+
+        Raises:
+            NotAnalysedError: Spark is to be asked first.
+            PredicateError: Spark refuses the expression.
+        """
+        node = unwrap_parentheses(node)
+        is_plain = isinstance(node, exp.Column | exp.Dot | exp.Literal | exp.Boolean | exp.Null)
+        if self._types is None or is_plain or not node.find(exp.Column):
+            return self._static_type(node)
+        return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
+
+    def is_opaque(self, node: exp.Expr) -> bool:
+        """Whether only Spark can compare an expression: its type is that of no attribute."""
+        return self._types is not None and not self.type_of(node).is_attribute
+
+    def _look_up_type(self, node: exp.Expr, name: str) -> Type:
+        """What is known of an expression; a type of its own is as good as any without Spark."""
+        if self._types is None:
+            return VOID
+        found = self._types.find(name)
+        if found is None:
+            raise NotAnalysedError([name])
+        if isinstance(found, Refusal):
+            if all(call_name(call) in FUNCTIONS for call in node.find_all(exp.Anonymous)):
+                self._static_type(node)  # which often says it in the words of people
+            raise self.names.tree.error(found.reason, node)
+        return found
+
+    def _static_type(self, node: exp.Expr) -> Type:
+        """The type of an expression, as far as it is known without Spark."""
+        if id(node) not in self._static:
+            self._static[id(node)] = node, self._read_type(node)
+        return self._static[id(node)][1]
+
+    def _read_type(self, node: exp.Expr) -> Type:
+        node = unwrap_parentheses(node)
+        if isinstance(node, exp.Column | exp.Dot):
+            return self.names.resolve_path(node)[0]
+        if isinstance(node, exp.Literal | exp.RawString | exp.Concat):
+            return self._read_literal_type(node)
+        if isinstance(node, exp.Boolean):
+            return BOOLEAN
+        if isinstance(node, exp.Null):
+            return VOID
+        if (raw := self.names.fix_number(node)) is not None:
+            return literals.decode_literal(raw).type
+        if isinstance(node, exp.Neg):
+            given = [self._static_type(node.this)]
+            return self._check_call_type(
+                node, given, FUNCTIONS["negative"](given, self.names.space.settings)
+            )
+        if type(node) in ARITHMETIC:
+            return self._read_arithmetic_type(node)
+        if type(node) in COMPARISONS or isinstance(
+            node, exp.Between | exp.In | exp.Is | exp.And | exp.Or | exp.Not | exp.Escape
+        ) or type(node) in LIKES:  # fmt: skip
+            self._check_condition(node)
+            return BOOLEAN
+        if isinstance(node, exp.Cast):
+            self.type_or_none(node.this)
+            return self.names.resolve_type(node.to)
+        if isinstance(node, exp.DPipe):
+            return STRING
+        if isinstance(node, exp.Bracket):
+            return self._read_element_type(node)
+        if isinstance(node, exp.If):
+            if node.args.get("false") is None:
+                raise self.names.tree.error("if takes three arguments", node, "write if(a, b, c)")
+            branches = [node.args["true"], node.args["false"]]
+            return self._read_branch_type(node, [node.this], branches)
+        if isinstance(node, exp.Case):
+            return self._read_case_type(node)
+        if isinstance(node, exp.Anonymous):
+            return self._read_call_type(node)
+        raise self.names.unsupported_error(node)
+
+    def type_or_none(self, node: exp.Expr) -> Type | None:
+        """The type, or `None` for a function that is not known (what it reads is still checked)."""
+        node = unwrap_parentheses(node)
+        if isinstance(node, exp.Anonymous) and call_name(node) not in FUNCTIONS:
+            check_call(self.names, node)
+            for argument in node.expressions:
+                self.type_or_none(argument)
+            return None
+        return self._static_type(node)
+
+    def constant_error(self, node: exp.Expr) -> PredicateError:
+        """The error of a condition without a column; a column in quotes is no column."""
+        for literal in node.find_all(exp.Literal):
+            raw = self.names.tree.raws[self.names.tree.slot_of(literal)]
+            if raw[0] in "'\"" and raw[1:-1].lower() in self.names.columns:
+                return self.names.tree.error(
+                    f"{raw} is a text, not the column",
+                    literal,
+                    f"write {quote_identifier(raw[1:-1])}",
+                )
+        return self.names.tree.error(
+            "this does not depend on the event", node, "compare a column with a literal"
+        )
+
+    def _read_literal_type(self, node: exp.Expr) -> Type:
+        if isinstance(node, exp.RawString | exp.Concat):
+            return STRING
+        types = set(self.names.fix_literal_types(node))
+        if len(types) != 1:
+            raise self.names.tree.error("a list cannot stand here", node)
+        return types.pop()
+
+    def _read_arithmetic_type(self, node: exp.Expr) -> Type:
+        op = ARITHMETIC[type(node)]
+        left, right = unwrap_parentheses(node.this), unwrap_parentheses(node.expression)
+        a, b = self._read_operand_type(left, right), self._read_operand_type(right, left)
+        result = arithmetic_type(op, a, b, self.names.space.settings)
+        if result is None:
+            raise self.names.find_common_mistake() or self.names.tree.error(
+                f"{a} {op} {b} is outside the language", node,
+                "use date_add" if a.is_datetime or b.is_datetime
+                else "write || to join texts" if op == "+" and a == b == STRING
+                else "CAST both sides to numbers",
+            )  # fmt: skip
+        return result
+
+    def _read_operand_type(self, node: exp.Expr, other: exp.Expr) -> Type:
+        """A side's type; beside a decimal an integer literal counts only the digits it has."""
+        type_ = self._static_type(node)
+        raw = self.names.fix_number(node)
+        if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
+            return integer_literal_as_decimal(literals.decode_literal(raw))
+        return type_
+
+    def _check_condition(self, node: exp.Expr) -> None:
+        """A condition inside an expression: both sides must be comparable."""
+        if isinstance(node, exp.And | exp.Or):
+            operands = [node.this, node.expression]
+        elif isinstance(node, exp.Not):
+            operands = [node.this]
+        else:
+            operands = []
+        for operand in operands:
+            if self._static_type(operand) not in (BOOLEAN, VOID):
+                raise self.names.tree.error(
+                    "AND, OR and NOT take conditions", operand, "use IN for several values"
+                )
+        if type(node) in COMPARISONS:
+            self._check_pair(node.this, node.expression)
+        elif isinstance(node, exp.Between):
+            if node.args.get("symmetric"):
+                raise self.names.tree.error("Spark has no BETWEEN SYMMETRIC", node, "write BETWEEN")
+            self._check_pair(node.this, node.args["low"])
+            self._check_pair(node.this, node.args["high"])
+        elif isinstance(node, exp.In):
+            if not node.expressions:
+                raise self.names.unsupported_error(node)
+            types = [self._static_type(node.this)]
+            for one in node.expressions:
+                types += (
+                    self.names.fix_literal_types(one)
+                    if self.names.is_literal_list(one)
+                    else [self._static_type(one)]
+                )
+            if common_type_of_list(types, self.names.space.settings) is None:
+                shown = ", ".join(dict.fromkeys(map(str, types)))
+                raise self.names.tree.error(f"{shown} have no type in common", node, "CAST them")
+        elif type(node) in LIKES:
+            if not self._static_type(node.this).is_scalar:
+                raise self.names.tree.error(
+                    "only a text is LIKE a pattern", node, "CAST it to STRING"
+                )
+        elif isinstance(node, exp.Is | exp.Escape):
+            self._static_type(node.this)
+
+    def _check_pair(self, left: exp.Expr, right: exp.Expr) -> None:
+        a, b = self._static_type(left), self._static_type(right)
+        if ((a.name == "array" or b.name == "array") and a != b) or (
+            a != b and common_type_of_pair(a, b, self.names.space.settings) is None
+        ):
+            raise self.names.find_common_mistake() or self.names.tree.error(
+                f"{a} cannot be compared with {b}", left,
+                "write array_contains(tags, 'a')" if STRING in (a, b) and (a.is_tags or b.is_tags)
+                else "CAST one side",
+            )  # fmt: skip
+
+    def _read_element_type(self, node: exp.Expr) -> Type:
+        of = self._static_type(node.this)
+        if of.name == "array" and of.element is not None and len(node.expressions) == 1:
+            return of.element
+        raise self.names.tree.error(
+            f"{of} has no elements to take with [ ]", node,
+            "write payload.user for a field" if of.fields else "leave [ ] out",
+        )  # fmt: skip
+
+    def _read_branch_type(
+        self,
+        node: exp.Expr,
+        tests: Sequence[exp.Expr],
+        branches: Sequence[exp.Expr],
+    ) -> Type:
+        for test in tests:
+            if self._static_type(test) not in (BOOLEAN, VOID):
+                raise self.names.tree.error("a condition belongs here", test)
+        types = [self._static_type(branch) for branch in branches]
+        result = common_branch_type(types, self.names.space.settings)
+        if result is None:
+            raise self.names.tree.error(
+                f"branches of types {', '.join(map(str, types))}", node, "CAST them to one type"
+            )
+        return result
+
+    def _read_case_type(self, node: exp.Expr) -> Type:
+        branches = [one.args["true"] for one in node.args["ifs"]] + [
+            node.args.get("default") or exp.Null()
+        ]
+        tests = [] if node.this else [one.this for one in node.args["ifs"]]
+        for one in node.args["ifs"] if node.this else ():
+            self._check_pair(node.this, one.this)
+        return self._read_branch_type(node, tests, branches)
+
+    def _read_call_type(self, node: exp.Expr) -> Type:
+        name = call_name(node)
+        check_call(self.names, node)
+        if name not in FUNCTIONS:
+            raise self.names.tree.error(
+                f"the type of {name}(…) is not known here",
+                node,
+                common_mistakes.suggest_for_function(name)
+                or f"say its type: CAST({name}(…) AS DOUBLE)",
+            )
+        types: list[Type] = []
+        for argument in node.expressions:
+            if self.names.is_literal_list(argument):
+                types += self.names.fix_literal_types(argument)
+            else:
+                types.append(self._static_type(argument))
+        return self._check_call_type(node, types, FUNCTIONS[name](types, self.names.space.settings))
+
+    def _check_call_type(
+        self, node: exp.Expr, argument_types: Sequence[Type], type_: Type | None
+    ) -> Type:
+        if type_ is None:
+            name = call_name(node) if isinstance(node, exp.Anonymous) else "-"
+            types = ", ".join(
+                [
+                    *map(str, argument_types[:_MAX_SHOWN_TYPES]),
+                    *(["…"] if len(argument_types) > _MAX_SHOWN_TYPES else []),
+                ]
+            )
+            raise self.names.tree.error(
+                f"{name}({types}) is outside the language", node,
+                CALL_HINTS.get(name, "CAST its arguments to types that it takes"),
+            )  # fmt: skip
+        return type_

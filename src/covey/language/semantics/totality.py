@@ -1,0 +1,139 @@
+"""Total expressions: those that Spark computes for every event without an exception.
+
+The others are guarded (`covey.space.guard`), which computes them twice. An expression counts as
+total only if that is certain: each function is one that never raises, and its arguments have the
+types that it takes, since Spark casts all others and a cast may raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from covey.errors import PredicateError
+from covey.language.semantics.name_resolver import NameResolver
+from covey.language.syntax.ast_utils import (
+    ARITHMETIC,
+    COMPARISONS,
+    LIKES,
+    call_name,
+    unwrap_parentheses,
+)
+from covey.space.types import BIGINT, DATE, STRING, Type
+
+__all__ = ["TotalityChecker"]
+
+_ARGUMENT_KINDS: dict[str, Callable[[Type], bool]] = {
+    "s": lambda type_: type_ == STRING,
+    "i": lambda type_: type_.is_integral and type_ != BIGINT,
+    "d": lambda type_: type_.is_datetime,
+    "t": lambda type_: type_.is_datetime and type_ != DATE,
+    "f": lambda type_: type_.is_fractional,
+    "a": lambda type_: type_.name == "array",
+    "*": lambda type_: type_.is_scalar,
+}
+"""What an argument may be: a text, an int, a date or time, a time, a float, an array, a scalar.
+
+A bigint that a function takes as an int, or a date as a time, may be outside of their ranges.
+"""
+
+_TOTAL_FUNCTIONS = {
+    **dict.fromkeys(
+        ["ascii", "bit_length", "char_length", "character_length", "initcap", "lcase", "length",
+         "lower", "ltrim", "md5", "octet_length", "reverse", "rtrim", "soundex", "trim", "ucase",
+         "upper"],
+        "s",
+    ),
+    **dict.fromkeys(["contains", "endswith", "instr", "levenshtein", "startswith"], "ss"),
+    **dict.fromkeys(["left", "right"], "si"),
+    **dict.fromkeys(["substr", "substring"], "sii"),
+    **dict.fromkeys(["replace", "translate"], "sss"),
+    **dict.fromkeys(
+        ["day", "dayofmonth", "dayofweek", "dayofyear", "month", "quarter", "weekday",
+         "weekofyear", "year", "to_date"],
+        "d",
+    ),
+    **dict.fromkeys(["hour", "minute"], "t"),
+    **dict.fromkeys(
+        ["abs", "acos", "asin", "atan", "cbrt", "cos", "degrees", "exp", "expm1", "ln", "log10",
+         "log1p", "log2", "radians", "sin", "sqrt", "tan", "tanh", "isnan"],
+        "f",
+    ),
+    **dict.fromkeys(["atan2", "hypot", "pow", "power"], "ff"),
+    **dict.fromkeys(["array_size", "cardinality", "size"], "a"),
+    **dict.fromkeys(["isnotnull", "isnull"], "*"),
+}  # fmt: skip
+"""Functions that never raise, and the kinds of their arguments, of which the last may lack."""
+
+_ANY_NUMBER = {"concat": "s", "concat_ws": "s", "hash": "*", "xxhash64": "*"}
+"""Functions of any number of arguments that never raise."""
+
+
+class TotalityChecker:
+    """Tells total expressions, given the types of expressions that are known without Spark."""
+
+    def __init__(self, names: NameResolver, static_type: Callable[[exp.Expr], Type]) -> None:
+        self._names, self._static_type = names, static_type
+        self._ansi = names.space.settings.ansi
+
+    def can_raise(self, node: exp.Expr) -> bool:
+        """Return whether Spark might raise on computing an expression."""
+        try:
+            return not self._is_total(node)
+        except (PredicateError, RecursionError):
+            return True
+
+    def _is_total(self, node: exp.Expr) -> bool:
+        node = unwrap_parentheses(node)
+        if isinstance(node, exp.Column | exp.Dot | exp.Literal | exp.RawString | exp.Concat):
+            return True
+        if isinstance(node, exp.Boolean | exp.Null):
+            return True
+        if isinstance(node, exp.Cast):
+            inner = self._is_total(node.this)
+            is_lenient = not self._ansi or isinstance(node, exp.TryCast)
+            is_lenient = is_lenient and self._static_type(node.this) != DATE
+            return inner and (is_lenient or node.to.this.name == "TEXT")
+        children = list(map(unwrap_parentheses, node.iter_expressions()))
+        if not all(map(self._is_total, children)):
+            return False
+        if isinstance(node, exp.And | exp.Or | exp.Not | exp.Is):
+            return True
+        if type(node) in LIKES:
+            return self._is_plain_pattern(node)
+        types = [self._static_type(child) for child in children]
+        if type(node) in COMPARISONS or isinstance(node, exp.Between | exp.In):
+            return _are_comparable(types)
+        if type(node) in ARITHMETIC or isinstance(node, exp.Neg):
+            never = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
+            return all(t.is_numeric for t in types) and (
+                not self._ansi or (never and all(t.is_fractional for t in types))
+            )
+        if isinstance(node, exp.DPipe):
+            return all(t == STRING for t in types)
+        if isinstance(node, exp.Anonymous):
+            return _never_raises(call_name(node), types)
+        return False
+
+    def _is_plain_pattern(self, node: exp.Expr) -> bool:
+        """Return whether a text is matched with a literal that has no escapes."""
+        pattern = unwrap_parentheses(node.expression)
+        if isinstance(node, exp.RegexpLike) or not isinstance(pattern, exp.Literal):
+            return False
+        raw = self._names.tree.raws[self._names.tree.slot_of(pattern)]
+        return "\\" not in raw and self._static_type(node.this) == STRING
+
+
+def _are_comparable(types: list[Type]) -> bool:
+    """Return whether values of these types are compared without a cast that may raise."""
+    return len(set(types)) == 1 or all(t.is_numeric and not t.is_decimal for t in types)
+
+
+def _never_raises(name: str, types: list[Type]) -> bool:
+    """Return whether a function never raises on arguments of these types."""
+    kinds = (
+        _ANY_NUMBER[name] * len(types) if name in _ANY_NUMBER else _TOTAL_FUNCTIONS.get(name, "")
+    )
+    fits = [_ARGUMENT_KINDS[kind](type_) for kind, type_ in zip(kinds, types, strict=False)]
+    return bool(fits) and all(fits) and len(types) <= len(kinds)

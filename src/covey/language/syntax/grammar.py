@@ -1,0 +1,349 @@
+"""Spark SQL's grammar through sqlglot: a predicate's text as a tree, every literal a numbered slot.
+
+sqlglot reads the grammar only. Functions stay what the user wrote (its own function classes would
+rewrite some), and literals are read by `covey.language.values.literals`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from covey.errors import PredicateError
+from covey.language.diagnostics import common_mistakes
+from covey.language.values import literals
+from covey.space.limits import PredicateLimits
+
+__all__ = ["PredicateTree", "check_length", "check_template", "parse_tree"]
+
+
+class _Parser(SparkParser):
+    FUNCTIONS = {}  # noqa: RUF012
+    FUNCTION_PARSERS = {  # noqa: RUF012
+        name: parser
+        for name, parser in SparkParser.FUNCTION_PARSERS.items()
+        if name in ("CAST", "TRY_CAST")
+    }
+    STRICT_CAST = True
+
+    def _warn_unsupported(self) -> None:
+        """Nothing: whatever is outside the language is an error of its own."""
+
+
+class _Grammar(Spark):
+    Parser = _Parser
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """The path as it is: it is outside the language, and no reason for a warning."""
+        return path
+
+
+_GRAMMAR = _Grammar()
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateTree:
+    """A parsed text: the root, the literals by slot, and the way back to places in the text."""
+
+    text: str
+    root: exp.Expr
+    raws: tuple[str, ...]
+    _starts: tuple[int, ...]
+    _shifts: tuple[int, ...]
+
+    def slot_of(self, node: exp.Expr) -> int:
+        """The slot that a literal node stands for."""
+        match = _SLOT.fullmatch(str(node.this))
+        if match is None or int(match.group(1)) >= len(self.raws):
+            raise self.error("a literal that Spark would not read here", node)
+        return int(match.group(1))
+
+    def error(self, problem: str, node: exp.Expr | None = None, hint: str = "") -> PredicateError:
+        """An error at the first place that belongs to a node."""
+        return PredicateError(problem, self.text, self._find_source_start(node), hint)
+
+    def error_at_pattern(
+        self, pattern: str, problem: str, node: exp.Expr | None = None, hint: str = ""
+    ) -> PredicateError:
+        """An error at the first such words from a node on, for nodes that know no place."""
+        plain = common_mistakes.mask_literals(self.text)
+        start = self._find_source_start(node)
+        found = re.compile(pattern, re.IGNORECASE).search(plain, start)
+        return PredicateError(problem, self.text, found.start() if found else start, hint)
+
+    def error_at_slot(self, slot: int, problem: str, hint: str = "") -> PredicateError:
+        """An error at a literal."""
+        known = common_mistakes.find_literal_offsets(self.text)
+        return PredicateError(problem, self.text, known[slot] if slot < len(known) else 0, hint)
+
+    def _find_source_start(self, node: exp.Expr | None) -> int:
+        starts = (
+            [n.meta["start"] for n in node.walk() if n._meta and "start" in n.meta] if node else []
+        )
+        return self.source_offset(min(starts, default=0))
+
+    def source_offset(self, offset: int) -> int:
+        """Where in the user's text something stands that the parser saw at `offset`."""
+        i = bisect_right(self._starts, offset) - 1
+        return offset + self._shifts[i]
+
+
+_SLOT = re.compile(r"77([0-9]{5})77")
+
+
+def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
+    """The tree of one predicate; whatever cannot be read is a `PredicateError` at its place."""
+    check_length(text, limits)
+    sql, raws, starts, shifts = _replace_literals(literals.blank_comments(text))
+    check_template(text, len(sql) - 9 * len(raws), len(raws), limits)
+    if not sql.strip():
+        raise PredicateError(
+            "the predicate is empty", text, 0, "write a condition such as price > 5"
+        )
+    tree = PredicateTree(text, exp.Null(), raws, starts, shifts)
+    _check_depth(tree, sql, limits)
+    _check_characters(text)
+    try:
+        tokens = _GRAMMAR.tokenize(sql)
+        _check_signs(tree, tokens)
+        roots = _GRAMMAR.parser().parse_into(exp.Condition, tokens, sql)
+    except ParseError as error:
+        raise _explain_parse_error(tree, sql, error) from None
+    except TokenError:
+        known = common_mistakes.diagnose_unclosed(text)
+        raise PredicateError(known.problem, text, known.offset, known.hint) from None
+    except RecursionError:
+        raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
+    except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
+        raise PredicateError("this is no Spark SQL predicate", text, 0) from None
+    if len(roots) != 1 or roots[0] is None:
+        raise PredicateError("this is no Spark SQL predicate", text, 0)
+    _check_counts(tree, tokens)
+    _check_types(tree, tokens)
+    _check_precedence(replace(tree, root=roots[0]))
+    return PredicateTree(text, roots[0], raws, starts, shifts)
+
+
+def check_length(text: str, limits: PredicateLimits) -> None:
+    """Raise PredicateError if a text is longer than predicates may be."""
+    if len(text) > limits.max_characters:
+        problem = f"a predicate may have {limits.max_characters:,} characters, got {len(text):,}"
+        raise PredicateError(problem, text[:200])
+    if not _LITERAL_SIGN.search(text):
+        check_template(text, len(text), 0, limits)
+
+
+_LITERAL_SIGN = re.compile(r"""['"0-9]""")  # every literal has one
+
+
+def check_template(text: str, length: int, slots: int, limits: PredicateLimits) -> None:
+    """Raise PredicateError if a template is longer than templates may be, or has too many slots."""
+    if length > limits.max_template or slots > _MAX_SLOTS:
+        raise PredicateError(
+            f"a predicate may have {limits.max_template:,} characters besides its literals, got "
+            f"{length:,}",
+            text[:200],
+            0,
+            "split it into several",
+        )
+
+
+_MAX_SLOTS = 99_999
+
+
+def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+    """The text with slots for literals, the literals, and how places in it map to the text."""
+    pieces: list[str] = []
+    raws: list[str] = []
+    starts, shifts = [0], [0]
+    length = end = 0
+    for match in literals.iterate_tokens(text):
+        raw = match.group()
+        between = text[end : match.start()]
+        token = raw if raw[0] == "`" else _slot_token(raw, len(raws))
+        if raw[0] != "`":
+            raws.append(raw)
+        pieces += [between, token]
+        length += len(between) + len(token)
+        end = match.end()
+        starts += [length - len(token), length]
+        shifts += [match.start() - (length - len(token)), end - length]
+    pieces.append(text[end:])
+    return "".join(pieces), tuple(raws), tuple(starts), tuple(shifts)
+
+
+def _slot_token(raw: str, slot: int) -> str:
+    name = f"77{slot:05d}77"
+    if raw[0] == "(":
+        return f"({name})"
+    return f"'{name}'" if raw[0] in "'\"" else name
+
+
+def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None:
+    depth = 0
+    for i, character in enumerate(sql):
+        depth += (character in "([{") - (character in ")]}")
+        if depth > limits.max_depth:
+            raise PredicateError(
+                "nested too deeply", tree.text, tree.source_offset(i), "use fewer parentheses"
+            )
+
+
+_FORBIDDEN_CHARACTERS = re.compile(r"[;{}#$@]|/\*")
+
+
+def _check_characters(text: str) -> None:
+    """Characters that no predicate has outside its literals, though the parser would read some."""
+    found = _FORBIDDEN_CHARACTERS.search(literals.blank_literals(text))
+    if found:
+        known = common_mistakes.diagnose_character(text, found.start())
+        raise PredicateError(known.problem, text, known.offset, known.hint)
+
+
+_ENDS_VALUE = frozenset(
+    {TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN,
+     TokenType.R_BRACKET, TokenType.RAW_STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
+)  # fmt: skip
+
+
+def _check_counts(tree: PredicateTree, tokens: Sequence[Token]) -> None:
+    """What the parser completes by itself."""
+    counts = Counter(token.token_type for token in tokens)
+    if counts[TokenType.L_PAREN] > counts[TokenType.R_PAREN]:
+        known = common_mistakes.find_unbalanced(tree.text)
+        place = known.offset if known else 0
+        raise PredicateError("a closing parenthesis is missing", tree.text, place, "write )")
+    if counts[TokenType.BETWEEN] > counts[TokenType.AND]:
+        place = next(token.start for token in tokens if token.token_type is TokenType.BETWEEN)
+        hint = "write BETWEEN 5 AND 10"
+        raise PredicateError("BETWEEN lacks its AND", tree.text, tree.source_offset(place), hint)
+
+
+def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
+    """What the parser reads and Spark does not, or the other way round.
+
+    A plus that is no addition: the parser drops it, Spark makes a number of what follows. ISNULL
+    and NOTNULL behind a value.
+    """
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        called = after is not None and after.token_type is TokenType.L_PAREN
+        if token.token_type is TokenType.IN and after and after.token_type is TokenType.L_BRACKET:
+            place = tree.source_offset(after.start)
+            raise PredicateError("a list stands in ( )", tree.text, place, "write IN (1, 2)")
+        opens = token.token_type in (TokenType.COMMA, TokenType.L_PAREN)
+        closes = after is not None and after.token_type in (TokenType.COMMA, TokenType.R_PAREN)
+        nothing = (
+            token.token_type is TokenType.L_PAREN
+            and after
+            and after.token_type is TokenType.R_PAREN
+        )
+        if opens and closes and not nothing:
+            place = tree.source_offset(token.start)
+            raise PredicateError("a comma with nothing beside it", tree.text, place, "leave it out")
+        if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not called:
+            hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
+            place = tree.source_offset(token.start)
+            raise PredicateError(f"{token.text} is no operator", tree.text, place, hint)
+    for before, plus, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        if plus.token_type is not TokenType.PLUS or (before and before.token_type in _ENDS_VALUE):
+            continue
+        if after is None or after.token_type is not TokenType.NUMBER:
+            raise PredicateError(
+                "a + before this", tree.text, tree.source_offset(plus.start), "leave it out"
+            )
+
+
+_TYPES = frozenset(
+    {"array", "bigint", "binary", "boolean", "byte", "date", "dec", "decimal", "double", "float",
+     "int", "integer", "interval", "long", "map", "numeric", "real", "short", "smallint", "string",
+     "struct", "time", "timestamp", "timestamp_ltz", "timestamp_ntz", "tinyint", "variant", "void"}
+)  # fmt: skip
+_SIZED_TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "time", "varchar"})
+
+
+def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
+    """The types of casts: the parser knows some names for them that Spark does not."""
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        if before.token_type not in (TokenType.ALIAS, TokenType.DCOLON):
+            continue
+        is_sized = after is not None and after.token_type is TokenType.L_PAREN
+        if token.text.lower() not in (_SIZED_TYPES if is_sized else _TYPES):
+            size = "(…)" if is_sized else ""
+            raise PredicateError(
+                f"Spark has no type {token.text}{size}", tree.text, tree.source_offset(token.start)
+            )
+
+
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+)  # fmt: skip
+_RANGE_CONDITIONS = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Is, exp.Escape)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
+
+
+def _check_precedence(tree: PredicateTree) -> None:
+    """Where Spark binds operators in another order than the parser, parentheses must decide."""
+    conditions = (*_COMPARISONS, *_RANGE_CONDITIONS, exp.Not)
+    for node in tree.root.walk():
+        if isinstance(node, (*_COMPARISONS, *_RANGE_CONDITIONS)):
+            unclear = any(
+                isinstance(child, conditions)
+                for child in node.iter_expressions()
+                if not (isinstance(node, exp.Escape) and isinstance(child, exp.Like | exp.ILike))
+            )
+        else:
+            unclear = isinstance(node, exp.DPipe) and any(
+                isinstance(child, _ARITHMETIC) for child in node.iter_expressions()
+            )
+        if unclear:
+            raise _make_precedence_error(tree, node)
+
+
+def _make_precedence_error(tree: PredicateTree, node: exp.Expr) -> PredicateError:
+    """Operators in a row, often because one of them is no AND or OR here."""
+    inner = [child for child in node.iter_expressions() if isinstance(child, _COMPARISONS)]
+    if not isinstance(node, _COMPARISONS) or not inner:
+        return tree.error("it is not clear which operator comes first", node, "use parentheses")
+    for sign, does, instead in (
+        ("||", "joins texts", "OR"), ("|", "works on bits", "OR"), ("&", "works on bits", "AND")
+    ):  # fmt: skip
+        if sign in common_mistakes.mask_literals(tree.text):
+            return tree.error_at_pattern(re.escape(sign), f"{sign} {does}", hint=f"write {instead}")
+    return tree.error(
+        "comparisons cannot be chained", node, "write 1 < x AND x < 5, or x BETWEEN 1 AND 5"
+    )
+
+
+def _explain_parse_error(tree: PredicateTree, sql: str, error: ParseError) -> PredicateError:
+    """sqlglot's complaint in words for people who write predicates."""
+    text = tree.text
+    known = (
+        common_mistakes.find_common_mistake(text)
+        or common_mistakes.find_unbalanced(text)
+        or _diagnose_stop(tree, sql, error)
+    )
+    return PredicateError(known.problem, text, known.offset, known.hint)
+
+
+def _diagnose_stop(tree: PredicateTree, sql: str, error: ParseError) -> common_mistakes.Mistake:
+    """What can be said from where the parser stopped."""
+    details = error.errors[0] if error.errors else {}
+    line, column = details.get("line") or 1, details.get("col") or 1
+    found = str(details.get("highlight") or "")
+    lines = sql.split("\n")
+    offset = sum(len(one) + 1 for one in lines[: line - 1]) + max(0, column - len(found))
+    offset = min(offset, len(sql))
+    is_end = offset + len(found) >= len(sql.rstrip())
+    if "Unexpected token" not in str(details.get("description")) and is_end:
+        return common_mistakes.diagnose_early_end(tree.text)
+    said = "a literal" if _SLOT.search(found) else found
+    return common_mistakes.diagnose_misplaced(tree.text, tree.source_offset(offset), said)

@@ -1,0 +1,357 @@
+"""How Spark compares an attribute with a literal: the common type, and where the literal cuts.
+
+Spark casts both sides to a common type, which may lose digits (`bigint = 0.5D` compares doubles).
+Casts of an attribute keep its order, so whatever the literal is, the keys below it come before the
+keys above it: a comparison is a pair of cuts in the keys, found exactly. Where a cast does not keep
+the order (text compared as a number), the cast itself is a derived attribute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from covey.language.values import casts
+from covey.language.values.literals import LiteralError, TypedLiteral, round_to_float32
+from covey.space.keys import decode_float, decode_key, encode_double, encode_floats, key_domain
+from covey.space.space import SessionSettings
+from covey.space.text_bounds import next_text
+from covey.space.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    Type,
+    decimal_type,
+)
+
+__all__ = [
+    "KeyBound",
+    "common_type_of_list",
+    "common_type_of_pair",
+    "common_type_with_literal",
+    "find_key_bound",
+    "integer_literal_as_decimal",
+    "is_lossy_cast",
+    "needs_cast",
+    "wider_numeric_type",
+]
+
+
+class KeyBound(NamedTuple):
+    """The first key whose value is at least the literal, and the first whose value is above it."""
+
+    at_least: Any
+    above: Any
+
+
+def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | None:
+    """The type to which Spark casts both sides of a comparison; `None` where it refuses.
+
+    >>> from covey.space.types import INT
+    >>> common_type_of_pair(INT, decimal_type(2, 1), SessionSettings()).__str__()
+    'decimal(11,1)'
+    """
+    if a == b:
+        return a
+    if VOID in (a, b):
+        return a if b == VOID else b
+    if a.is_numeric and b.is_numeric:
+        return wider_numeric_type(a, b, settings.ansi)
+    if a.is_datetime and b.is_datetime:
+        return _wider_datetime_type(a, b)
+    if STRING in (a, b):
+        other = b if a == STRING else a
+        return _common_type_with_text(other, settings.ansi) if other.is_scalar else None
+    if BOOLEAN in (a, b) and (a.is_numeric or b.is_numeric) and not settings.ansi:
+        return b if a == BOOLEAN else a
+    return None
+
+
+def common_type_of_list(types: Sequence[Type], settings: SessionSettings) -> Type | None:
+    """The one type to which Spark casts an attribute and all values of an `IN` list.
+
+    It is not that of `=`: without ANSI, a text in the list turns everything into text.
+    """
+    known = [t for t in dict.fromkeys(types) if t != VOID] or [VOID]
+    if not settings.ansi and STRING in known:
+        return None if BOOLEAN in known or not all(t.is_scalar for t in known) else STRING
+    if not settings.ansi and BOOLEAN in known:
+        return BOOLEAN if set(known) == {BOOLEAN} else None
+    common: Type | None = known[0]
+    for type_ in known[1:]:
+        common = None if common is None else common_type_of_pair(common, type_, settings)
+    return common
+
+
+def common_type_with_literal(
+    attribute: Type, literal: TypedLiteral, settings: SessionSettings
+) -> Type | None:
+    """The common type of an attribute and one literal.
+
+    Among decimals an integer counts only the digits it has. A moment is compared with a local time
+    by what the session's clock shows then, where that tells the moment: Spark's optimizer turns
+    the cast round.
+    """
+    if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
+        zone = settings.time_zone
+        shown = casts.utc_to_local(literal.value, zone)
+        return TIMESTAMP_NTZ if casts.local_to_utc(shown, zone) == literal.value else TIMESTAMP
+    if attribute.is_decimal and literal.type.is_integral:
+        return common_type_of_pair(attribute, integer_literal_as_decimal(literal), settings)
+    return common_type_of_pair(attribute, literal.type, settings)
+
+
+def integer_literal_as_decimal(literal: TypedLiteral) -> Type:
+    """Return the decimal that Spark makes of an integer literal that stands beside a decimal.
+
+    It has the digits of the number, but those of its type for a tinyint.
+
+    >>> str(integer_literal_as_decimal(TypedLiteral(BIGINT, -120)))
+    'decimal(3,0)'
+    >>> str(integer_literal_as_decimal(TypedLiteral(TINYINT, 0)))
+    'decimal(3,0)'
+    """
+    if literal.type == TINYINT:
+        return as_decimal_type(TINYINT)
+    return decimal_type(len(str(abs(literal.value))), 0)
+
+
+def wider_numeric_type(a: Type, b: Type, ansi: bool) -> Type:
+    """The common type of two numbers."""
+    if a.is_integral and b.is_integral:
+        return max(a, b, key=lambda t: _WIDTH[t.name])
+    if DOUBLE in (a, b) or ((a.is_decimal or b.is_decimal) and FLOAT in (a, b)):
+        return DOUBLE
+    if FLOAT in (a, b):
+        return FLOAT if a == b or not ansi else DOUBLE
+    p, q = as_decimal_type(a), as_decimal_type(b)
+    scale = max(p.scale, q.scale)
+    precision = max(p.precision - p.scale, q.precision - q.scale) + scale
+    return decimal_type(min(precision, 38), max(0, scale - max(0, precision - 38)))
+
+
+_WIDTH = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+def as_decimal_type(type_: Type) -> Type:
+    """The decimal type that holds all values of an integral one."""
+    return decimal_type(_DIGITS[type_.name], 0) if type_.is_integral else type_
+
+
+def _wider_datetime_type(a: Type, b: Type) -> Type:
+    return TIMESTAMP if TIMESTAMP in (a, b) else TIMESTAMP_NTZ if TIMESTAMP_NTZ in (a, b) else DATE
+
+
+def _common_type_with_text(other: Type, ansi: bool) -> Type:
+    if ansi:
+        return BIGINT if other.is_integral else DOUBLE if other.is_numeric else other
+    return DOUBLE if other.is_decimal and other.scale > 0 else other
+
+
+def needs_cast(attribute: Type, common: Type) -> bool:
+    """Whether casting the attribute changes the order of its values (or has no order to keep)."""
+    if attribute == STRING or common == STRING:
+        return attribute != common
+    return attribute == TIMESTAMP_NTZ and common == TIMESTAMP
+
+
+def is_lossy_cast(attribute: Type, common: Type | None) -> bool:
+    """Whether casting the attribute can make very many values equal, too many to list."""
+    if common is None or attribute == common:
+        return False
+    if common.is_fractional and not attribute.is_fractional:
+        return attribute.precision > 18 or (attribute == BIGINT and common == FLOAT)
+    return attribute.is_decimal and common.is_decimal and common.scale < attribute.scale
+
+
+@lru_cache(maxsize=1 << 16)
+def find_key_bound(
+    attribute: Type, common: Type, literal: TypedLiteral, settings: SessionSettings
+) -> KeyBound | None:
+    """Where a literal cuts the keys of an attribute; `None` where the comparison is null.
+
+    Raises `LiteralError` where Spark would raise on every row.
+    """
+    bound = _cast_literal(literal, common, settings)
+    if bound is None:
+        return None
+    whole = key_domain(attribute)
+    if attribute == STRING:
+        return KeyBound(bound, next_text(bound))
+    below, above = int(whole.low), int(whole.high) + 1
+    if attribute == common or (attribute.is_integral and common.is_integral):
+        return KeyBound(min(max(bound, below), above), min(max(bound + 1, below), above))
+    image = _make_order_image(attribute, common, settings)
+    guess = _guess_key(attribute, common, bound)
+    at_least = _find_first(below, above, guess, lambda key: image(key) >= bound)
+    return KeyBound(
+        at_least, _find_first(at_least, above, at_least, lambda key: image(key) > bound)
+    )
+
+
+def _find_first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -> int:
+    """Return the first integer from `low` on for which something holds, `high` if for none.
+
+    Steps double from a guess on, so that a good one is cheap and a bad one costs twice as much as
+    none.
+    """
+    if low >= high:
+        return low
+    guess, step = min(max(guess, low), high - 1), 1
+    if holds(guess):
+        high = guess
+        while low < high:
+            probe = max(low, high - step)
+            if not holds(probe):
+                low = probe + 1
+                break
+            high, step = probe, 2 * step
+    else:
+        low = guess + 1
+        while low < high:
+            probe = min(high - 1, low + step - 1)
+            if holds(probe):
+                high = probe
+                break
+            low, step = probe + 1, 2 * step
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _make_order_image(
+    attribute: Type, common: Type, settings: SessionSettings
+) -> Callable[[int], int]:
+    """The key of an attribute as an integer that orders values of the common type."""
+    if common.is_fractional and attribute.is_fractional:
+        return lambda key: _encode_float(decode_float(key, attribute), common)
+    if common == DOUBLE:
+        divisor = 10**attribute.scale
+        return lambda key: encode_double(key / divisor)  # Python rounds it once
+    if common == FLOAT:
+        return lambda key: _encode_float(
+            Decimal(key).scaleb(-attribute.scale, casts.EXACT_CONTEXT), common
+        )
+    if common.is_decimal:
+        shift = common.scale - attribute.scale
+        return lambda key: key * 10**shift if shift >= 0 else _divide_half_up(key, 10**-shift)
+    if attribute == DATE and common == TIMESTAMP:
+        return lambda key: casts.start_of_day(key, settings.time_zone)
+    if attribute == DATE and common == TIMESTAMP_NTZ:
+        return lambda key: key * casts.DAY_US
+    return lambda key: key
+
+
+def _guess_key(attribute: Type, common: Type, bound: int) -> int:
+    """Return a key of an attribute whose image is near a value of the common type."""
+    if common.is_fractional:
+        number = decode_float(bound, common)
+        if not math.isfinite(number):
+            return 0
+        if attribute.is_fractional:
+            return _encode_float(number, attribute)
+        scaled = number * 10.0**attribute.scale
+        return int(scaled) if math.isfinite(scaled) else 0
+    if common.is_decimal:
+        shift = common.scale - attribute.scale
+        return int(bound // 10**shift if shift >= 0 else bound * 10**-shift)
+    return bound // casts.DAY_US if attribute == DATE else bound
+
+
+def _encode_float(number: Any, common: Type) -> int:
+    """A number as the key of a float or a double."""
+    if common == DOUBLE:
+        return encode_double(float(number))
+    exact = Decimal(number) if math.isfinite(number) else None
+    single = np.float32(number) if exact is None else round_to_float32(exact)
+    return int(encode_floats(np.array([single], np.float32))[0])
+
+
+def _divide_half_up(number: int, divisor: int) -> int:
+    rounded = (2 * abs(number) + divisor) // (2 * divisor)
+    return rounded if number >= 0 else -rounded
+
+
+def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings) -> Any:
+    """The literal as an integer that orders values of the common type (a text stays), or null."""
+    if literal.value is None:
+        return None
+    if literal.type == STRING and common != STRING:
+        read = _cast_from_text(literal.value, common, settings)
+        if read is None and settings.ansi:
+            shown = literal.value if len(literal.value) <= 40 else literal.value[:40] + "…"
+            raise LiteralError(
+                f"{shown!r} is no {common}: Spark would raise on every event; "
+                + casts.literal_hint(common)
+            )
+        return read
+    if common == STRING:
+        return _cast_to_text(literal, settings)
+    if common.is_fractional:
+        return _encode_float(literal.value, common)
+    if common.is_decimal:
+        scaled = casts.rescale_decimal(Decimal(literal.value), common)
+        return None if scaled is None else int(scaled.scaleb(common.scale, casts.EXACT_CONTEXT))
+    if common == TIMESTAMP and literal.type == DATE:
+        return casts.start_of_day(literal.value, settings.time_zone)
+    if common == TIMESTAMP and literal.type == TIMESTAMP_NTZ:
+        return casts.local_to_utc(literal.value, settings.time_zone)
+    if common == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
+        return casts.utc_to_local(literal.value, settings.time_zone)
+    return _to_micros(literal) if common == TIMESTAMP_NTZ else int(literal.value)
+
+
+def _to_micros(literal: TypedLiteral) -> int:
+    return int(literal.value) * (casts.DAY_US if literal.type == DATE else 1)
+
+
+def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int | None:
+    if common.is_fractional:
+        number = casts.to_double(text)
+        return None if number is None else _encode_float(number, common)
+    if common.is_decimal:
+        scaled = casts.to_decimal(text, common)
+        return None if scaled is None else int(scaled.scaleb(common.scale, casts.EXACT_CONTEXT))
+    if common.is_integral:
+        return casts.to_integer(text, _WIDTH[common.name], settings.ansi)
+    if common == BOOLEAN:
+        return casts.to_boolean(text)
+    if common == DATE:
+        return casts.to_date(text)
+    return (
+        casts.to_timestamp_ntz(text)
+        if common == TIMESTAMP_NTZ
+        else casts.to_timestamp(text, settings.time_zone)
+    )
+
+
+def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
+    if literal.type == STRING:
+        return str(literal.value)
+    if literal.type.is_integral:
+        return str(literal.value)
+    if literal.type.is_decimal:
+        return str(literal.value)
+    if literal.type == DATE:
+        return str(decode_key(literal.value, DATE))
+    if literal.type.is_datetime:
+        local = literal.value
+        if literal.type == TIMESTAMP:
+            local = casts.utc_to_local(local, settings.time_zone)
+        shown = str(decode_key(local, TIMESTAMP_NTZ))
+        return shown.rstrip("0") if "." in shown else shown
+    raise LiteralError(f"a list that mixes text with {literal.type} is not read here")

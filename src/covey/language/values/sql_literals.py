@@ -1,0 +1,77 @@
+"""Keys and texts as Spark literals: the inverse of reading them.
+
+Every literal written here is read back to the same key, whatever the session settings.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from covey.space.keys import decode_key
+from covey.space.types import FLOAT, Type
+
+__all__ = ["float32_literal", "key_literal", "quote_string"]
+
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def quote_string(text: str) -> str:
+    """A text as a string literal.
+
+    >>> print(quote_string("it's"))
+    'it\\'s'
+    """
+    return "'" + "".join(_ESCAPED.get(c, c if c >= " " else f"\\u{ord(c):04x}") for c in text) + "'"
+
+
+def float32_literal(number: float) -> str:
+    """A float32 as the shortest literal that reads back as it."""
+    if not math.isfinite(number):
+        return _special_literal(number)
+    return f"{np.float32(number)!s}F"
+
+
+def key_literal(key: Any, type_: Type) -> str:
+    """A key of a scalar attribute as a literal.
+
+    >>> from covey.space.types import DATE, decimal_type
+    >>> key_literal(19000, DATE), key_literal(-5, decimal_type(9, 2))
+    ("DATE '2022-01-08'", '-0.05BD')
+    """
+    if type_.is_text:
+        return quote_string(key)
+    meant = decode_key(key, type_)
+    if type_.name == "boolean":
+        return "true" if meant else "false"
+    if type_ == FLOAT:
+        return float32_literal(meant)
+    if type_.name == "double":
+        return f"{meant!r}D" if math.isfinite(meant) else _special_literal(meant)
+    if type_.is_decimal:
+        return f"{meant:f}BD"
+    if type_.name == "date":
+        return f"DATE '{_format_day(int(key))}'"
+    if type_.is_datetime:
+        days, micros = divmod(int(key), 86_400_000_000)
+        seconds, fraction = divmod(micros, 1_000_000)
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}"
+        zone = "Z" if type_.name == "timestamp" else ""
+        return f"{type_.name.upper()} '{_format_day(days)} {clock}{zone}'"
+    return str(int(key))
+
+
+def _special_literal(number: float) -> str:
+    """Infinities and NaN: Spark has no literal for them, but reads their names as numbers."""
+    return "'NaN'" if math.isnan(number) else "'Infinity'" if number > 0 else "'-Infinity'"
+
+
+def _format_day(days: int) -> str:
+    """A day by the proleptic Gregorian calendar, for any year."""
+    spans, rest = divmod(days, 146_097)
+    near = np.datetime64(rest, "D").astype(object)
+    year = near.year + 400 * spans
+    shown = f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
+    return f"{shown}-{near.month:02}-{near.day:02}"

@@ -1,0 +1,90 @@
+"""Literal vectors: `CAST(array(0.1, 0.2) AS ARRAY<FLOAT>)` or `array(0.1F, 0.2F)`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.language.values import casts
+from covey.language.values.literals import (
+    LiteralError,
+    TypedLiteral,
+    decode_literal,
+    round_to_float32,
+    split_list,
+)
+from covey.space.types import DOUBLE, FLOAT, decimal_type
+
+__all__ = ["decode_vector"]
+
+_PLAIN = frozenset("0123456789.,+- ()")
+
+
+def decode_vector(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
+    """The vector that a list of literals stands for, as Spark casts it.
+
+    >>> decode_vector("(0.1, 2)", 2, True, True)
+    array([0.1, 2. ], dtype=float32)
+    """
+    is_plain = is_cast and _PLAIN.issuperset(raw)
+    found = raw.count(",") + 1 if is_plain else len(split_list(raw))
+    if found != length:
+        raise LiteralError(
+            f"a vector of {found} numbers, but the attribute has {length}; write {length} numbers"
+        )
+    return _decode_plain(raw) if is_plain else _decode_exactly(raw, is_cast, ansi)
+
+
+def _decode_plain(raw: str) -> NDArray[np.float32]:
+    """Numbers without exponents or suffixes: decimals, each rounded once."""
+    words = raw.strip("()").replace(" ", "").split(",")
+    whole = max(len(word.lstrip("+-").partition(".")[0]) for word in words)
+    scale = max(len(word.partition(".")[2]) for word in words)
+    if whole + scale > 38:
+        return _decode_exactly(raw, True, True)
+    doubles = np.array(words, np.float64)
+    with np.errstate(over="ignore"):
+        singles = doubles.astype(np.float32)
+    # A double half-way between two floats may have been rounded on its way there: look again.
+    for i in np.flatnonzero(doubles.view(np.uint64) & 0x1FFFFFFF == 0x10000000):
+        singles[i] = round_to_float32(Decimal(words[i]))
+    return singles
+
+
+def _decode_exactly(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
+    typed = [decode_literal(_strip_after_sign(word)) for word in split_list(raw)]
+    if not all(literal.type.is_numeric for literal in typed):
+        raise LiteralError("a vector has numbers only; leave out what is none")
+    if not is_cast:
+        floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
+        if not floats or not any(t.type == FLOAT for t in typed):
+            raise LiteralError(
+                "Spark takes only floats here; write CAST(array(…) AS ARRAY<FLOAT>), or 0.1F each"
+            )
+    return np.array(
+        [_cast_to_float32(literal, _find_element_type(typed)) for literal in typed], np.float32
+    )
+
+
+def _strip_after_sign(word: str) -> str:
+    return word[0] + word[1:].lstrip() if word[0] in "+-" else word
+
+
+def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
+    """Whether Spark makes doubles of the elements first, and the scale of their decimal type."""
+    if any(literal.type in (DOUBLE, FLOAT) for literal in literals):
+        return True, 0
+    decimals = [t.type if t.type.is_decimal else decimal_type(20, 0) for t in literals]
+    scale = max(t.scale for t in decimals)
+    whole = max(t.precision - t.scale for t in decimals)
+    return False, max(0, scale - max(0, whole + scale - 38))
+
+
+def _cast_to_float32(literal: TypedLiteral, common: tuple[bool, int]) -> np.float32:
+    through_double, scale = common
+    if through_double:
+        return np.float32(float(literal.value))
+    exact = casts.rescale_decimal(Decimal(literal.value), decimal_type(38, scale))
+    return round_to_float32(Decimal(literal.value) if exact is None else exact)

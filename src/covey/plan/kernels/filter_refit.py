@@ -1,0 +1,103 @@
+"""Filters for what leaves serve, and for the brokers above them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey._jit import kernel
+from covey.plan.kernels.box_unions import BandwidthMeasure, covers_box
+from covey.plan.kernels.path_widening import FilterState
+from covey.plan.kernels.rectangle_fit import fit_rectangles, keep_maximal
+
+__all__ = ["GroupArrays", "TreeArrays", "fit_inner_brokers", "refit_filters"]
+
+Bools = NDArray[np.bool_]
+Boxes = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
+
+class GroupArrays(NamedTuple):
+    """Subscribers who are alike; see `covey.plan.groups.demand_groups.DemandGroups`."""
+
+    box_classes: Boxes
+    leaf_sets: Bools
+    class_of_group: Numbers
+    leaf_set_of_group: Numbers
+
+
+class TreeArrays(NamedTuple):
+    """Brokers that others are below, each before its parent, and these others.
+
+    `related` has for each leaf the other leaves, those first that could serve most of the same.
+    """
+
+    inner_brokers: Ints
+    children: Ints
+    child_starts: Ints
+    related_leaves: Ints
+
+
+@kernel
+def refit_filters(
+    class_counts: Ints, is_touched: Bools, state: FilterState, groups: GroupArrays, paths: Ints,
+    tree: TreeArrays, measure: BandwidthMeasure, seed: int, scratch: Boxes,
+) -> None:  # fmt: skip
+    """Better filters, where they are found, for some leaves and for the brokers above them."""
+    is_changed = np.zeros(len(state.box_counts), np.bool_)
+    out = np.empty(state.filters.shape[1:], np.int32)
+    for leaf in np.flatnonzero(is_touched):
+        chosen = np.flatnonzero(class_counts[leaf])
+        count = keep_maximal(groups.box_classes, chosen, len(chosen))
+        broker = paths[leaf, 0]
+        limit = state.bandwidths[broker] * (1 - 1e-12)
+        found, volume = fit_rectangles(
+            groups.box_classes, chosen, count, measure, limit, seed + leaf, out, scratch
+        )
+        is_changed[broker] = True
+        if volume < limit:
+            state.filters[broker, :found] = out[:found]
+            state.box_counts[broker], state.bandwidths[broker] = found, volume
+    fit_inner_brokers(is_changed, state, tree, measure, seed, scratch)
+
+
+@kernel
+def fit_inner_brokers(
+    is_changed: Bools,
+    state: FilterState,
+    tree: TreeArrays,
+    measure: BandwidthMeasure,
+    seed: int,
+    scratch: Boxes,
+) -> None:
+    """Filters above those that changed, fitted to them where they must be or it is better."""
+    width = state.filters.shape[2]
+    for place in range(len(tree.inner_brokers)):
+        broker = tree.inner_brokers[place]
+        below = tree.children[tree.child_starts[place] : tree.child_starts[place + 1]]
+        if not is_changed[below].any():
+            continue
+        is_changed[broker] = True
+        boxes = np.empty((len(below) * state.filters.shape[1], width), np.int32)
+        count = 0
+        for child in below:
+            for i in range(state.box_counts[child]):
+                boxes[count] = state.filters[child, i]
+                count += 1
+        chosen = np.arange(count)
+        count = keep_maximal(boxes, chosen, count)
+        out = np.empty(state.filters.shape[1:], np.int32)
+        limit = state.bandwidths[broker] * (1 - 1e-12)
+        for row in chosen[:count]:
+            if not covers_box(
+                state.filters[broker], state.box_counts[broker], boxes[row], scratch[3]
+            ):
+                limit = np.inf
+                break
+        found, volume = fit_rectangles(boxes, chosen, count, measure, limit, seed, out, scratch)
+        if volume < limit:
+            state.filters[broker, :found] = out[:found]
+            state.box_counts[broker], state.bandwidths[broker] = found, volume

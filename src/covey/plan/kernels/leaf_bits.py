@@ -1,0 +1,83 @@
+"""Which leaves can serve a subscriber, as bits: leaf l is bit l % 64 of word l // 64."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey._jit import kernel
+
+__all__ = [
+    "compute_path_lengths",
+    "find_first_subset",
+    "select_covering_leaves",
+    "select_near_leaves",
+]
+
+Bits = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@kernel
+def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) -> Floats:
+    """How far each of some places is from the publisher by way of each leaf."""
+    total = np.empty((len(positions), len(brokers)))
+    for i in range(len(positions)):
+        for leaf in range(len(brokers)):
+            squared = 0.0
+            for k in range(positions.shape[1]):
+                squared += (positions[i, k] - brokers[leaf, k]) ** 2
+            total[i, leaf] = np.sqrt(squared) + latencies[leaf]
+    return total
+
+
+@kernel
+def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
+    """The leaves by way of which it is at most so many times as far as by the nearest."""
+    bits = np.zeros((len(path_lengths), (path_lengths.shape[1] + 63) // 64), np.uint64)
+    for i in range(len(path_lengths)):
+        limit = max_stretch * path_lengths[i].min()
+        for leaf in range(path_lengths.shape[1]):
+            if path_lengths[i, leaf] <= limit:
+                bits[i, leaf >> 6] |= np.uint64(1) << np.uint64(leaf & 63)
+    return bits
+
+
+@kernel
+def select_covering_leaves(
+    allowed_bits: Bits, lower: Floats, upper: Floats, low: Floats, high: Floats, counts: Ints
+) -> Bits:
+    """Of those leaves the ones of which some rectangle contains the box of the row."""
+    found = np.zeros_like(allowed_bits)
+    for i in range(len(allowed_bits)):
+        for leaf in range(len(counts)):
+            bit = np.uint64(1) << np.uint64(leaf & 63)
+            if not allowed_bits[i, leaf >> 6] & bit:
+                continue
+            for rectangle in range(counts[leaf]):
+                is_in = True
+                for k in range(lower.shape[1]):
+                    is_in &= low[leaf, rectangle, k] <= lower[i, k]
+                    is_in &= high[leaf, rectangle, k] >= upper[i, k]
+                if is_in:
+                    found[i, leaf >> 6] |= bit
+                    break
+    return found
+
+
+@kernel
+def find_first_subset(bits: Bits, leaf_sets: Bits) -> Ints:
+    """For each row the first of some sets that has no leaf but those of the row; or -1."""
+    found = np.full(len(bits), -1, np.int64)
+    for i in range(len(bits)):
+        for number in range(len(leaf_sets)):
+            is_in = True
+            for word in range(bits.shape[1]):
+                if leaf_sets[number, word] & ~bits[i, word]:
+                    is_in = False
+                    break
+            if is_in:
+                found[i] = number
+                break
+    return found

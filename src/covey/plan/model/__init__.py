@@ -1,0 +1,15 @@
+"""Model of broker assignment: the problem, the plan, and what a valid plan must satisfy.
+
+These classes own NumPy arrays and check them when they are built. They know nothing of how a plan
+is found, so that `Plan.verify` is independent of every planner: it computes delays, loads and
+coverage from positions and boxes, not from cells or groups.
+
+Modules, in the order in which data passes through them:
+
+- `numeric_input`: convert user input to arrays, with an error that names the argument.
+- `broker_tree`: `BrokerTree`, broker positions and parents; distances to the publisher.
+- `problem`: `Subscribers` and `Problem`, with its limits on delay, load and rectangles.
+- `filters`: `BrokerFilters`, the rectangles of all brokers; exact volumes and containment.
+- `plan`: `Plan` and `Violations`; bandwidth, loads, delays and verification.
+- `plan_io`: `SavedPlan`, a plan as a folder of JSON and Parquet.
+"""

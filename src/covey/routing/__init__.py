@@ -1,0 +1,38 @@
+"""Routing table of one link: which subscriptions are advertised, which are covered.
+
+A broker keeps one `RoutingTable` for each link. Subscriptions are added and cancelled; the answer
+is an update for the neighbour: what to advertise, then what to withdraw. A link that applies all
+updates in their order has advertised, at every moment, a superset of the live subscriptions.
+
+A strategy decides what is advertised. `CoveringStrategy` advertises regions that no advertised
+region covers, `HilbertCellStrategy` the cells of a grid as ranges of positions on Hilbert's curve.
+
+Modules, in the order in which a subscription passes through them:
+
+- `routing_table`: ids and their regions, `RoutingTable`; restoring one from a snapshot.
+- `id_spans`: the numbers of each id's regions.
+- `region_log`: all regions by number, in the order of arrival.
+- `growable_array`: one value for each region number.
+- `strategies`: the protocol of a strategy, and the strategies by name.
+- `covering_strategy`: regions, each advertised or under an absorber.
+- `dominance`: regions as points, of which one dominates another only if it may cover it.
+- `recent_buffer`: the newest advertised regions, compared one by one.
+- `advertised_index`: all advertised regions, in indexes of growing size.
+- `cell_strategy`: regions as ranges of cells.
+- `region_ranges`: the ranges of each live region.
+- `counted_ranges`: how many ranges contain each position.
+- `updates`: what a link is told: `RegionUpdate` and `CellUpdate`.
+- `recommend`: tries each strategy on a sample and recommends one.
+- `kernels`: compiled loops.
+"""
+
+from covey.routing.recommend import recommend_strategy
+from covey.routing.routing_table import RoutingTable
+from covey.routing.updates import CellUpdate, RegionUpdate
+
+__all__ = [
+    "CellUpdate",
+    "RegionUpdate",
+    "RoutingTable",
+    "recommend_strategy",
+]

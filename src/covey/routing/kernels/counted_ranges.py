@@ -1,0 +1,187 @@
+"""How a range changes the tree of `covey.routing.counted_ranges`, and what the tree answers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey._jit import kernel
+from covey.routing.kernels.run_blocks import (
+    BLOCK_COUNT,
+    BLOCK_RUNS,
+    ENTRIES_USED,
+    ENTRY_BLOCK,
+    ENTRY_CAPACITY,
+    ENTRY_START,
+    MIN_COUNT,
+    POSITION_END,
+    RUN_COUNT,
+    RUN_START,
+    count_ranges_at,
+    find_next_start,
+    find_previous_run,
+    find_run,
+    find_run_near,
+    join_with_previous,
+    split_run_at,
+)
+
+__all__ = ["apply_ranges", "contains_positions", "count_ranges", "covers_ranges", "list_runs"]
+
+Ints = NDArray[np.int64]
+
+_COVERED, _PARTIAL, _NEW, _MERGED = range(4)
+
+
+@kernel
+def apply_ranges(
+    blocks: Ints,
+    directory: Ints,
+    state: Ints,
+    firsts: Ints,
+    lasts: Ints,
+    increment: int,
+    gap: int,
+    kind_counts: Ints,
+) -> tuple[int, Ints, Ints]:
+    """Changes range after range while there is room; gives how many, and the positions told."""
+    told = np.empty((2, 2 * len(firsts) + 16), np.int64)
+    count = 0
+    for i in range(len(firsts)):
+        if state[ENTRIES_USED] + 2 > state[ENTRY_CAPACITY]:  # a range splits two blocks at most
+            return i, told[0, :count].copy(), told[1, :count].copy()
+        first, last = firsts[i], lasts[i]
+        left, right = first, last  # of the run of positions beside it that no range contains
+        e, s = find_run(blocks, directory, state, first)
+        if blocks[directory[ENTRY_BLOCK, e], RUN_START, s] < first:
+            if count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) == 0:
+                left = blocks[directory[ENTRY_BLOCK, e], RUN_START, s]
+        elif first > 0:
+            block, slot = find_previous_run(blocks, directory, state, e, s)
+            if count_ranges_at(blocks, directory, block, slot) == 0:
+                left = blocks[block, RUN_START, slot]
+        e, s = find_run_near(blocks, directory, state, e, last + 1)
+        if count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) == 0:
+            right = find_next_start(blocks, directory, state, e, s)
+            right = right - 1 if right < POSITION_END else POSITION_END
+        e = split_run_at(blocks, directory, state, e, last + 1)
+        e = split_run_at(blocks, directory, state, e, first)
+        e, s = find_run_near(blocks, directory, state, e, first)
+        new, x, least = 0, first, POSITION_END
+        while x <= last:
+            block = directory[ENTRY_BLOCK, e]
+            if s == 0:
+                least = POSITION_END
+                after = (
+                    directory[ENTRY_START, e + 1] if e + 1 < state[ENTRIES_USED] else POSITION_END
+                )
+                lowest = directory[MIN_COUNT, block] + directory[BLOCK_COUNT, block]
+                if after <= last + 1 and lowest > 0 and lowest + increment > 0:
+                    directory[BLOCK_COUNT, block] += increment
+                    x, e = after, e + 1
+                    continue
+            was = count_ranges_at(blocks, directory, block, s)
+            blocks[block, RUN_COUNT, s] += increment
+            least = min(least, blocks[block, RUN_COUNT, s])
+            directory[MIN_COUNT, block] = min(directory[MIN_COUNT, block], least)
+            y = find_next_start(blocks, directory, state, e, s) - 1
+            if was == 0 or was + increment == 0:
+                # The run that this one makes an end of, or is now part of.
+                a, b = left if x == first else x, right if y == last else y
+                if a == 0 or b == POSITION_END or b - a >= gap:  # it is no filled gap
+                    new += y - x + 1
+                    low = a if 0 < a and x - a <= gap else x
+                    high = b if b < POSITION_END and b - y <= gap else y
+                    if count == told.shape[1]:
+                        told = np.concatenate((told, np.empty_like(told)), axis=1)
+                    told[0, count], told[1, count] = low, high
+                    count += 1
+            x = y + 1
+            s += 1
+            if s == directory[BLOCK_RUNS, block]:
+                if directory[ENTRY_START, e] >= first:  # all of it was seen
+                    directory[MIN_COUNT, block] = least
+                e, s = e + 1, 0
+        join_with_previous(blocks, directory, state, e, s)
+        if first > 0:
+            e, s = find_run_near(blocks, directory, state, e, first)
+            join_with_previous(blocks, directory, state, e, s)
+        if new == 0:
+            kind_counts[_COVERED] += 1
+            continue
+        kind_counts[_NEW if new == last - first + 1 else _PARTIAL] += 1
+        beside = first > 0 and (first == left or (left > 0 and first - left <= gap))
+        if beside or last == right or (right < POSITION_END and right - last <= gap):
+            kind_counts[_MERGED] += 1
+    return len(firsts), told[0, :count].copy(), told[1, :count].copy()
+
+
+@kernel
+def contains_positions(
+    blocks: Ints, directory: Ints, state: Ints, positions: Ints, gap: int
+) -> NDArray[np.bool_]:
+    """Whether each position is in the union, or in a gap of it that is filled."""
+    found = np.zeros(len(positions), np.bool_)
+    for i in range(len(positions)):
+        if positions[i] < 0:
+            continue
+        e, s = find_run(blocks, directory, state, positions[i])
+        found[i] = count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) > 0
+        if gap and not found[i]:
+            start, after = (
+                blocks[directory[ENTRY_BLOCK, e], RUN_START, s],
+                find_next_start(blocks, directory, state, e, s),
+            )
+            found[i] = start > 0 and after < POSITION_END and after - start <= gap
+    return found
+
+
+@kernel
+def covers_ranges(
+    blocks: Ints, directory: Ints, state: Ints, firsts: Ints, lasts: Ints, gap: int
+) -> NDArray[np.bool_]:
+    """Whether all of each range is in the union, or in gaps of it that are filled."""
+    found = np.ones(len(firsts), np.bool_)
+    for i in range(len(firsts)):
+        e, s = find_run(blocks, directory, state, firsts[i])
+        start = blocks[directory[ENTRY_BLOCK, e], RUN_START, s]
+        while start <= lasts[i]:
+            after = find_next_start(blocks, directory, state, e, s)
+            if count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) == 0 and (
+                start == 0 or after == POSITION_END or after - start > gap
+            ):
+                found[i] = False
+                break
+            s += 1
+            if s == directory[BLOCK_RUNS, directory[ENTRY_BLOCK, e]]:
+                e, s = e + 1, 0
+            start = after
+    return found
+
+
+@kernel
+def count_ranges(blocks: Ints, directory: Ints, state: Ints, positions: Ints) -> Ints:
+    """How many ranges contain each position."""
+    found = np.zeros(len(positions), np.int64)
+    for i in range(len(positions)):
+        e, s = find_run(blocks, directory, state, positions[i])
+        found[i] = count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s)
+    return found
+
+
+@kernel
+def list_runs(blocks: Ints, directory: Ints, state: Ints) -> tuple[Ints, Ints]:
+    """All runs in order, and the end of all positions."""
+    total = 0
+    for e in range(state[ENTRIES_USED]):
+        total += directory[BLOCK_RUNS, directory[ENTRY_BLOCK, e]]
+    starts, counts = np.full(total + 1, POSITION_END), np.zeros(total + 1, np.int64)
+    at = 0
+    for e in range(state[ENTRIES_USED]):
+        for s in range(directory[BLOCK_RUNS, directory[ENTRY_BLOCK, e]]):
+            starts[at], counts[at] = (
+                blocks[directory[ENTRY_BLOCK, e], RUN_START, s],
+                count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s),
+            )
+            at += 1
+    return starts, counts

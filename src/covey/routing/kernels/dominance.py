@@ -1,0 +1,118 @@
+"""Points that are at most others in every coordinate, one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey._jit import kernel
+
+__all__ = ["find_dominating", "write_ends"]
+
+_MAX_INT = np.iinfo(np.int64).max
+
+
+@kernel
+def write_ends(
+    rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
+    nulls: NDArray[np.bool_], ends: NDArray[np.int64], leaves_null_out: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Writes two coordinates and whether null is left out; what has no value is beyond all."""
+    for i in range(len(rows)):
+        row, is_empty = rows[i], lower[i] > upper[i]
+        ends[0, row] = _MAX_INT if is_empty else lower[i]
+        ends[1, row] = _MAX_INT if is_empty else ~upper[i]
+        leaves_null_out[row] = not nulls[i]
+
+
+@kernel
+def find_dominating(
+    stored_points: NDArray[np.int64],
+    stored_count: int,
+    stored_exact: NDArray[np.bool_],
+    alive: NDArray[np.bool_],
+    query_points: NDArray[np.int64],
+    query_exact: NDArray[np.bool_],
+    exclude_self: bool,
+    covering_rows: NDArray[np.int64],
+    doubtful_pairs: NDArray[np.int64],
+) -> int:
+    """Writes for each query point the first stored one that is at most it and is exact, else -1.
+
+    With `exclude_self` the query points are the stored ones, and no answer to themselves: of equal
+    ones the first is at most the others. Where there is none and others may cover, these are
+    written to `doubtful_pairs` as far as there is room; gives how many there are.
+    """
+    left, doubted = np.empty(stored_count + 8, np.int64), 0
+    may = np.zeros((stored_count + 7) // 8 * 8, np.bool_)
+    for i in range(query_points.shape[1]):
+        covering_rows[i] = -1
+        n = _select_at_most(stored_points, stored_count, query_points, i, may, left)
+        first = doubted
+        for j in range(n):
+            row = left[j]
+            if not alive[row] or (exclude_self and row == i):
+                continue
+            if stored_exact[row] and query_exact[i]:
+                if (
+                    exclude_self
+                    and row > i
+                    and (stored_points[:, i] == stored_points[:, row]).all()
+                ):
+                    continue
+                covering_rows[i] = row
+                doubted = first
+                break
+            if doubted < doubtful_pairs.shape[1]:
+                doubtful_pairs[0, doubted], doubtful_pairs[1, doubted] = i, row
+            doubted += 1
+    return doubted
+
+
+@kernel
+def _select_at_most(
+    stored_points: Any,
+    stored_count: Any,
+    query_points: Any,
+    query_row: Any,
+    flags: Any,
+    selected_rows: Any,
+) -> Any:
+    """Writes which of the stored points are at most a query point; gives how many.
+
+    The first coordinates of all are compared at once, the others of those that are left. `flags`
+    has room for a flag each, and for seven more that are never set.
+    """
+    if len(stored_points) >= 4:
+        a, b, c, d = (
+            query_points[0, query_row],
+            query_points[1, query_row],
+            query_points[2, query_row],
+            query_points[3, query_row],
+        )
+        for j in range(stored_count):
+            flags[j] = (
+                (stored_points[0, j] <= a)
+                & (stored_points[1, j] <= b)
+                & (stored_points[2, j] <= c)
+                & (stored_points[3, j] <= d)
+            )
+    else:
+        for j in range(stored_count):
+            flags[j] = True
+    n: Any = 0
+    words = flags.view(np.uint64)
+    for w in range((stored_count + 7) >> 3):
+        if words[w]:
+            for j in range(8 * w, 8 * w + 8):
+                selected_rows[n] = j
+                n += np.int64(flags[j])
+    for k in range(4 if len(stored_points) >= 4 else 0, len(stored_points)):
+        kept: Any = 0
+        for j in range(n):
+            selected_rows[kept] = selected_rows[j]
+            kept += np.int64(stored_points[k, selected_rows[j]] <= query_points[k, query_row])
+        n = kept
+    return n

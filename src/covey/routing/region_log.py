@@ -1,0 +1,73 @@
+"""All regions of a table by number, whether they are advertised or not.
+
+Numbers are given in the order of arrival, from `first` on. Regions are in blocks, one after
+another; small blocks are put together, so that there are few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.space import Space
+
+__all__ = ["RegionLog"]
+
+Numbers = NDArray[np.int64]
+_MERGE_FACTOR = 16
+
+
+@dataclass(slots=True)
+class RegionLog:
+    """Regions by number. Cost: a region is copied about log16(n) times while others arrive."""
+
+    space: Space
+    first_number: int = 0
+    _blocks: list[Regions] = field(default_factory=list)
+    _starts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._starts = [self.first_number]
+
+    @property
+    def next_number(self) -> int:
+        """The number that the next region will have."""
+        return self._starts[-1]
+
+    def append(self, regions: Regions) -> Numbers:
+        """Keeps regions; gives their numbers."""
+        first = self.next_number
+        self._blocks.append(regions)
+        self._starts.append(first + len(regions))
+        while len(self._blocks) >= _MERGE_FACTOR and self._are_similar_in_size(_MERGE_FACTOR):
+            some = self._blocks[-_MERGE_FACTOR:]
+            del self._blocks[-_MERGE_FACTOR:], self._starts[-_MERGE_FACTOR:-1]
+            self._blocks.append(Regions.concat(some))
+        return np.arange(first, self.next_number)
+
+    def take(self, numbers: Numbers) -> Regions:
+        """The regions with these numbers, in their order."""
+        if len(self._blocks) == 1:
+            return self._blocks[0].take(numbers - self.first_number)
+        order = None
+        if len(numbers) > 1 and (np.diff(numbers) < 0).any():
+            order = np.argsort(numbers)
+            numbers = numbers[order]
+        cuts = np.searchsorted(numbers, self._starts)
+        parts = [Regions(self.space, 0, {})]
+        for block, first, start, stop in zip(
+            self._blocks, self._starts, cuts, cuts[1:], strict=False
+        ):
+            if start < stop:
+                parts.append(block.take(numbers[start:stop] - first))
+        taken = parts[1] if len(parts) == 2 else Regions.concat(parts)
+        return taken if order is None else taken.take(np.argsort(order))
+
+    def _are_similar_in_size(self, block_count: int) -> bool:
+        """Whether the first of the last blocks is not much larger than the others."""
+        sizes = [stop - start for start, stop in pairwise(self._starts[-block_count - 1 :])]
+        return sizes[0] <= _MERGE_FACTOR * max(sizes[1:])

@@ -1,0 +1,145 @@
+"""The parts of a compaction that workers share, as Spark runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.covering.absorber_index import AbsorberIndex
+from covey.covering.cover_pointers import find_covering_rows
+from covey.covering.hull_merging import HullGroup, HullMerges, propose_merges
+from covey.covering.region_boxes import RegionBoxes
+from covey.covering.subsumption import Subsumption, find_subsumed
+from covey.index import SegmentIndex
+from covey.space.ragged_array import RaggedArray
+from covey.spark.covering.shared_array_job import NamedArrays, SharedArrayJob, concat_answers
+from covey.store.manifest.space_json import space_from_json, space_to_json
+from covey.store.storage.array_file import MappedArrays
+
+__all__ = ["SparkExecutor"]
+
+Rows = NDArray[np.int64]
+_PORTION_ROWS = 1 << 17  # at once: enough for all to have some, few enough to see progress
+_PORTION_GROUPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SparkExecutor:
+    """`covey.covering.Executor` whose work is done in Spark's tasks."""
+
+    job: SharedArrayJob
+
+    def find_covering_rows(self, index: SegmentIndex) -> Rows:
+        """For each indexed region another that covers it, -1 if there is none."""
+        with self._share_indexes({}, index=index) as file:
+            answers = self.job.run(_find_covers_in_portion, file, len(index), _PORTION_ROWS)
+        return concat_answers(answers, "found").astype(np.int64)
+
+    def find_subsumed(self, absorbing: AbsorberIndex, budget: int) -> Subsumption:
+        """What becomes of all boxes if at most so many are taken out of each."""
+        boxes = absorbing.boxes
+        arrays: dict[str, NDArray[Any]] = {
+            "lower": boxes.lower, "upper": boxes.upper, "rest": boxes.residual_ids,
+            "ranks": absorbing.ranks, "leaders": absorbing.largest_rows,
+        }  # fmt: skip
+        indexes = {"index": absorbing.index, "leading": absorbing.largest_index}
+        arrays["is_crowded"] = np.array([absorbing.is_crowded])
+        with self._share_indexes(arrays, **indexes) as file:
+            work = partial(_find_subsumed_in_portion, budget)
+            answers = self.job.run(work, file, len(boxes), _PORTION_ROWS // 4)
+        lengths = concat_answers(answers, "lengths").astype(np.int64)
+        absorbers = RaggedArray.from_lengths(
+            lengths, concat_answers(answers, "absorbers").astype(np.int64)
+        )
+        witnessed = concat_answers(answers, "witnessed")
+        return Subsumption(np.arange(len(boxes)), absorbers, witnessed)
+
+    def propose_merges(
+        self, groups: Sequence[HullGroup], unwanted: NDArray[np.int32] | None, limit: float
+    ) -> list[HullMerges]:
+        """What each group proposes."""
+        if not groups:
+            return []
+        arrays: dict[str, NDArray[Any]] = {
+            name: np.concatenate([getattr(group, name) for group in groups])
+            for name in HullGroup._fields
+        }
+        arrays["starts"] = np.cumsum([0, *(len(group.rows) for group in groups)])
+        if unwanted is not None:
+            arrays["unwanted"] = unwanted
+        with self.job.share_arrays(arrays, {}) as file:
+            work = partial(_propose_merges_in_portion, limit)
+            answers = self.job.run(work, file, len(groups), _PORTION_GROUPS)
+        starts = np.cumsum(concat_answers(answers, "counts"))[:-1]
+        parts = [np.split(concat_answers(answers, name), starts) for name in HullMerges._fields]
+        return [HullMerges(*fields) for fields in zip(*parts, strict=True)]
+
+    def _share_indexes(self, arrays: NamedArrays, **indexes: SegmentIndex) -> Any:
+        """Shares arrays and indexes."""
+        indexed = {
+            f"{which}.{name}": array
+            for which, index in indexes.items()
+            for name, array in index.to_arrays().items()
+        }
+        spaces = {which: space_to_json(index.space) for which, index in indexes.items()}
+        return self.job.share_arrays({**arrays, **indexed}, spaces)
+
+
+def _open_index(shared_arrays: MappedArrays, index_name: str = "index") -> SegmentIndex:
+    """A shared index."""
+    arrays = {
+        name.removeprefix(f"{index_name}."): array
+        for name, array in shared_arrays.arrays.items()
+        if name.startswith(f"{index_name}.")
+    }
+    return SegmentIndex.from_arrays(space_from_json(shared_arrays.meta[index_name]), arrays)
+
+
+def _find_covers_in_portion(shared_arrays: MappedArrays, start: int, stop: int) -> NamedArrays:
+    return {
+        "found": find_covering_rows(_open_index(shared_arrays), np.arange(start, stop)).astype(
+            np.int32
+        )
+    }
+
+
+def _find_subsumed_in_portion(
+    budget: int, shared_arrays: MappedArrays, start: int, stop: int
+) -> NamedArrays:
+    arrays = shared_arrays.arrays
+    boxes = RegionBoxes((), arrays["lower"], arrays["upper"], arrays["rest"])
+    indexes = _open_index(shared_arrays), _open_index(shared_arrays, "leading")
+    absorbing = AbsorberIndex(
+        boxes, arrays["ranks"], indexes[0], arrays["leaders"], indexes[1],
+        bool(arrays["is_crowded"][0]),
+    )  # fmt: skip
+    found = find_subsumed(absorbing, np.arange(start, stop), budget)
+    return {
+        "lengths": found.absorbers.lengths.astype(np.int32),
+        "absorbers": found.absorbers.values.astype(np.int32),
+        "witnessed": found.is_witnessed,
+    }
+
+
+def _propose_merges_in_portion(
+    limit: float, shared_arrays: MappedArrays, start: int, stop: int
+) -> NamedArrays:
+    arrays = shared_arrays.arrays
+    unwanted, starts = arrays.get("unwanted"), arrays["starts"]
+    found = []
+    for n in range(start, stop):
+        inside = slice(starts[n], starts[n + 1])
+        group = HullGroup(
+            *(np.ascontiguousarray(arrays[name][inside]) for name in HullGroup._fields)
+        )
+        found.append(propose_merges(group, unwanted, limit))
+    counts = np.array([len(some.costs) for some in found], np.int64)
+    fields = {
+        name: np.concatenate([getattr(m, name) for m in found]) for name in HullMerges._fields
+    }
+    return {"counts": counts, **fields}

@@ -1,0 +1,76 @@
+"""What a fitted model knows besides its parameters: a version of a store, and how it came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.types import DataType, StructType
+
+from covey.errors import StoreError
+from covey.space import Space
+from covey.spark.zones.partitioner import ZonePartitioner
+from covey.store.manifest.space_json import space_from_json, space_to_json
+
+__all__ = ["ModelState"]
+
+_FORMAT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """A version, what its subscriptions constrain, and where those are that were rejected."""
+
+    location: str
+    version: int
+    label: str | None
+    subscription_count: int
+    space: Space
+    constrained_attributes: tuple[str, ...]
+    id_type: DataType
+    rejected_path: str
+    fit_seconds: Mapping[str, float]
+    partitioner: ZonePartitioner | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As what `json.dumps` takes, but for the place, which is where it is found."""
+        return {
+            "format": _FORMAT,
+            "version": self.version,
+            "label": self.label,
+            "subscription_count": self.subscription_count,
+            "space": space_to_json(self.space),
+            "constrained_attributes": list(self.constrained_attributes),
+            "id_type": StructType().add("id", self.id_type).json(),
+            "rejected_path": self.rejected_path,
+            "fit_seconds": dict(self.fit_seconds),
+            "partitioner": None if self.partitioner is None else self.partitioner.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, location: str, content: Mapping[str, Any]) -> ModelState:
+        """Return the state that `to_json` was called on, found at a location.
+
+        Raises:
+            StoreError: another version of covey wrote it.
+        """
+        if content.get("format") != _FORMAT:
+            raise StoreError(
+                f"the model has format {content.get('format', 1)}, this covey reads {_FORMAT}: "
+                "fit it again"
+            )
+        partitioner = content["partitioner"]
+        return cls(
+            location,
+            content["version"],
+            content["label"],
+            content["subscription_count"],
+            space_from_json(content["space"]),
+            tuple(content["constrained_attributes"]),
+            StructType.fromJson(json.loads(content["id_type"])).fields[0].dataType,
+            content["rejected_path"],
+            content["fit_seconds"],
+            None if partitioner is None else ZonePartitioner.from_json(partitioner),
+        )

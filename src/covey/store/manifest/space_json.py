@@ -1,0 +1,105 @@
+"""Spaces as JSON and back, exactly: columns, derived attributes, types and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from covey.errors import SchemaError, StoreError
+from covey.space import Attribute, PredicateLimits, SessionSettings, Space, Type
+
+__all__ = ["combine_spaces", "space_from_json", "space_to_json"]
+
+
+def space_to_json(space: Space) -> dict[str, Any]:
+    """The space as what `json.dumps` takes.
+
+    >>> import pyarrow as pa
+    >>> space_to_json(Space.from_types({"price": pa.float64()}))["columns"]
+    [{'name': 'price', 'type': {'name': 'double'}}]
+    """
+    return {
+        "columns": [_attribute_to_json(a) for a in space.columns],
+        "derived": [_attribute_to_json(a) for a in space.derived],
+        "settings": _settings_to_json(space.settings),
+        "max_derived": space.max_derived,
+        "limits": asdict(space.limits),
+    }
+
+
+def space_from_json(saved: Mapping[str, Any]) -> Space:
+    """The space that `space_to_json` was given; anything else is a `StoreError`."""
+    try:
+        return Space(
+            tuple(Attribute(a["name"], _type_from_json(a["type"])) for a in saved["columns"]),
+            tuple(
+                Attribute(
+                    a["name"],
+                    _type_from_json(a["type"]),
+                    True,
+                    a.get("can_raise", False),
+                    a.get("is_flag", False),
+                )
+                for a in saved["derived"]
+            ),
+            _settings_from_json(saved["settings"]),
+            saved["max_derived"],
+            _limits_from_json(saved["limits"]),
+        )
+    except (KeyError, TypeError, AttributeError, SchemaError) as error:
+        raise StoreError(f"a stored space cannot be read: {error!r}") from None
+
+
+def _settings_to_json(settings: SessionSettings) -> dict[str, Any]:
+    saved: dict[str, Any] = {"time_zone": settings.time_zone, "ansi": settings.ansi}
+    return saved | ({"others": dict(settings.non_default)} if settings.non_default else {})
+
+
+def _settings_from_json(saved: Mapping[str, Any]) -> SessionSettings:
+    others = sorted((str(name), str(value)) for name, value in saved.get("others", {}).items())
+    return SessionSettings(saved["time_zone"], saved["ansi"], tuple(others))
+
+
+def _limits_from_json(saved: Mapping[str, Any]) -> PredicateLimits:
+    return PredicateLimits(**{**saved, "functions": tuple(saved["functions"])})
+
+
+def combine_spaces(first: Space, others: Iterable[Space]) -> Space:
+    """The first space with the derived attributes of all."""
+    for other in others:
+        first = first.with_derived(*other.derived)
+    return first
+
+
+def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
+    saved: dict[str, Any] = {"name": attribute.name, "type": _type_to_json(attribute.type)}
+    for name in ("can_raise", "is_flag"):
+        if getattr(attribute, name):
+            saved[name] = True
+    return saved
+
+
+def _type_to_json(type_: Type) -> dict[str, Any]:
+    """Only what differs from `Type(name)`, so that manifests stay short."""
+    saved: dict[str, Any] = {"name": type_.name}
+    for number in ("precision", "scale", "length"):
+        if getattr(type_, number):
+            saved[number] = getattr(type_, number)
+    if type_.element is not None:
+        saved["element"] = _type_to_json(type_.element)
+    if type_.fields:
+        saved["fields"] = [[name, _type_to_json(field)] for name, field in type_.fields]
+    return saved
+
+
+def _type_from_json(saved: Mapping[str, Any]) -> Type:
+    element = saved.get("element")
+    return Type(
+        saved["name"],
+        saved.get("precision", 0),
+        saved.get("scale", 0),
+        saved.get("length", 0),
+        None if element is None else _type_from_json(element),
+        tuple((name, _type_from_json(field)) for name, field in saved.get("fields", ())),
+    )

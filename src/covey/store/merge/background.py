@@ -1,0 +1,89 @@
+"""Merges in the background, by processes of their own, while changes and matching go on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import TracebackType
+
+from covey.store.merge.process import MergeProcess
+from covey.store.store import Store
+
+__all__ = ["BackgroundMerger"]
+
+_log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.1
+_RETRY_SECONDS = 5.0
+
+
+class BackgroundMerger:
+    """Merges whatever `TieredMergePolicy` finds worth it, from now until `close`.
+
+    A merge that fails is logged, kept as `failure`, and tried again: the store is right without it,
+    only slower. With two processes the small merges do not wait for a large one.
+
+    Close it before the store:
+
+        with Store.open(place) as store, Merger(store):
+            store.apply(changes)
+    """
+
+    def __init__(self, store: Store, processes: int = 2) -> None:
+        self.last_error: Exception | None = None
+        self._writer = store._writer
+        self._stop_event = threading.Event()
+        self._processes: set[MergeProcess] = set()
+        self._threads = [
+            threading.Thread(target=self._run_merges, name=f"covey-merger-{i}", daemon=True)
+            for i in range(processes)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stops merging; what is under way is given up."""
+        self._stop_event.set()
+        for process in list(self._processes):
+            process.kill()
+        for thread in self._threads:
+            thread.join()
+
+    def __enter__(self) -> BackgroundMerger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+    def _run_merges(self) -> None:
+        while not self._stop_event.is_set():
+            process = MergeProcess()
+            self._processes.add(process)
+            try:
+                while not self._stop_event.is_set():
+                    if not self._run_one_merge(process):
+                        self._stop_event.wait(_POLL_SECONDS)
+            except Exception as error:
+                if not self._stop_event.is_set():
+                    _log.exception("a merge failed; it will be tried again")
+                    self.last_error = error
+                    self._stop_event.wait(_RETRY_SECONDS)
+            finally:
+                self._processes.discard(process)
+                process.close()
+
+    def _run_one_merge(self, process: MergeProcess) -> bool:
+        """One merge, if there is one to be done."""
+        merge = self._writer.claim_merge()
+        if merge is None:
+            return False
+        try:
+            built = process.run(merge, self._writer.content_store)
+            self._writer.finish_merge(merge, built)
+            self.last_error = None
+        finally:
+            self._writer.release_merge(merge)
+        return True

@@ -1,0 +1,121 @@
+"""A store's files on any pyarrow file system: HDFS, S3, and what else pyarrow reaches.
+
+A file is written under another name and moved. In object stores, where a move is a copy, it is put
+under its name at once: there, an object is seen when all of it has arrived and not before. Nothing
+holds off a second writer but that a version's name is looked up before it is used: see to it that
+there is one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pyarrow import fs
+
+from covey.errors import StoreError
+from covey.store.storage.backend import FileEntry, Pieces, partial_name
+
+__all__ = ["ArrowBackend"]
+
+_OBJECT_STORES = ("s3", "gcs", "abfs")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowBackend:
+    """A `StorageBackend` under a path of a pyarrow file system."""
+
+    filesystem: Any
+    root: str
+
+    @property
+    def location(self) -> str:
+        return f"{self.filesystem.type_name}:{self.root}"
+
+    def put(self, files: Mapping[str, Pieces]) -> None:
+        for name, pieces in files.items():
+            try:
+                self._write_whole(name, pieces)
+            except OSError:  # HDFS does not move onto a file: then one of this content is there
+                if self._file_size(name) != sum(map(len, pieces)):
+                    raise
+
+    def replace(self, name: str, content: bytes) -> None:
+        try:
+            self._write_whole(name, [content])
+        except OSError:  # HDFS does not move onto a file
+            if self._file_size(name) is None:
+                raise
+            self.filesystem.delete_file(self._full_path(name))
+            self._write_whole(name, [content])
+
+    def put_if_absent(self, name: str, content: bytes) -> None:
+        try:
+            if self._file_size(name) is None:
+                self._write_whole(name, [content])
+                return
+        except OSError:  # the move came second, or there is another reason
+            if self._file_size(name) is None:
+                raise
+        raise StoreError(f"{name} exists already in {self.location}: is another process writing?")
+
+    def put_local_file(self, path: Path, name: str) -> None:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+            memoryview(mapped) as content,
+        ):
+            self._write_whole(name, [content])
+
+    def read(self, name: str) -> bytes:
+        with self.filesystem.open_input_stream(self._full_path(name), compression=None) as stream:
+            content: bytes = stream.read()
+        return content
+
+    def download(self, name: str, target: BinaryIO) -> None:
+        with self.filesystem.open_input_stream(self._full_path(name), compression=None) as stream:
+            shutil.copyfileobj(stream, target, 1 << 22)
+
+    def list(self, folder: str) -> list[FileEntry]:
+        selector = fs.FileSelector(self._full_path(folder), allow_not_found=True)
+        return [
+            FileEntry(info.base_name, info.size, (info.mtime_ns or 0) / 1e9)
+            for info in self.filesystem.get_file_info(selector)
+            if info.is_file
+        ]
+
+    def delete(self, name: str) -> None:
+        if self._file_size(name) is not None:
+            self.filesystem.delete_file(self._full_path(name))
+
+    def local_path(self, name: str) -> None:
+        return None
+
+    def _full_path(self, name: str) -> str:
+        return f"{self.root}/{name}"
+
+    def _file_size(self, name: str) -> int | None:
+        info = self.filesystem.get_file_info(self._full_path(name))
+        return info.size if info.is_file else None
+
+    def _write_whole(self, name: str, pieces: Pieces) -> None:
+        if self.filesystem.type_name in _OBJECT_STORES:
+            self._write_stream(self._full_path(name), pieces)
+            return
+        self.filesystem.create_dir(self._full_path(name).rpartition("/")[0], recursive=True)
+        temporary = self._full_path(partial_name(name))
+        self._write_stream(temporary, pieces)
+        try:
+            self.filesystem.move(temporary, self._full_path(name))
+        except OSError:
+            self.filesystem.delete_file(temporary)
+            raise
+
+    def _write_stream(self, path: str, pieces: Pieces) -> None:
+        with self.filesystem.open_output_stream(path, compression=None) as stream:
+            for piece in pieces:
+                stream.write(piece)

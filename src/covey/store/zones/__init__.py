@@ -1,0 +1,16 @@
+"""Segments of zones: which subscriptions a zone stores, and where its events go on to.
+
+The space of events can be divided into zones (`covey.zones`), so that a worker opens only the
+segments of its own zone. A subscription is stored in every zone that it meets. It counts in the
+first of them; in the others it is a replica, so that it is counted and found once.
+
+Modules, in the order in which subscriptions pass through them:
+
+- `placement`: split a batch by zone; the file of the zone map.
+- `smart_replication`: SMART: a covered subscription is stored only in its home zone, and the
+  subscription that covers it forwards events there.
+- `rebuild`: collect the subscriptions of a zone that changed in a rebalance.
+
+Modules are imported one by one (`from covey.store.zones.placement import split_by_zone`): the
+writer needs `placement`, and `smart_replication` needs the store, so this package imports neither.
+"""

@@ -1,0 +1,42 @@
+"""Changes that could not be read, for the dead-letter topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from confluent_kafka import Producer
+
+from covey.errors import StreamError
+from covey.stream.control.messages import SubscriptionChange
+from covey.stream.kafka_cluster import KafkaCluster
+
+__all__ = ["DeadLetterProducer"]
+
+_TIMEOUT_S = 60.0
+
+
+class DeadLetterProducer:
+    """Writes them, each once or, after a failure, again."""
+
+    def __init__(self, cluster: KafkaCluster, topic: str) -> None:
+        self._cluster, self._topic = cluster, topic
+        self._producer: Producer | None = None
+
+    def send_changes(self, changes: Sequence[SubscriptionChange]) -> None:
+        """When it returns, Kafka has them all."""
+        if not changes:
+            return
+        if self._producer is None:
+            self._producer = self._cluster.create_producer()
+        for change in changes:
+            letter = {
+                "change": change.message_ref,
+                "subscription": change.subscription_id,
+                "reason": change.problem,
+            }
+            value = json.dumps(letter, ensure_ascii=False, separators=(",", ":")).encode()
+            self._producer.produce(self._topic, value, change.subscription_id.encode())
+            self._producer.poll(0)
+        if self._producer.flush(_TIMEOUT_S):
+            raise StreamError(f"{self._topic!r} took no message for {_TIMEOUT_S:g} seconds")

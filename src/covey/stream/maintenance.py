@@ -1,0 +1,85 @@
+"""What a stream does beside its batches: follow the control topic while none begins, so that the
+next has little to wait for, forget what is over, delete what is older than the retention, say that
+it is still there.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from covey.errors import CoveyError
+from covey.store.storage.location import open_storage
+from covey.stream.config import StateConfig
+from covey.stream.control.subscriptions import LiveSubscriptions
+
+__all__ = ["CONTROL_POSITION_FILE", "MaintenanceThread"]
+
+_log = logging.getLogger(__name__)
+
+CONTROL_POSITION_FILE = "control.json"
+"""The file of the state folder that says when the control topic was last read to its end."""
+
+_SYNC_INTERVAL_S, _REPORT_INTERVAL_S, _SAVE_INTERVAL_S, _VACUUM_INTERVAL_S = 0.5, 5.0, 15.0, 60.0
+_WARNING_INTERVAL_S = 30.0  # while Kafka is away, all fails every second
+
+
+class MaintenanceThread:
+    """A thread that does it, from now until `close`; what fails is logged and done again.
+
+    `tell` is called every few seconds, whether there are batches or not.
+    """
+
+    def __init__(
+        self,
+        subscriptions: LiveSubscriptions,
+        state: StateConfig,
+        report_status: Callable[[], None],
+    ) -> None:
+        self._subscriptions, self._state, self._report_status = subscriptions, state, report_status
+        self._stop_requested = threading.Event()
+        self._last_report_s = self._last_save_s = self._last_vacuum_s = time.monotonic()
+        self._last_warning_s = float("-inf")
+        self._thread = threading.Thread(target=self._run, name="covey-upkeep", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stops it, and notes up to where the control topic was read."""
+        self._stop_requested.set()
+        self._thread.join()
+        try:
+            self._save_position()
+        except (CoveyError, OSError):
+            _log.exception("upkeep failed")
+
+    def _run(self) -> None:
+        while not self._stop_requested.wait(1.0):
+            try:
+                self._run_due_tasks()
+            except (CoveyError, OSError) as error:
+                if time.monotonic() - self._last_warning_s > _WARNING_INTERVAL_S:
+                    self._last_warning_s = time.monotonic()
+                    _log.warning("upkeep failed; it is done again", extra={"error": str(error)})
+
+    def _run_due_tasks(self) -> None:
+        if time.monotonic() - self._last_report_s > _REPORT_INTERVAL_S:
+            self._last_report_s = time.monotonic()
+            self._report_status()
+        if time.time() - self._subscriptions.control_position[1] > _SYNC_INTERVAL_S:
+            self._subscriptions.sync_control()
+        if time.monotonic() - self._last_save_s > _SAVE_INTERVAL_S:
+            self._save_position()
+        if time.monotonic() - self._last_vacuum_s > min(
+            _VACUUM_INTERVAL_S, self._state.retention_s
+        ):
+            self._last_vacuum_s = time.monotonic()
+            self._subscriptions.vacuum(self._state.retention_s)
+
+    def _save_position(self) -> None:
+        self._last_save_s = time.monotonic()
+        position, read_at = self._subscriptions.control_position
+        content = {"read_ms": round(read_at * 1000), "position": position}
+        open_storage(self._state.path).replace(CONTROL_POSITION_FILE, json.dumps(content).encode())

@@ -1,0 +1,13 @@
+"""Metrics of a stream: what is counted of each batch, and where it is published.
+
+Workers count notifications, candidates and errors in a Spark accumulator; Spark observes the events
+of a batch; the driver adds what it read from the control topic. One `BatchMetrics` per batch goes
+to the status file (`covey status`), to Prometheus and to the log.
+
+Modules, in the order in which a count passes through them:
+
+- `accumulator`: `TaskCounts` of a task, added up per batch in `CountsAccumulator`.
+- `batch_metrics`: `CompletedBatch` from Spark's progress, and `BatchMetrics` of a batch.
+- `status`: `StatusReporter` writes the status file and serves the Prometheus endpoint.
+- `json_logging`: log records as lines of JSON on stderr.
+"""

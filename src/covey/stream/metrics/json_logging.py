@@ -1,0 +1,37 @@
+"""Logs as lines of JSON on stderr, for people and for what collects them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+__all__ = ["configure_json_logging"]
+
+_STANDARD_FIELDS = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {
+    "message",
+    "taskName",
+}
+
+
+class _JsonFormatter(logging.Formatter):
+    """A record as one line: when, how serious, what, and all that was given with it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"at": when, "level": record.levelname.lower(), "what": record.getMessage()}
+        line |= {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def configure_json_logging() -> None:
+    """Writes what covey logs to stderr, from here on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonFormatter())
+    logger = logging.getLogger("covey")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

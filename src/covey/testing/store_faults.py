@@ -1,0 +1,238 @@
+"""Faults on purpose: writers that are killed, and bytes that change on disk.
+
+Each driver makes a store in an empty folder, does it harm many times, and checks after each time
+that the store says what it must. Reports count what happened; what must not happen is listed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from covey.errors import StoreError
+from covey.language import Parser
+from covey.space import Events, Space
+from covey.store import Changes, Snapshot, Store, TieredMergePolicy
+
+__all__ = ["FlipReport", "KillReport", "flip_bytes", "kill_writers"]
+
+_SPACE = Space.from_types({"x": pa.int64()})
+_MERGE_POLICY = TieredMergePolicy(min_level_regions=16, level_factor=2)
+_VALUE_COUNT = 100  # events and intervals lie in [0, 100)
+_MARKER_ID = -1  # the id of a subscription that tells the number of the last batch
+_MARKER_OFFSET = 1_000_000
+
+ExpectedIntervals = dict[int, tuple[int, int]]
+"""What a store must hold: of every id its interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class KillReport:
+    """`batch_count` were acknowledged; `violations` say what was not there after which kill."""
+
+    kill_count: int
+    batch_count: int
+    violations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FlipReport:
+    """Flips that raised `StoreError`, that changed no answer, and that did (`wrong_answers`)."""
+
+    detected_count: int
+    harmless_count: int
+    wrong_answers: tuple[str, ...]
+
+
+def kill_writers(folder: Path, kills: int, seed: int = 0, max_delay_s: float = 0.3) -> KillReport:
+    """Kills a process with SIGKILL while it applies batches and merges, again and again.
+
+    After each kill the store must open, with all batches that were acknowledged, at most one more,
+    and nothing else. Forks, so call it where no other threads run.
+
+    Cost: up to `max_delay_s` a kill, and a few milliseconds.
+    """
+    with tempfile.TemporaryDirectory() as scratch:  # what it compiles and loads, forks inherit
+        flip_bytes(Path(scratch) / "store", 1)
+    rng, batches, lost = random.Random(seed), 0, []
+    model: ExpectedIntervals = {}
+    Store.create(folder, _SPACE).close()
+    for kill in range(kills):
+        # On a busy machine a batch may take longer than that: one at least is waited for.
+        acknowledged = _run_and_kill_writer(
+            folder, batches, seed, rng.uniform(0, max_delay_s), waits_for_batch=kill == 0
+        )
+        try:
+            snapshot = Store.open(folder).snapshot()
+            there = _find_last_batch(snapshot)
+            if not acknowledged <= there <= acknowledged + 1:
+                lost.append(f"kill {kill}: batch {there} is the last, {acknowledged} was promised")
+            for number in range(batches + 1, there + 1):
+                _apply_batch_to_model(model, number, seed)
+            if (difference := _describe_difference(snapshot, model)) is not None:
+                lost.append(f"kill {kill}: {difference}")
+            batches = there
+        except StoreError as error:
+            lost.append(f"kill {kill}: {error}")
+            break
+    return KillReport(kills, batches, tuple(lost))
+
+
+def flip_bytes(folder: Path, flips: int, seed: int = 0) -> FlipReport:
+    """Changes one byte of some file of a store, asks the store, and changes it back; many times.
+
+    Asked are the newest version and one other: each must answer right, or raise `StoreError`.
+
+    Cost: some milliseconds a flip.
+    """
+    rng = random.Random(seed)
+    models = _make_store(folder, seed)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    files.sort(key=lambda path: path.stat().st_mtime_ns)  # names differ from run to run
+    detected, harmless, wrong = 0, 0, []
+    for _ in range(flips):
+        path = rng.choice(files)
+        offset, change = rng.randrange(path.stat().st_size), rng.randrange(1, 256)
+        older = rng.choice(sorted(models))
+        with _flip_byte(path, offset, change):
+            answers = [_check_answer(folder, None, models[max(models)])]
+            answers.append(_check_answer(folder, older, models[older]))
+        detected += "detected" in answers
+        harmless += set(answers) == {"right"}
+        if not set(answers) <= {"right", "detected"}:
+            wrong.append(f"byte {offset} of {path.name} ^ {change}: {answers}")
+    return FlipReport(detected, harmless, tuple(wrong))
+
+
+def _run_and_kill_writer(
+    folder: Path, last_batch: int, seed: int, delay_s: float, waits_for_batch: bool
+) -> int:
+    """Let a process write for some time, kill it, and return the last batch it acknowledged.
+
+    With `waits_for_batch`, the time counts from its first batch on.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _write_forever(folder, last_batch, seed, writing)
+    os.close(writing)
+    with open(reading, "rb") as acknowledgements:
+        numbers = acknowledgements.read(8) if waits_for_batch else b""
+        time.sleep(delay_s)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        numbers += acknowledgements.read()
+    if not os.WIFSIGNALED(status):
+        raise RuntimeError(f"the writer ended by itself, with exit code {status >> 8}")
+    return int.from_bytes(numbers[-8:], "little") if numbers else last_batch
+
+
+def _write_forever(folder: Path, last_batch: int, seed: int, acknowledgement_fd: int) -> NoReturn:
+    """Applies batches, telling each when it is acknowledged; merges and collects in between."""
+    try:
+        store, number = Store.open(folder, merge_policy=_MERGE_POLICY), last_batch
+        while True:
+            number += 1
+            store.apply(_make_batch(number, seed))
+            os.write(acknowledgement_fd, number.to_bytes(8, "little"))
+            if number % 3 == 0:
+                store.merge()
+            if number % 10 == 0:
+                store.vacuum(retain_seconds=0, grace_seconds=0)
+    except BaseException:
+        traceback.print_exc(file=sys.stderr)
+    finally:
+        os._exit(1)
+
+
+def _make_batch(number: int, seed: int) -> Changes:
+    put, removed = _draw_batch(number, seed)
+    put[_MARKER_ID] = (_MARKER_OFFSET + number, _MARKER_OFFSET + number)
+    texts = [f"x BETWEEN {low} AND {high}" for low, high in put.values()]
+    return Changes.upsert(list(put), Parser(_SPACE).parse(texts), removed)
+
+
+def _apply_batch_to_model(model: ExpectedIntervals, number: int, seed: int) -> None:
+    """Does to a model what a batch does to a store."""
+    put, removed = _draw_batch(number, seed)
+    model.update(put)
+    for id_ in removed:
+        model.pop(id_, None)
+
+
+def _draw_batch(number: int, seed: int) -> tuple[ExpectedIntervals, list[int]]:
+    """What batch `number` puts and removes."""
+    rng = random.Random(f"{seed} {number}")
+    ids = rng.sample(range(200), 12)
+    ends = [sorted((rng.randrange(_VALUE_COUNT), rng.randrange(_VALUE_COUNT))) for _ in ids[:8]]
+    put = {id_: (low, high) for id_, (low, high) in zip(ids[:8], ends, strict=True)}
+    return put, ids[8:]
+
+
+def _find_last_batch(snapshot: Snapshot) -> int:
+    """The number of the last batch that a version has, 0 if none."""
+    rows = snapshot.find_rows([_MARKER_ID])
+    if rows[0] < 0:
+        return 0
+    regions, _ = snapshot.take_regions(rows)
+    return int(regions.constraints["x"].batch.lower[0]) - _MARKER_OFFSET  # type: ignore[union-attr]
+
+
+def _describe_difference(snapshot: Snapshot, model: ExpectedIntervals) -> str | None:
+    """How the answers of a version differ from what they must be, if they do."""
+    found = set(snapshot.take_ids(snapshot.rows).to_pylist()) - {_MARKER_ID}
+    if found != set(model):
+        return f"ids {sorted(found ^ set(model))} are missing, or there though they were removed"
+    events = Events.from_arrow(pa.table({"x": np.arange(_VALUE_COUNT)}), _SPACE)
+    rows, ids = snapshot.match_ids(events)
+    answer = sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
+    right = sorted((x, id_) for id_, (low, high) in model.items() for x in range(low, high + 1))
+    return None if answer == right else f"{len(answer)} notifications, not the {len(right)} right"
+
+
+def _make_store(folder: Path, seed: int) -> dict[int, ExpectedIntervals]:
+    """A store with some versions, segments and tombstones; and what each version must hold."""
+    models: dict[int, ExpectedIntervals] = {}
+    model: ExpectedIntervals = {}
+    with Store.create(folder, _SPACE, merge_policy=_MERGE_POLICY) as store:
+        for number in range(1, 13):
+            version = store.apply(_make_batch(number, seed))
+            _apply_batch_to_model(model, number, seed)
+            models[version.version] = dict(model)
+            if number % 4 == 0 and (merged := store.merge()) is not None:
+                models[merged.version] = dict(model)
+        store.lease(version.version, 3600)
+    return models
+
+
+@contextmanager
+def _flip_byte(path: Path, offset: int, xor_mask: int) -> Iterator[None]:
+    content = path.read_bytes()
+    harmed = bytearray(content)
+    harmed[offset] ^= xor_mask
+    path.write_bytes(harmed)
+    try:
+        yield
+    finally:
+        path.write_bytes(content)
+
+
+def _check_answer(folder: Path, version: int | None, model: ExpectedIntervals) -> str:
+    try:
+        return _describe_difference(Store.open(folder).snapshot(version), model) or "right"
+    except StoreError:
+        return "detected"

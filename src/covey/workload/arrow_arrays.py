@@ -1,0 +1,68 @@
+"""Drawn arrays as Arrow columns of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.workload.block_rng import Columns
+
+__all__ = [
+    "build_record_batch",
+    "to_decimal_array",
+    "to_tag_lists",
+    "to_text_array",
+    "to_vector_lists",
+]
+
+
+def build_record_batch(
+    schema: pa.Schema, blocks: Iterator[Columns], to_arrays: Callable[[Columns], list[pa.Array]]
+) -> pa.RecordBatch:
+    """One batch of all parts; `to_arrays` turns a part into the columns of the schema."""
+    return pa.concat_batches(
+        [pa.RecordBatch.from_arrays(to_arrays(part), schema=schema) for part in blocks]
+    )
+
+
+def to_text_array(values: NDArray[np.object_], codes: NDArray[np.int64]) -> pa.Array:
+    """Row i is `values[codes[i]]`."""
+    return pa.array(values, pa.string()).take(pa.array(codes))
+
+
+def to_decimal_array(
+    unscaled: NDArray[np.int64], is_valid: NDArray[np.bool_], precision: int, scale: int
+) -> pa.Array:
+    """Decimals from their digits, null where not valid.
+
+    >>> to_decimal_array(np.array([1250, 7]), np.array([True, False]), 10, 2).to_pylist()
+    [Decimal('12.50'), None]
+    """
+    words = np.stack([unscaled, unscaled >> 63], axis=1)  # 128 bits, the low half first
+    bits = pa.py_buffer(np.packbits(is_valid, bitorder="little"))
+    type_ = pa.decimal128(precision, scale)
+    return pa.Array.from_buffers(type_, len(unscaled), [bits, pa.py_buffer(words)])
+
+
+def to_tag_lists(
+    values: NDArray[np.object_], codes: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> pa.Array:
+    """Lists of text: row i has the first `lengths[i]` of `codes[i]`.
+
+    >>> values, codes = np.array(["a", "b"], object), np.array([[1, 0], [0, 0]])
+    >>> to_tag_lists(values, codes, np.array([2, 1])).to_pylist()
+    [['b', 'a'], ['a']]
+    """
+    kept = np.arange(codes.shape[1]) < lengths[:, None]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), to_text_array(values, codes[kept]))
+
+
+def to_vector_lists(matrix: NDArray[np.float32]) -> pa.Array:
+    """Lists of floats: row i of a matrix."""
+    count, length = matrix.shape
+    offsets = pa.array(np.arange(count + 1, dtype=np.int32) * np.int32(length))
+    return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1)))

@@ -1,0 +1,149 @@
+"""Where a zone may be split, and what each split would make of its events and regions.
+
+Scalars are split at quantiles of the events and at ends of regions; vectors at right angles to
+random directions and to the one along which they differ most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.geometry import Regions
+from covey.geometry.balls import Balls
+from covey.geometry.distances import Metric
+from covey.geometry.projections import Directions
+from covey.geometry.scalars import Scalars
+from covey.space import Events
+from covey.space.events import ScalarColumn, ValueState, VectorColumn
+from covey.space.keys import key_domain
+from covey.zones.direction_split import DirectionSplit
+from covey.zones.splits import KeySplit, NullSplit, Split
+
+__all__ = ["SplitCandidate", "generate_candidates"]
+
+Floats = NDArray[np.float64]
+
+_QUANTILES = np.arange(1, 16) / 16
+_DIRECTIONS, _ROUNDS = 8, 4  # random ones tried for a split; multiplications that find the widest
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCandidate:
+    """A split, with the work and the number of regions on its two sides."""
+
+    split: Split
+    side_work: tuple[float, float]
+    side_region_counts: tuple[int, int]
+
+
+def generate_candidates(
+    events: Events,
+    event_work: Floats,
+    regions: Regions,
+    attributes: frozenset[str],
+    seed: list[int],
+) -> Iterator[SplitCandidate]:
+    """Splits by each of the attributes that some region constrains."""
+    for name, given in regions.constraints.items():
+        if name not in attributes:
+            continue
+        free, batch = len(regions) - len(given.rows), given.batch
+        column = events.columns.get(name)
+        if isinstance(batch, Scalars):
+            assert column is None or isinstance(column, ScalarColumn)
+            yield from _split_scalars(name, regions, batch, free, column, event_work)
+        elif isinstance(batch, Balls) and isinstance(column, VectorColumn):
+            yield from _split_vectors(name, batch, free, column, event_work, seed)
+
+
+def _split_scalars(
+    name: str, regions: Regions, batch: Scalars, free_count: int, column: ScalarColumn | None,
+    event_work: Floats,
+) -> Iterator[SplitCandidate]:  # fmt: skip
+    type_ = regions.space[name].type
+    has_key = np.asarray(batch.lower <= batch.upper, np.bool_)
+    keys = np.empty(0, key_domain(type_).dtype) if column is None else column.keys[column.valid]
+    weights = np.empty(0) if column is None else event_work[column.valid]
+    order = np.argsort(keys, kind="stable")
+    keys, total = keys[order], np.r_[0.0, np.cumsum(weights[order])]
+    null_work = float(event_work.sum() - total[-1])
+    nulls = int(batch.nulls.sum())
+    if null_work:
+        sides = free_count + nulls, free_count + int(has_key.sum())
+        yield SplitCandidate(NullSplit(name), (null_work, float(total[-1])), sides)
+    lower = np.sort(batch.lower[has_key & ~batch.nulls])
+    upper = np.sort(batch.upper[has_key])
+    for first in _choose_split_keys(batch, lower, keys, total):
+        below = float(total[np.searchsorted(keys, first)])
+        low = free_count + nulls + int(np.searchsorted(lower, first))
+        high = free_count + len(upper) - int(np.searchsorted(upper, first))
+        sides_of_work = null_work + below, float(total[-1]) - below
+        yield SplitCandidate(KeySplit(name, type_, first), sides_of_work, (low, high))
+
+
+def _choose_split_keys(batch: Scalars, lower: Any, keys: Any, cumulative_work: Floats) -> list[Any]:
+    """Keys from which on a high side may begin, ascending."""
+    found = list(lower[_quantile_rows(len(lower))])
+    if len(keys):
+        found += list(keys[np.searchsorted(cumulative_work[1:], _QUANTILES * cumulative_work[-1])])
+    if batch.domain.dtype != object:  # the key after an upper end; a text has none
+        upper = np.sort(batch.upper[batch.upper < batch.domain.high])
+        found += [int(end) + 1 for end in upper[_quantile_rows(len(upper))]]
+        found = [int(first) for first in found]
+    return sorted({first for first in found if first > batch.domain.low})
+
+
+def _quantile_rows(count: int) -> NDArray[np.int64]:
+    """Rows at the quantiles, of so many that are sorted."""
+    return np.unique((_QUANTILES * count).astype(np.int64)) if count else np.empty(0, np.int64)
+
+
+def _split_vectors(
+    name: str,
+    batch: Balls,
+    free_count: int,
+    column: VectorColumn,
+    event_work: Floats,
+    seed: list[int],
+) -> Iterator[SplitCandidate]:
+    valued = np.flatnonzero(column.states == ValueState.VALUE)
+    if not len(valued) or not len(batch.metrics):
+        return
+    metric = Metric(int(np.bincount(batch.metrics).argmax()))
+    vectors = column.matrix[valued].astype(np.float64)
+    length = vectors.shape[1]
+    matrix = Directions.orthonormal(min(_DIRECTIONS, length), length, seed).matrix
+    widest = _find_widest_direction(vectors, matrix[0])
+    rest = float(event_work.sum() - event_work[valued].sum())
+    for direction in (widest, *matrix):
+        if not np.isfinite(direction).all():
+            continue
+        seen = DirectionSplit(name, metric, direction.astype(np.float32), 0.0).project_vectors(
+            column.matrix[valued]
+        )
+        order = np.argsort(seen)
+        total = np.r_[0.0, np.cumsum(event_work[valued][order])]
+        for place in np.searchsorted(total[1:], _QUANTILES[3:-3:2] * total[-1]):
+            least = float(np.float32(seen[order][place]))
+            if not np.isfinite(least):
+                continue
+            cut = DirectionSplit(name, metric, direction.astype(np.float32), least)
+            low, high = cut.find_ball_sides(batch)
+            below = float(total[np.searchsorted(seen[order], least)])
+            sides = free_count + int(low.sum()), free_count + int(high.sum())
+            yield SplitCandidate(cut, (rest + below, float(total[-1]) - below), sides)
+
+
+def _find_widest_direction(vectors: Floats, start: Floats) -> Floats:
+    """About the direction along which vectors differ most."""
+    with np.errstate(all="ignore"):
+        centred, direction = vectors - vectors.mean(axis=0), start
+        for _ in range(_ROUNDS):
+            direction = centred.T @ (centred @ direction)
+            direction = direction / np.linalg.norm(direction)
+    return direction

@@ -1,0 +1,96 @@
+"""Constraints on keys and rules on tags: what kernels say is what geometry says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.geometry import Regions
+from covey.geometry.scalars import Scalars
+from covey.geometry.tags import TagRule, Tags
+from covey.index.kernels.key_codes import collect_distinct_codes
+from covey.index.kernels.residuals import verify_keys, verify_tags
+from covey.index.segment.token_vocabulary import TokenVocabulary
+from covey.space import Events, Space
+from covey.space.events import ScalarColumn, TagColumn, ValueState
+from covey.space.ragged_array import RaggedArray
+from covey.testing.strategies import events, regions
+
+NUMBERS = Space.from_types({"x": pa.int64()})
+TOKENS = Space.from_types({"x": pa.list_(pa.string())})
+
+
+def every_pair(events: Events, batch: Any) -> tuple[Any, Any]:
+    """Every event with every constraint: `asked` and `at`."""
+    asked, at = (side.ravel() for side in np.indices((len(events), len(batch))))
+    return asked.astype(np.int32), at
+
+
+@given(regions(NUMBERS, 12), events(NUMBERS, 12))
+def test_keys_that_constraints_admit(some: Regions, these: Events) -> None:
+    if "x" not in some.constraints:
+        return
+    batch, column = some.constraints["x"].batch, these["x"]
+    assert isinstance(batch, Scalars)
+    assert isinstance(column, ScalarColumn)
+    asked, at = every_pair(these, batch)
+    found = verify_keys(
+        asked, at, column.keys, column.valid, batch.lower, batch.upper, batch.nulls, batch.listed,
+        batch.lists.offsets, batch.lists.values,
+    )  # fmt: skip
+    expected = batch.take(at).contains(column.keys[asked], column.valid[asked])
+    assert found.tolist() == expected.tolist()
+
+
+@given(regions(TOKENS, 12), events(TOKENS, 12))
+def test_lists_that_rules_admit(some: Regions, these: Events) -> None:
+    if "x" not in some.constraints:
+        return
+    batch, column = some.constraints["x"].batch, these["x"]
+    assert isinstance(batch, Tags)
+    assert isinstance(column, TagColumn)
+    check_rules(batch, these, column)
+
+
+def check_rules(batch: Tags, these: Events, column: TagColumn) -> None:
+    vocabulary = TokenVocabulary.from_tags(batch)
+    rules, lists = vocabulary.encode_constraints(batch), vocabulary.encode_events(column)
+    asked, at = every_pair(these, batch)
+    found = verify_tags(
+        asked, at, lists.offsets, lists.values, column.valid, rules.states, rules.groups.offsets,
+        rules.tokens.offsets, rules.tokens.values, rules.forbidden.offsets, rules.forbidden.values,
+        rules.whole, rules.bounded, rules.only.offsets, rules.only.values,
+    )  # fmt: skip
+    expected = batch.take(at).contains(column.tokens.take(asked), column.valid[asked])
+    assert found.tolist() == expected.tolist()
+
+
+def test_rules_on_tokens_that_nobody_stored() -> None:
+    cells = [None, [], [None], ["x"], ["a"], ["a", "x"], ["a", None], ["a", "a"], [None, "x"]]
+    these = Events.from_arrow(pa.table({"x": pa.array(cells, pa.list_(pa.string()))}), TOKENS)
+    a, none = frozenset("a"), frozenset[str]()
+    rules = [
+        TagRule(ValueState.VALUE, frozenset([a])),
+        TagRule(ValueState.VALUE, forbidden=a),
+        TagRule(ValueState.NULL),
+        TagRule(ValueState.VALUE, whole=True),
+        TagRule(ValueState.VALUE, only=a),
+        TagRule(ValueState.VALUE, only=none),
+        TagRule(ValueState.VALUE | ValueState.NULL, whole=True, only=a),
+        TagRule(0),
+    ]
+    column = these["x"]
+    assert isinstance(column, TagColumn)
+    check_rules(Tags.from_rules(rules), these, column)
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=6))
+def test_the_codes_of_lists_each_once(lists: list[list[int]]) -> None:
+    given_lists = RaggedArray.from_rows(lists, np.uint16)
+    owners, codes = collect_distinct_codes(given_lists.offsets, given_lists.values)
+    once = [(i, code) for i, row in enumerate(lists) for code in dict.fromkeys(row) if code]
+    assert list(zip(owners.tolist(), codes.tolist(), strict=True)) == once

@@ -1,0 +1,88 @@
+"""Columns: integers and codes of any scalar type decide as its keys do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from covey.geometry.scalars import Scalars
+from covey.index.segment.encoded_column import EncodedColumn
+from covey.space import Attribute
+from covey.space.events import ScalarColumn
+from covey.space.keys import key_domain
+from covey.testing.strategies import events, regions
+from tests.geometry.cases import scalar_attributes, space_of
+
+
+def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars, ScalarColumn]:
+    """Constraints that are stored, others, and cells of events."""
+    space = space_of(attribute)
+    both = [data.draw(regions(space, 10)) for _ in range(2)]
+    stored, other = (some.gather_constraints(attribute, np.arange(len(some))) for some in both)
+    column = data.draw(events(space, 10))[attribute.name]
+    assert isinstance(column, ScalarColumn)
+    assert isinstance(stored, Scalars)
+    assert isinstance(other, Scalars)
+    return stored, other, column
+
+
+@given(scalar_attributes, st.data())
+def test_integers_decide_as_keys_do(attribute: Attribute, data: st.DataObject) -> None:
+    batch, _, cells = drawn(data, attribute)
+    column = EncodedColumn.from_scalars(attribute.name, batch)
+    asked, at = (side.ravel() for side in np.indices((len(cells.valid), len(batch))))
+    integers = column.encode_events(cells)
+    assert integers.dtype == np.int64
+    found = column.encode_constraints(batch).take(at).contains(integers[asked], cells.valid[asked])
+    assert found.tolist() == batch.take(at).contains(cells.keys[asked], cells.valid[asked]).tolist()
+
+
+@given(scalar_attributes, st.data())
+def test_codes_and_ends_decide_as_keys_do(attribute: Attribute, data: st.DataObject) -> None:
+    """For certain where codes say all; else they admit whatever the constraint admits."""
+    batch, _, cells = drawn(data, attribute)
+    column = EncodedColumn.from_scalars(attribute.name, batch)
+    asked, at = (side.ravel() for side in np.indices((len(cells.valid), len(batch))))
+    codes, integers = np.empty(len(cells.valid), np.uint16), column.encode_events(cells)
+    column.codebook.write_codes(integers, cells.valid, codes)
+    low, high, said = column.codebook.encode_intervals(column.encode_constraints(batch))
+    found = (low[at] <= codes[asked]) & (codes[asked] <= high[at])
+    expected = batch.take(at).contains(cells.keys[asked], cells.valid[asked])
+    assert found[said[at]].tolist() == expected[said[at]].tolist(), "all ends are boundaries"
+    assert (found | ~expected).all()
+
+
+@given(scalar_attributes, st.data())
+def test_integers_cover_as_keys_do(attribute: Attribute, data: st.DataObject) -> None:
+    """Without lists, which the constraints themselves decide."""
+    stored, asked, _ = drawn(data, attribute)
+    column = EncodedColumn.from_scalars(attribute.name, stored)
+    outer, inner = column.encode_constraints(stored), column.encode_constraints(asked)
+    i, j = (side.ravel() for side in np.indices((len(stored), len(asked))))
+    plain = (stored.listed[i] == 0) & (asked.listed[j] == 0)
+    i, j = i[plain], j[plain]
+    found = outer.take(i).covers(inner.take(j))
+    assert found.tolist() == stored.take(i).covers(asked.take(j)).tolist()
+
+
+@given(scalar_attributes, st.data())
+def test_keys_come_back_from_integers(attribute: Attribute, data: st.DataObject) -> None:
+    batch, _, cells = drawn(data, attribute)
+    column = EncodedColumn.from_scalars(attribute.name, batch)
+    again = EncodedColumn.from_arrays(
+        attribute.name, key_domain(attribute.type), column.to_arrays()
+    )
+    for made in (column, again):
+        back = made.decode_constraints(made.encode_constraints(batch))
+        assert [back.row(i) for i in range(len(batch))] == [batch.row(i) for i in range(len(batch))]
+        assert back.nulls.tolist() == batch.nulls.tolist()
+        assert made.encode_events(cells).tolist() == column.encode_events(cells).tolist()
+    assert all(is_plain(array) for array in column.to_arrays().values())
+
+
+def is_plain(array: NDArray[Any]) -> bool:
+    return array.dtype in (np.int64, np.uint8)

@@ -1,0 +1,87 @@
+"""Explanations say what the predicate says, condition by condition."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey import Events, PredicateError, SchemaError, SessionSettings, Space, explain, parse
+from covey.index import BruteForceIndex
+from covey.testing.random_cases import random_events, random_predicate, random_space
+
+SPACE = Space.from_types(
+    {
+        "price": pa.float64(),
+        "city": pa.string(),
+        "words": pa.list_(pa.string()),
+        "v": pa.list_(pa.float32()),
+    },
+    vectors={"v": 2},
+)
+
+
+def test_every_condition_is_named_with_its_values() -> None:
+    told = explain(
+        SPACE, "price > 100 AND (city = 'Rome' OR city IS NULL)", {"price": 120.5, "city": "Oslo"}
+    )
+    assert told.holds is False
+    assert [(part.text, part.holds) for part in told.parts] == [
+        ("price > 100", True),
+        ("(city = 'Rome') OR (city IS NULL)", False),
+    ]
+    assert told.parts[1].parts[0].values == {"city": "Oslo"}
+    assert "no: city = 'Rome'    (city is 'Oslo')" in str(told)
+    assert told.as_dict()["parts"][0]["values"] == {"price": 120.5}
+
+
+def test_null_is_unknown_and_so_is_what_spark_raises_on() -> None:
+    assert explain(SPACE, "NOT array_contains(words, 'x')", {"words": ["a", None]}).holds is None
+    told = explain(SPACE, "vector_l2_distance(v, array(0F, 0F)) < 1", {"v": [1.0, 2.0, 3.0]})
+    assert told.holds is None
+    assert "Spark would raise" in str(told)
+
+
+def test_derived_attributes_are_taken_from_the_event() -> None:
+    event = {"city": "ROME", "lower(city)": "rome"}
+    assert explain(SPACE, "lower(city) = 'rome'", event).holds is True
+
+
+def test_a_wrong_predicate_is_an_error() -> None:
+    with pytest.raises(PredicateError, match="did you mean price"):
+        explain(SPACE, "prise > 5", {"price": 1.0})
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_whole_holds_exactly_when_the_predicate_matches(seed: int) -> None:
+    rng = random.Random(seed)
+    space = random_space(SessionSettings())
+    table = random_events(rng, space, 1)
+    text = random_predicate(rng, space, 2)
+    try:
+        predicates = parse(space, [text])
+    except PredicateError:
+        return
+    if predicates.space.derived:
+        return
+    matches = len(BruteForceIndex(predicates.regions).match(Events.from_arrow(table, space))) > 0
+    assert (explain(space, text, table.to_pylist()[0]).holds is True) == matches
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        ({"PRICE": 5.0}, "name it as the space does"),
+        ({"prise": 5.0}, "name it as the space does"),
+        ({"price": "x"}, "price is double"),
+        ({"city": 5}, "city is string"),
+    ],
+)
+def test_events_that_do_not_fit_the_space_are_refused(
+    event: dict[str, object], problem: str
+) -> None:
+    with pytest.raises(SchemaError, match=problem):
+        explain(SPACE, "price > 5 AND city = 'Rome'", event)

@@ -1,0 +1,122 @@
+"""Plans of a sample, spread to everybody: nobody is forgotten, and no limit is passed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.plan import Problem, greedy, search
+from covey.plan.capacity.full_assignment import assign_all
+from covey.plan.capacity.leaf_quotas import (
+    MAX_LEAF_SETS,
+    assign_by_quotas,
+    compute_leaf_quotas,
+    find_frequent_leaf_sets,
+    map_to_leaf_sets,
+)
+from covey.plan.capacity.max_flow import solve_max_flow
+from covey.plan.groups.leaf_sets import (
+    find_covering_leaves,
+    find_leaves_within_delay,
+    pack_leaf_sets,
+    unpack_leaf_sets,
+)
+from covey.plan.model.filters import BrokerFilters
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
+from tests.plan.test_plan import VALID
+
+
+@pytest.mark.parametrize("name", ["topics-even", "interests", "hot-spots"])
+@pytest.mark.parametrize("degree", [None, 6])
+def test_a_search_on_a_sample_serves_all(name: str, degree: int | None) -> None:
+    problem = replace(ASSIGNMENT_PROBLEMS[name](6_000, 30, degree=degree, seed=3), max_delay=1.0)
+    start = greedy(problem)
+    told: list[float] = []
+    found = search(
+        problem, steps=200, sample_size=2_000, progress=lambda done, _: told.append(done)
+    )
+    assert found.verify() == VALID
+    assert found.bandwidth < start.bandwidth
+    assert told[-1] == pytest.approx(1.0)
+    assert sorted(told) == told
+    again = search(problem, found, steps=20, sample_size=2_000)
+    assert again.verify() == VALID
+
+
+def test_filters_of_nobody_become_filters_for_all() -> None:
+    problem = ASSIGNMENT_PROBLEMS["topics"](500, 12, seed=3)
+    none = BrokerFilters(np.zeros((12, 3, 2)), np.zeros((12, 3, 2)), np.zeros(12, np.int64))
+    assert assign_all(problem, none).verify() == VALID
+
+
+def test_where_filters_are_too_few_for_the_load_others_are_widened() -> None:
+    problem = replace(
+        ASSIGNMENT_PROBLEMS["interests"](1_000, 10, seed=3),
+        max_delay=9.0,
+        target_load=1.0,
+        max_load=1.0,
+    )
+    corner, side = np.zeros((10, 3, 2)), np.zeros((10, 3, 2))
+    side[0, 0] = 1000.0  # one broker gets everything, the others nothing
+    plan = assign_all(problem, BrokerFilters(corner, side, np.array([1] + [0] * 9)))
+    assert plan.verify() == VALID
+    assert plan.loads.tolist() == [100] * 10
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=70, max_size=70), min_size=1, max_size=5))
+def test_sets_of_leaves_are_the_same_as_bits(rows: list[list[bool]]) -> None:
+    sets = np.array(rows)
+    assert (unpack_leaf_sets(pack_leaf_sets(sets), 70) == sets).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_who_is_reached_is_near_and_covered(seed: int) -> None:
+    problem = ASSIGNMENT_PROBLEMS["topics"](60, 12, seed=seed % 1000)
+    plan = greedy(problem.take(np.arange(30)))
+    wanted, leaves = problem.subscribers, problem.tree.leaves
+    near = find_leaves_within_delay(problem)
+    found = unpack_leaf_sets(find_covering_leaves(near, wanted, plan.filters, leaves), len(leaves))
+    for row in range(len(wanted)):
+        low, high = wanted.lower[row : row + 1], wanted.upper[row : row + 1]
+        covered = np.array([plan.filters.covers(leaf, low, high)[0] for leaf in leaves])
+        could = covered & unpack_leaf_sets(near[row : row + 1], len(leaves))[0]
+        assert not found[row][~could].any()
+        assert found[row].any() == could.any()
+
+
+@given(st.data())
+def test_everybody_goes_to_a_leaf_of_its_own_set(data: st.DataObject) -> None:
+    count, leaves = data.draw(st.integers(1, 60)), 6
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    sets = random.random((count, leaves)) < 0.4
+    bits = pack_leaf_sets(sets)
+    kept = find_frequent_leaf_sets(bits[: count // 2], leaves)
+    set_of = map_to_leaf_sets(bits, kept)
+    assert ((set_of < 0) == ~sets.any(axis=1)).all()
+    counts = np.bincount(set_of[set_of >= 0], minlength=len(kept))
+    quotas = solve_max_flow(unpack_leaf_sets(kept, leaves), counts, np.full(leaves, 5))
+    before = np.zeros(len(kept), np.int64)
+    found = np.concatenate(
+        [assign_by_quotas(some, quotas, before) for some in np.split(set_of, [7])]
+    )
+    placed = found >= 0
+    assert placed.sum() == quotas.sum()
+    assert sets[placed, found[placed]].all()
+    assert (np.bincount(found[placed], minlength=leaves) <= 5).all()
+
+
+def test_the_flow_does_not_grow_with_subscribers() -> None:
+    sizes = []
+    for count in (20_000, 200_000):
+        problem: Problem = ASSIGNMENT_PROBLEMS["topics"](count, 100, seed=1)
+        sets = find_frequent_leaf_sets(find_leaves_within_delay(problem), 100)
+        sizes.append(len(sets))
+        counts = np.bincount(
+            map_to_leaf_sets(find_leaves_within_delay(problem), sets), minlength=len(sets)
+        )
+        assert compute_leaf_quotas(problem, sets, counts).sum() == count
+    assert max(sizes) <= MAX_LEAF_SETS + 100

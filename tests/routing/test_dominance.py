@@ -1,0 +1,79 @@
+"""Points of regions: whoever covers is at most the other, and where points say all, only they."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey.geometry import Regions
+from covey.geometry.relations import covers
+from covey.index import BruteForceIndex
+from covey.routing.dominance import DominancePoints, _end_to_integer
+from covey.routing.recent_buffer import RecentBuffer, find_maximal_covers
+from covey.routing.region_log import RegionLog
+from covey.space.text_bounds import TOP, Below
+from covey.testing.strategies import regions, spaces
+
+some_regions = spaces().flatmap(lambda space: regions(space, max_regions=12))
+
+
+def all_pairs(count: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    return np.repeat(np.arange(count), count), np.tile(np.arange(count), count)
+
+
+def scalars_of(some: Regions) -> list:  # type: ignore[type-arg]
+    return [a for a in some.space if not a.type.is_tags and not a.type.is_vector]
+
+
+@given(some_regions)
+def test_who_covers_is_at_most_the_other(some: Regions) -> None:
+    corners = DominancePoints.from_regions(some, scalars_of(some))
+    i, j = all_pairs(len(some))
+    at_most = (corners.coordinates[:, i] <= corners.coordinates[:, j]).all(axis=0)
+    over = covers(some, i, some, j)
+    assert (at_most | ~over).all()
+    both = corners.is_exact[i] & corners.is_exact[j]
+    assert (over[both] == at_most[both]).all()
+
+
+@given(some_regions, st.data())
+def test_recent_regions_are_asked_as_an_index_is(some: Regions, data: st.DataObject) -> None:
+    kept = RegionLog(some.space)
+    numbers = kept.append(some)
+    recent = RecentBuffer(kept, len(some) + 1)
+    half = len(some) // 2
+    for rows in (numbers[:half], numbers[half:]):  # the second may constrain more attributes
+        recent.add(rows, recent.encode_points(some.take(rows)))
+    alive = np.array(data.draw(st.lists(st.booleans(), min_size=len(some), max_size=len(some))))
+    found = recent.find_covering(
+        some, recent.encode_points(some), np.append(alive, False).astype(np.bool_)
+    )
+    true = {(i, j) for i, j in BruteForceIndex(some).find_covering(some) if alive[j]}
+    assert {i for i, _ in true} == set(np.flatnonzero(found >= 0).tolist())
+    assert {(i, j) for i, j in enumerate(found.tolist()) if j >= 0} <= true
+
+
+@given(some_regions)
+def test_what_is_at_the_top_is_covered_by_no_other(some: Regions) -> None:
+    under = find_maximal_covers(some, DominancePoints.from_regions(some, scalars_of(some))).tolist()
+    true = set(BruteForceIndex(some).find_covering(some))
+    for row, top in enumerate(under):
+        assert (row, top) in true
+        over = [other for one, other in true if one == top and other != top]
+        assert all((other, top) in true and other > top for other in over)
+
+
+@pytest.mark.parametrize("ends", [["", "\0", "a", "a\0", Below("ab"), "ab", "abcdefg", Below("b")]])
+def test_short_texts_keep_their_order(ends: list[str | Below]) -> None:
+    found = [_end_to_integer(end) for end in [*ends, TOP]]
+    assert all(said for _, said in found)
+    values = [value for value, _ in found]
+    assert values == sorted(set(values))
+
+
+def test_long_texts_say_that_they_say_less() -> None:
+    (one, said), (other, _) = _end_to_integer("abcdefghi"), _end_to_integer("abcdefghz")
+    assert not said
+    assert one == other

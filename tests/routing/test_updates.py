@@ -1,0 +1,36 @@
+"""Steps that are put together come to what they come to one after another."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covey import Space, parse
+from covey.routing import RegionUpdate
+
+SPACE = Space.from_types({"x": pa.int32()})
+REGIONS = parse(SPACE, [f"x = {n}" for n in range(5)]).regions
+
+
+def steps(advertised: list[int], withdrawn: list[int]) -> RegionUpdate:
+    numbers = np.array(advertised, np.int64)
+    return RegionUpdate(REGIONS.take(numbers), numbers, np.array(withdrawn, np.int64))
+
+
+def after(known: set[int], one: RegionUpdate) -> set[int]:
+    advertised, withdrawn = set(one.advertised.tolist()), set(one.withdrawn.tolist())
+    assert not advertised & known
+    assert withdrawn <= known | advertised
+    return (known | advertised) - withdrawn
+
+
+@given(st.lists(st.sets(st.integers(0, 4)), min_size=2, max_size=6))
+def test_a_link_that_skips_to_the_end_knows_the_same(known: list[set[int]]) -> None:
+    parts = [steps(sorted(then - now), sorted(now - then)) for now, then in pairwise(known)]
+    whole = RegionUpdate.concat(parts)
+    assert after(known[0], whole) == known[-1]
+    assert len(whole.regions) == len(whole.advertised)

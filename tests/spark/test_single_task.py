@@ -1,0 +1,52 @@
+"""What tasks that fail have said."""
+
+from __future__ import annotations
+
+import pytest
+
+from covey.errors import CoveyError, InvalidArgumentError, PredicateError, SchemaError, StoreError
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("…\ncovey.errors.StoreError: version 3 is gone\n…", StoreError, "version 3 is gone"),
+        ("…\ncovey.errors.SchemaError: no column 'x'\n…", SchemaError, "no column 'x'"),
+        ("…\ncovey.errors.InvalidArgumentError: zones\n…", InvalidArgumentError, "zones"),
+        ("…\ncovey.errors.SomeError: of a newer covey\n…", CoveyError, "of a newer covey"),
+        (
+            "…\nModuleNotFoundError: No module named 'covey'\n SQLSTATE: 38000",
+            CoveyError,
+            r"workers have no covey.*PYSPARK_PYTHON=.*python",
+        ),
+    ],
+)
+def test_they_are_told_here(text: str, kind: type[Exception], said: str) -> None:
+    from pyspark.errors import PySparkException
+
+    from covey.spark.single_task import reraise_worker_errors
+
+    with pytest.raises(kind, match=said), reraise_worker_errors():
+        raise PySparkException(text)
+
+
+def test_a_wrong_predicate_keeps_its_place() -> None:
+    from pyspark.errors import PySparkException
+
+    from covey.spark.single_task import reraise_worker_errors
+
+    error = PredicateError("no column 'prise'", "qty = 1 AND prise > 5", 12, "did you mean price?")
+    with pytest.raises(PredicateError) as raised, reraise_worker_errors():
+        raise PySparkException(
+            f"Traceback …\ncovey.errors.PredicateError: {error}\n SQLSTATE: 38000"
+        )
+    assert str(raised.value) == str(error)
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    from pyspark.errors import PySparkException
+
+    from covey.spark.single_task import reraise_worker_errors
+
+    with pytest.raises(PySparkException, match="no space left"), reraise_worker_errors():
+        raise PySparkException("no space left")

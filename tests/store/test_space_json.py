@@ -1,0 +1,61 @@
+"""A space comes back from JSON as it was, to the last setting."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from covey.errors import StoreError
+from covey.language import Parser
+from covey.space import Attribute, SessionSettings, Space
+from covey.space.types import TAGS, array_type, decimal_type, vector_type
+from covey.store.manifest.space_json import combine_spaces, space_from_json, space_to_json
+from covey.testing.random_cases import random_space
+from covey.testing.strategies import spaces
+
+
+def again(space: Space) -> Space:
+    return space_from_json(json.loads(json.dumps(space_to_json(space))))
+
+
+@given(spaces())
+def test_a_space_comes_back(space: Space) -> None:
+    assert again(space) == space
+
+
+def test_every_type_comes_back() -> None:
+    space = random_space(SessionSettings("Europe/Berlin", ansi=False))
+    other = Space.from_types({"blob": pa.binary(), "nested": pa.list_(pa.list_(pa.int32()))})
+    assert again(space) == space
+    assert again(other) == other
+
+
+def test_derived_attributes_and_their_limit_come_back() -> None:
+    parser = Parser(Space.from_types({"title": pa.string(), "a": pa.float64()}, max_derived=7))
+    parser.parse(["lower(title) = 'x' AND a / 2 > 3", "array_contains(split(title, ' '), 'x')"])
+    assert len(parser.space.derived) == 3
+    assert again(parser.space) == parser.space
+    assert again(parser.space).max_derived == 7
+
+
+def test_types_that_only_derived_attributes_have_come_back() -> None:
+    types = [decimal_type(38, 18), vector_type(3), TAGS, array_type(array_type(decimal_type(4, 1)))]
+    derived = tuple(Attribute(f"f({i})", type_, True) for i, type_ in enumerate(types))
+    space = Space((), derived)
+    assert again(space) == space
+
+
+@pytest.mark.parametrize("saved", [{}, {"columns": 3}, {"columns": [{"name": "x"}]}])
+def test_what_is_no_space_is_a_store_error(saved: dict[str, object]) -> None:
+    with pytest.raises(StoreError, match="a stored space cannot be read"):
+        space_from_json(saved)
+
+
+def test_the_space_of_all_has_each_derived_attribute_once() -> None:
+    base = Space.from_types({"x": pa.int32()})
+    one, two = Attribute("f(x)", TAGS, True), Attribute("g(x)", TAGS, True)
+    others = [base.with_derived(one), base.with_derived(two, one), base.with_derived(two)]
+    assert combine_spaces(base, others).derived == (one, two)

@@ -1,0 +1,53 @@
+"""The control topic is read to its end, on real Kafka."""
+
+from __future__ import annotations
+
+import time
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+
+from covey.errors import StreamError
+from covey.stream.config import KafkaConfig
+from covey.stream.control.messages import SubscriptionChange
+from covey.stream.control.reader import ControlTopicReader
+from covey.stream.kafka_cluster import KafkaCluster
+from covey.testing.kafka_server import KafkaServer
+
+
+@pytest.mark.integration
+def test_a_broker_that_comes_back_is_read_from_at_once(broker: KafkaServer) -> None:
+    topic = f"alerts-{uuid4().hex[:8]}"
+    broker.create_topic(topic, 1, message_timestamp_type="LogAppendTime")
+    control, changes = (
+        ControlTopicReader(KafkaCluster(KafkaConfig(broker.address)), topic, {0: 0}),
+        list[SubscriptionChange](),
+    )
+    subscribe(broker, topic, "a > 1")
+    control.read_to_end(changes)
+    for number in range(2, 4):
+        broker.kill()
+        with pytest.raises(StreamError, match="Kafka says"):
+            control.read_to_end(changes)
+        broker.start()
+        subscribe(broker, topic, f"a > {number}")
+        reach_end(control, changes)
+    control.close()
+    assert [change.predicate for change in changes] == ["a > 1", "a > 2", "a > 3"]
+
+
+def subscribe(broker: KafkaServer, topic: str, predicate: str) -> None:
+    producer = Producer({"bootstrap.servers": broker.address, "acks": "all", "log_level": 0})
+    producer.produce(topic, f'{{"predicate": "{predicate}"}}'.encode(), b"ann")
+    assert producer.flush(60) == 0
+
+
+def reach_end(control: ControlTopicReader, changes: list[SubscriptionChange]) -> None:
+    """Tries for some seconds: connections are made again when they are needed."""
+    for _ in range(20):
+        try:
+            return control.read_to_end(changes)
+        except StreamError:
+            time.sleep(0.5)
+    control.read_to_end(changes)

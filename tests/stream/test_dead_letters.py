@@ -1,0 +1,63 @@
+"""Words for events that could not be read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from covey.stream.events.dead_letters import CORRUPT_RECORD_FIELD, DeadLetterFormatter
+
+NO_OBJECT = "the value is no JSON object"
+
+
+def corrupt(**read: object) -> str:
+    return json.dumps({**read, CORRUPT_RECORD_FIELD: "…"})
+
+
+@pytest.mark.parametrize(
+    ("value", "decoded", "reason"),
+    [
+        (None, None, "the value is null"),
+        (b"\xff{}", corrupt(), "the value is no UTF-8"),
+        (b"", None, NO_OBJECT),
+        (b"{", corrupt(), NO_OBJECT),
+        (b"[1]", corrupt(), NO_OBJECT),
+        (b"3", corrupt(), NO_OBJECT),
+        (b"[" * 100_000, corrupt(), NO_OBJECT),
+        (b'{"a": "x", "b": 1}', corrupt(b=1), "of another type than in the schema: a"),
+        (b'{"b": [], "a": {}}', corrupt(), "of another type than in the schema: a, b"),
+        (b'{"a": null, "b": []}', corrupt(), "of another type than in the schema: b"),
+        (b'{"a": 1}', corrupt(a=1), NO_OBJECT),
+    ],
+)
+def test_a_reason_is_said(value: bytes | None, decoded: str | None, reason: str) -> None:
+    assert DeadLetterFormatter("json", ("a", "b")).find_reason(value, decoded) == reason
+
+
+def test_an_event_without_its_id_is_told_apart_from_one_that_is_no_json() -> None:
+    words = DeadLetterFormatter("json", ("a", "b"), "b")
+    missing = "column b, the event's id, is null"
+    assert words.find_reason(b'{"a": 1}', '{"a": 1}') == missing
+    assert words.find_reason(b'{"a": "x"}', corrupt()) == "of another type than in the schema: a"
+    assert DeadLetterFormatter("avro", ("a", "b"), "b").find_reason(b"\0", "{}") == missing
+    assert (
+        DeadLetterFormatter("avro", ("a",)).find_reason(b"\0", "{}")
+        == "the value is no Avro of the schema"
+    )
+
+
+def test_a_letter_has_the_value_as_text_or_else_in_base64() -> None:
+    words = DeadLetterFormatter("json", ("a",))
+    said = json.loads(
+        words.format_letter({"event_ref": "x-0-1", "value": "ž{".encode(), "decoded": None})
+    )
+    assert said == {"event": "x-0-1", "reason": NO_OBJECT, "value": "ž{"}
+    said = json.loads(
+        words.format_letter({"event_ref": "x-0-1", "value": b"\xff" * 90, "decoded": None})
+    )
+    assert said == {
+        "event": "x-0-1", "reason": "the value is no UTF-8", "value_base64": "/" * 120,
+    }  # fmt: skip
+    said = json.loads(words.format_letter({"event_ref": "x-0-1", "value": None, "decoded": None}))
+    assert said == {"event": "x-0-1", "reason": "the value is null"}

@@ -1,0 +1,134 @@
+"""Plans on Kafka: nobody misses an event, and as much comes to each broker as was planned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from covey.plan import Plan, SavedPlan, search
+from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
+from covey.stream.config import KafkaConfig
+from covey.stream.kafka_cluster import KafkaCluster
+from covey.testing.kafka_server import KafkaServer
+from tests.stream.commands import Outcome
+
+pytestmark = pytest.mark.integration
+
+Run = Callable[..., Outcome]
+
+EVENTS, SAMPLE = 4_000, 20_000
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """Two levels of brokers, and a plan by the events that come."""
+    problem = replace(
+        ASSIGNMENT_PROBLEMS["hot-spots"](400, 10, degree=4, seed=2), max_delay=2.0, max_load=2.5
+    )
+    return search(replace(problem, event_sample=drawn(1, SAMPLE)), steps=100)
+
+
+def drawn(seed: int, count: int) -> np.ndarray:
+    return np.random.default_rng(seed).beta(2, 3, (count, 2)) * 1000
+
+
+@pytest.fixture
+def deploy(broker: KafkaServer, run: Run, tmp_path: Path) -> Callable[..., Outcome]:
+    """Puts the plan that the folder has to work."""
+
+    def deploy(schema: str = "x DOUBLE, y DOUBLE", *more: str) -> Outcome:
+        return run(
+            "plan", "deploy", tmp_path / "plan", "--servers", broker.address,
+            "--events", f"{tmp_path.name}-events", "--schema", schema,
+            "--checkpoint", tmp_path / "checkpoint", "--prefix", tmp_path.name, "--once", *more,
+        )  # fmt: skip
+
+    return deploy
+
+
+def test_nobody_misses_an_event(
+    broker: KafkaServer, plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    prefix, tree = tmp_path.name, plan.problem.tree
+    assert plan.verify().is_valid
+    assert tree.leaf_paths.shape[1] == 2
+    SavedPlan.from_plan(plan, ["x", "y"]).save(tmp_path / "plan")
+    cluster = KafkaCluster(KafkaConfig(broker.address))
+    broker.create_topic(f"{prefix}-events", 2)
+    for number in range(len(tree)):
+        broker.create_topic(f"{prefix}.{number}")
+    events = drawn(7, EVENTS)
+    producer = cluster.create_producer()
+    for number, (x, y) in enumerate(events.tolist()):
+        value = json.dumps({"x": x, "y": y})
+        producer.produce(f"{prefix}-events", value.encode(), str(number).encode())
+    producer.produce(f"{prefix}-events", b'{"x": 1}', b"-1")  # nobody's: an attribute is missing
+    producer.produce(f"{prefix}-events", b"no JSON", b"-2")
+    producer.flush()
+    done = deploy()
+    assert done.code == 0, done.err
+    came = {number: keys(cluster, f"{prefix}.{number}") for number in range(len(tree))}
+    for number, some in came.items():
+        assert len(some) == len(set(some)), "nothing twice where nothing failed"
+        is_in = np.zeros(EVENTS, np.bool_)
+        for low, high in zip(*plan.filters.rectangles_of(number), strict=True):
+            is_in |= (events >= low).all(axis=1) & (events <= high).all(axis=1)
+        assert set(some) == set(np.flatnonzero(is_in).tolist())
+        assert abs(len(some) / EVENTS - plan.bandwidth_by_broker[number]) < 0.03
+    wanted = plan.problem.subscribers
+    for row, number in enumerate(plan.assignment.tolist()):
+        mine = (events >= wanted.lower[row]).all(axis=1) & (events <= wanted.upper[row]).all(axis=1)
+        assert set(np.flatnonzero(mine).tolist()) <= set(came[number])
+    lines = [line.split() for line in done.out.splitlines() if line.strip()]
+    assert lines[0] == ["broker", "events", "bytes", "share", "planned"]
+    assert [int(line[1].replace(",", "")) for line in lines[1:]] == [len(c) for c in came.values()]
+
+
+def keys(cluster: KafkaCluster, topic: str) -> list[int]:
+    """The keys of all messages of a topic of one partition."""
+    from confluent_kafka import TopicPartition
+
+    consumer = cluster.create_consumer()
+    start = TopicPartition(topic, 0, 0)
+    _, end = consumer.get_watermark_offsets(start, timeout=60)
+    consumer.assign([start])
+    found: list[int] = []
+    while end:
+        for message in consumer.consume(1_000, timeout=5):
+            if message.error():
+                consumer.close()
+                return found
+            found.append(int(message.key() or b""))
+    consumer.close()
+    return found
+
+
+def test_a_topic_that_is_not_there_is_named(
+    plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    SavedPlan.from_plan(plan, ["x", "y"]).save(tmp_path / "plan")
+    done = deploy()
+    assert done.code == 2
+    assert f"{tmp_path.name}-events" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["x DOUBLE"], "has no y: the plan's filters do"),
+        (["x WIBBLE, y DOUBLE"], "the schema of events, 'x WIBBLE, y DOUBLE'"),
+        (["x DOUBLE, y DOUBLE", "--jars", "nowhere.jar"], "nowhere.jar: there is no such file"),
+    ],
+)
+def test_what_it_lacks_is_told(
+    plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path, words: list[str], message: str
+) -> None:
+    SavedPlan.from_plan(plan, ["x", "y"]).save(tmp_path / "plan")
+    done = deploy(*words)
+    assert done.code == 2
+    assert message in done.err

@@ -1,0 +1,61 @@
+"""How long a stream that fails is tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from covey.errors import StreamError
+from covey.stream import retry
+from covey.stream.retry import RetryPolicy
+
+BROKEN = OSError("the disk is full\nat a.b.C")
+LOST = RuntimeError("Some data may have been lost because …\nReason: Could not read [6, 7)\nwith …")
+
+
+class Clock:
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(retry, "time", clock)
+    return clock
+
+
+def test_pauses_become_longer_until_a_batch_is_done(clock: Clock) -> None:
+    given = RetryPolicy("state/checkpoint", 7)
+    assert [given.next_delay_s(BROKEN, 7) for _ in range(6)] == [1, 2, 5, 10, 10, 10]
+    assert [given.next_delay_s(BROKEN, 8) for _ in range(2)] == [1, 2]
+
+
+def test_after_ten_minutes_it_is_enough(clock: Clock) -> None:
+    given = RetryPolicy("state/checkpoint", 7)
+    clock.now += 599
+    given.next_delay_s(BROKEN, 7)
+    clock.now += 2
+    with pytest.raises(StreamError, match=r"fails again and again: the disk is full$"):
+        given.next_delay_s(BROKEN, 7)
+
+
+def test_a_batch_in_between_gives_ten_more(clock: Clock) -> None:
+    given = RetryPolicy("state/checkpoint", 7)
+    clock.now += 599
+    assert given.next_delay_s(BROKEN, 8) == 1
+    clock.now += 599
+    assert given.next_delay_s(BROKEN, 8) == 2
+
+
+def test_events_that_are_gone_do_not_come_back(clock: Clock) -> None:
+    given = RetryPolicy("state/checkpoint", -1)
+    assert given.next_delay_s(LOST, -1) == 1
+    clock.now += 31
+    with pytest.raises(StreamError) as raised:
+        given.next_delay_s(LOST, -1)
+    assert str(raised.value) == (
+        "events were deleted from Kafka before they were read: Could not read [6, 7). To go on "
+        "without them, delete state/checkpoint"
+    )

@@ -1,0 +1,35 @@
+"""Packages that import what is asked for, and no more."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+LAZY = ["covey", "covey.space", "covey.spark", "covey.stream"]
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_every_name_is_there(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name).__name__ == name
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("covey", ["numpy", "pyarrow", "sqlglot", "numba"]),
+        ("covey.cli", ["numba", "sqlglot", "pyarrow", "covey.language"]),
+        ("covey.stream.config", ["pyspark", "numpy"]),
+        ("covey.stream.events.notify_task", ["pyspark.ml", "pandas", "scipy.sparse"]),
+    ],
+)
+def test_what_takes_seconds_is_not_imported(module: str, absent: list[str]) -> None:
+    code = f"import sys, {module}; print(*(name for name in {absent} if name in sys.modules))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert said.stdout.split() == []
