@@ -93,13 +93,13 @@ def _differs(environment: Environment) -> int:
     """Standing by covering alone, on Spark and in a table that was tidied."""
     workload = create_workload(BOXES)
     _, compaction = _timed(environment, _CHECKED, subtractions=0)
-    passive = {row["id"] for row in compaction.redundant.select("id").collect()}
+    redundant = {row["id"] for row in compaction.redundant.select("id").collect()}
     table = RoutingTable(workload.space)
     for start in range(0, _CHECKED, _BATCH):
         ids = list(range(start, start + _BATCH))
         table.add(ids, workload.generate_regions(start, start + _BATCH), np.arange(_BATCH))
     table.prune()
-    return len(passive ^ set(table.find_redundant()))
+    return len(redundant ^ set(table.find_redundant()))
 
 
 def _memory_mb() -> float:

@@ -50,7 +50,7 @@ def _keys(name: str) -> dict[str, str]:
         f"{name}_false_forwards": "of other events that filters forward, those nobody wants",
         f"{name}_budget_ends": "share kept because 32 subtractions did not decide",
         f"{name}_online_differs": "advertised by which exact tables, or 20,000 of others, differ",
-        f"{name}_cells_passive": "share of 20,000 passive with hilbert, subsumption included",
+        f"{name}_cells_passive": "share of 20,000 redundant with hilbert, subsumption included",
         f"{name}_cells_told": "ranges of cells that hilbert tells for each subscription",
         f"{name}_cells_in_vain": "of events that these cells forward, those nobody wants",
         f"{name}_matching": "events/s of the compacted store, of those of the full one",

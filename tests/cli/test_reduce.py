@@ -93,15 +93,15 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
 @pytest.mark.integration
 def test_active_and_passive_are_all_that_can_be_read(done: Done) -> None:
     active = {row["id"]: row for row in done.table("active").collect()}
-    passive = {row["id"]: row for row in done.table("passive").collect()}
-    assert active.keys() | passive.keys() == {id_ for id_, _ in ALERTS} - {"wrong"}
-    assert not active.keys() & passive.keys()
+    redundant = {row["id"]: row for row in done.table("redundant").collect()}
+    assert active.keys() | redundant.keys() == {id_ for id_, _ in ALERTS} - {"wrong"}
+    assert not active.keys() & redundant.keys()
     given = {id_: (text, OWNERS[n % 4]) for n, (id_, text) in enumerate(ALERTS)}
     assert all((row["predicate"], row["who"] or "") == given[id_] for id_, row in active.items())
-    assert {row["status"] for row in passive.values()} == {
+    assert {row["status"] for row in redundant.values()} == {
         "equal", "covered", "subsumed", "never",
     }  # fmt: skip
-    for id_, row in passive.items():
+    for id_, row in redundant.items():
         assert bool(row["absorbed_by"]) == (id_ != "nobody")
         assert active.keys() >= set(row["absorbed_by"])
 
@@ -124,10 +124,10 @@ def test_active_ones_and_filters_want_what_all_want(done: Done) -> None:
 @pytest.mark.integration
 def test_what_is_said_is_what_was_written(done: Done) -> None:
     found = done.summary
-    active, passive = done.table("active").count(), done.table("passive").count()
+    active, redundant = done.table("active").count(), done.table("redundant").count()
     assert done.said.splitlines()[0] == found["line"]
     assert found["line"].startswith(f"{len(ALERTS) - 1} subscriptions → {active} active")
-    assert (found["passive"], found["active_subscriptions"]) == (passive, active)
+    assert (found["redundant"], found["active_subscriptions"]) == (redundant, active)
     filters = done.table("filters")
     assert found["filters"] == filters.count() < found["active"]
     assert filters.groupBy().sum("regions").first()[0] == found["active"]
@@ -151,16 +151,16 @@ def test_what_is_said_is_what_was_written(done: Done) -> None:
 def test_owners_and_attributes_are_counted(done: Done) -> None:
     found = done.summary
     owner = {id_: OWNERS[n % 4] or "null" for n, (id_, _) in enumerate(ALERTS)}
-    passive = [owner[row["id"]] for row in done.table("passive").collect()]
+    redundant = [owner[row["id"]] for row in done.table("redundant").collect()]
     owners = found["largest_owners"]
     assert owners.keys() == {"ann", "bob", "cy", "null"}
     for name, counts in owners.items():
         total = sum(of == name and id_ != "wrong" for id_, of in owner.items())
         assert sum(counts.values()) == total
-        assert total - counts["active"] == passive.count(name)
-    most = max(sorted(owners), key=passive.count)
-    assert next(iter(found["most_passive_owners"])) == most
-    assert f"most passive {passive.count(most)} of " in re.sub(r" +", " ", done.said)
+        assert total - counts["active"] == redundant.count(name)
+    most = max(sorted(owners), key=redundant.count)
+    assert next(iter(found["most_redundant_owners"])) == most
+    assert f"most redundant {redundant.count(most)} of " in re.sub(r" +", " ", done.said)
     names = ("active", "subsumed", "covered", "equal")
     assert found["by_attribute"].keys() == {"x1", "x2"}
     for counts in found["by_attribute"].values():  # every box has both
@@ -187,7 +187,7 @@ def test_a_compaction_is_replaced_when_the_new_one_is_complete(
 ) -> None:
     assert run(*WORDS, "--no-picture", "--added", "0").exit_code == 0
     assert {path.name for path in Path("out").iterdir()} == {
-        "active", "passive", "filters", "summary.json",
+        "active", "redundant", "filters", "summary.json",
     }  # fmt: skip
     before = Path("out/summary.json").read_bytes()
     assert json.loads(before)["imperfectly_merged"] == 0

@@ -81,7 +81,8 @@ class Commands:
         line = self._process.stdout.readline()
         assert line, f"the process of commands ended with {self._process.wait()}"
         answer: dict[str, Any] = json.loads(line)
-        assert answer.pop("raised") is None, answer
+        raised = answer.pop("raised")
+        assert raised is None, f"{raised}\n{answer}"
         return Outcome(**answer)
 
     def terminate(self) -> None:

@@ -168,7 +168,7 @@ class HilbertCellStrategy:
         """For each living region those that own its cells; itself alone if it owns some of them.
 
         The owner of a cell is the living region of the smallest number that has it. So a region is
-        passive if and only if it is not among its own absorbers.
+        redundant if and only if it is not among its own absorbers.
 
         Cost: all living ranges are sorted, whatever is asked: a microsecond or two for each.
         """

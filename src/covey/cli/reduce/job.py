@@ -67,7 +67,7 @@ class ReduceJob:
             with self.output_folder.open_draft(spark) as unfinished:
                 with steps.track_step("write", spark):
                     unfinished.write_table("active", self._select_active(subscriptions, made))
-                    unfinished.write_table("passive", made.redundant)
+                    unfinished.write_table("redundant", made.redundant)
                     unfinished.write_table("filters", made.filters)
                 with steps.track_step("count", spark):
                     counts = build_report(made, subscriptions, self.owner_column)
@@ -109,5 +109,5 @@ class ReduceJob:
         }
         if self.owner_column is not None:
             found["largest_owners"] = report.largest_owners
-            found["most_passive_owners"] = report.most_redundant_owners
+            found["most_redundant_owners"] = report.most_redundant_owners
         return json.dumps(found, indent=1, ensure_ascii=False).encode()

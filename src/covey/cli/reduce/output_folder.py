@@ -25,7 +25,7 @@ from covey.errors import InvalidArgumentError
 __all__ = ["PLOT_FILE", "SUMMARY_FILE", "DraftFolder", "OutputFolder"]
 
 PLOT_FILE, SUMMARY_FILE = "compacted.png", "summary.json"
-_KNOWN_FILES = {"active", "passive", "filters", SUMMARY_FILE, PLOT_FILE}
+_KNOWN_FILES = {"active", "redundant", "filters", SUMMARY_FILE, PLOT_FILE}
 
 
 @dataclass(frozen=True, slots=True)

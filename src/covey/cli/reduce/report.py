@@ -42,11 +42,13 @@ def build_report(
     reduction: ReductionResult, subscriptions: DataFrame, owner_column: str | None
 ) -> ReductionReport:
     """All counts; owners are counted by Spark, and few of them come to the driver."""
-    largest, most_passive = {}, {}
+    largest, most_redundant = {}, {}
     if owner_column is not None:
         owners = _count_by_owner(reduction, subscriptions, owner_column).persist()
         largest = _fetch_top_owners(owners, _sum_columns(STATUS_NAMES), _MAX_PLOTTED_OWNERS)
-        most_passive = _fetch_top_owners(owners, _sum_columns(STATUS_NAMES[1:]), _MAX_LISTED_OWNERS)
+        most_redundant = _fetch_top_owners(
+            owners, _sum_columns(STATUS_NAMES[1:]), _MAX_LISTED_OWNERS
+        )
         owners.unpersist()
     return ReductionReport(
         str(reduction),
@@ -54,7 +56,7 @@ def build_report(
         reduction.seconds_by_step,
         {name: dict(counts) for name, counts in reduction.status_counts_by_attribute.items()},
         largest,
-        most_passive,
+        most_redundant,
         Rejections.from_model(reduction.model),
     )
 

@@ -76,9 +76,9 @@ def _make_details_table(report: ReductionReport) -> Table:
         table.add_row("false forwards", f"{s.false_forwards:,}", said)
     for n, (owner, counts) in enumerate(report.most_redundant_owners.items()):
         total = sum(counts.values())
-        passive = total - counts["active"]
-        said = f"of {total:,} of {owner} ({format_percent(passive, total)})"
-        table.add_row("" if n else "most passive", f"{passive:,}", said)
+        redundant = total - counts["active"]
+        said = f"of {total:,} of {owner} ({format_percent(redundant, total)})"
+        table.add_row("" if n else "most redundant", f"{redundant:,}", said)
     for row in report.rejections.to_table_rows():
         table.add_row(*row)
     return table

@@ -20,7 +20,7 @@ __all__ = ["ReductionResult"]
 class ReductionResult:
     """A set of subscriptions and how it was made small.
 
-    `model` notifies as one of all subscriptions would: passive ones are tried only on events that
+    `model` notifies as one of all subscriptions would: redundant ones are tried only on events that
     some active one matches. `summary` counts what each step removed, `seconds` where time went;
     `by_attribute` counts, for each attribute, the regions of each status that constrain it;
     `str` of it is one line.

@@ -45,7 +45,7 @@ _FILE_ROWS, _ROW_GROUP_ROWS = 500_000, 50_000  # rows of a file, and of what one
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatuses:
-    """For each subscription its status, and the rows of those that absorb it if it is passive.
+    """For each subscription its status, and the rows of those that absorb it if it is redundant.
 
     A subscription stands as the first of its regions does, active ones first.
     """
@@ -64,8 +64,8 @@ class SubscriptionStatuses:
             np.repeat(np.arange(len(subscriptions.subscription_rows)), reduction.absorbers.lengths)
         ]
         by = subscriptions.subscription_rows[reduction.absorbers.values]
-        passive = np.flatnonzero((status[whose] != RegionStatus.ACTIVE) & (whose != by))
-        pairs = Pairs(whose[passive], by[passive])
+        redundant = np.flatnonzero((status[whose] != RegionStatus.ACTIVE) & (whose != by))
+        pairs = Pairs(whose[redundant], by[redundant])
         if (
             len(subscriptions.subscription_rows) > len(subscriptions.ids)
             or (np.diff(subscriptions.subscription_rows) < 0).any()
@@ -78,7 +78,7 @@ class SubscriptionStatuses:
 def publish_active_first(
     job: SharedArrayJob, base_version: int, is_active: NDArray[np.bool_], label: str
 ) -> Manifest:
-    """The version in which passive subscriptions are asked only for what active ones contain."""
+    """The version in which redundant subscriptions are asked only for what active ones contain."""
     with job.share_arrays({"is_active": is_active}, {}) as file:
         work = partial(_stage_active_or_redundant, job.location, base_version)
         over, under = (_decode_staged(answer) for answer in job.run(work, file, 2, 1))
