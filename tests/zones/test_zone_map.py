@@ -131,7 +131,7 @@ def test_there_is_one_zone_at_least() -> None:
     regions = parse(events.space, ["price = 1"]).regions
     assert len(zoned(events, regions)) == 1
     assert ZoneTree().to_expression(str) == "0"
-    with pytest.raises(InvalidArgumentError, match="no 0 zones"):
+    with pytest.raises(InvalidArgumentError, match="zones must be at least 1, got 0"):
         zoned(events, regions, 0)
 
 

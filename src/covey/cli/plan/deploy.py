@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,6 +13,9 @@ from rich.table import Table
 from covey.cli.console_format import format_percent
 from covey.cli.errors import exit_on_error
 from covey.cli.options import ConfOption, JarsOption, MasterOption
+
+if TYPE_CHECKING:
+    from covey.network.deploy import BrokerTraffic
 
 __all__ = ["deploy"]
 
@@ -56,17 +60,21 @@ def deploy(
                 spark.streams.awaitAnyTermination()
 
 
-def _make_received_table(received: list[Any], is_share: bool) -> Table:
+def _make_received_table(received: Sequence[BrokerTraffic], is_share: bool) -> Table:
     table = Table(box=None, pad_edge=False)
     planned = "planned" if is_share else "planned volume"
     for name in ("broker", "events", "bytes", "share", planned):
         table.add_column(name, justify="right")
     for one in received:
-        said = format_percent(one.planned, 1.0) if is_share else f"{one.planned:,.4g}"
+        said = (
+            format_percent(one.planned_bandwidth, 1.0)
+            if is_share
+            else f"{one.planned_bandwidth:,.4g}"
+        )
         table.add_row(
             str(one.broker),
             f"{one.events:,}",
-            f"{one.bytes:,}",
+            f"{one.size_bytes:,}",
             format_percent(one.share, 1.0),
             said,
         )
