@@ -45,26 +45,6 @@ Path(sys.argv[1]).write_text(str(began))
 spark.stop()
 """
 
-CONFIG = """
-[kafka]
-servers = "{servers}"
-[events]
-topics = ["ads"]
-schema = "title STRING, price DOUBLE, city STRING"
-starting_offsets = "earliest"
-[subscriptions]
-topic = "alerts"
-[notifications]
-include = ["title", "price"]
-[dead_letters]
-topic = "dead-letters"
-[state]
-path = "state"
-[spark]
-master = "local[2]"
-jars = "{jars}/*.jar"
-"""
-
 
 class Watch:
     """Notes of all Python processes that are started with its environment."""
@@ -105,6 +85,7 @@ def watch_kafka_event(folder: Path) -> set[str]:
 
     from covey.stream import subscription_message
     from covey.testing.kafka_server import KafkaServer
+    from examples.live import CONFIG
 
     watch = Watch(folder)
     with KafkaServer.on_free_ports(ROOT / ".kafka", folder / "kafka", is_short_lived=True) as kafka:

@@ -20,6 +20,8 @@ from covey.plan.model.problem import Problem
 
 __all__ = ["cover_sample", "round_rectangles", "run_sampling_rounds", "widen_rectangles"]
 
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LOAD_SAMPLE_PER_BROKER = 10  # subscribers of the sample for load, for each broker
@@ -93,9 +95,6 @@ def cover_sample(
         return round_rectangles(found.fractions, may, has, low, high, random)
     return None
 
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 _WIDENING_SHARE = 0.1  # by which filters are widened in the end
 _MAX_ROUNDINGS = 20
