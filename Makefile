@@ -56,9 +56,19 @@ mutants:
 test:
 	$(BIN)/python -m pytest $(ARGS)
 
-# The site, in site/; a link that leads nowhere fails it.
-docs:
+# The site, in site/; a link that leads nowhere fails it. Diagrams are drawn in the browser, by a script
+# that the site serves itself; needs npm.
+docs: .mermaid/mermaid.min.js
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+MERMAID := mermaid-11.17.2
+MERMAID_SHA512 := 57a2b70bc101744b0f1595d228c25eea9a50384371b87011afd1af1d7e21878ee501b84c443f6a7f8a042bb2e869143150b31af34feab798073bbdda0a578106
+.mermaid/mermaid.min.js:
+	rm -rf .mermaid && mkdir .mermaid
+	cd .mermaid && npm pack --silent $(subst -,@,$(MERMAID)) >/dev/null
+	cd .mermaid && echo '$(MERMAID_SHA512)  $(MERMAID).tgz' | sha512sum --check --quiet
+	cd .mermaid && tar -xzf $(MERMAID).tgz --strip-components 2 package/dist/mermaid.min.js
+	rm .mermaid/$(MERMAID).tgz
 
 # Delta's jars, which are no Python packages; needs Maven.
 jars: .jars/pom.xml
@@ -143,5 +153,5 @@ lock:
 	@! grep -nE '://|^-|(^| )/' requirements.lock || { echo 'requirements.lock names an address or a path' >&2; exit 1; }
 
 clean:
-	rm -rf build dist site htmlcov .coverage .jars .kafka .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist site htmlcov .coverage .jars .kafka .mermaid .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks examples soak tools -name __pycache__ -type d -prune -exec rm -rf {} +
