@@ -1,8 +1,8 @@
 """Idioms that slow a reader down: `python -m tools.prose`.
 
 Docstrings, comments, messages and pages are read; each idiom has a plain word that says the same.
-Code is not read: names have their own rules in `tools.names`. Fenced blocks of pages and text between
-backticks are skipped.
+Code is not read: names have their own rules in `tools.names`. Fenced blocks of pages and text
+between backticks are skipped.
 """
 
 from __future__ import annotations
