@@ -23,8 +23,7 @@ def changes(put: Mapping[object, str], removed: Sequence[object] = ()) -> Change
 def matched(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:
     """(row of the event, id), for events with these values."""
     table = pa.table({"x": pa.array(xs, pa.int64())})
-    rows, ids = snapshot.match_ids(Events.from_arrow(table, SPACE))
-    return sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
+    return sorted(snapshot.match_ids(Events.from_arrow(table, SPACE)))
 
 
 def sizes(version: Manifest) -> list[tuple[int, int]]:

@@ -88,9 +88,8 @@ class Store:
     >>> version = store.apply(Changes.upsert([7, 8], parse(space, ["price > 5", "price > 9"])))
     >>> version = store.apply(Changes.remove([8]))
     >>> events = Events.from_arrow(pa.table({"price": [6.0, 10.0]}), space)
-    >>> rows, ids = store.snapshot().match_ids(events)
-    >>> rows.tolist(), ids.to_pylist()
-    ([0, 1], [7, 7])
+    >>> list(store.snapshot().match_ids(events))
+    [(0, 7), (1, 7)]
     >>> store.close()
     """
 

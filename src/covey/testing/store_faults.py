@@ -198,8 +198,7 @@ def _describe_difference(snapshot: Snapshot, model: ExpectedIntervals) -> str | 
     if found != set(model):
         return f"ids {sorted(found ^ set(model))} are missing, or there though they were removed"
     events = Events.from_arrow(pa.table({"x": np.arange(_VALUE_COUNT)}), _SPACE)
-    rows, ids = snapshot.match_ids(events)
-    answer = sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
+    answer = sorted(snapshot.match_ids(events))
     right = sorted((x, id_) for id_, (low, high) in model.items() for x in range(low, high + 1))
     return None if answer == right else f"{len(answer)} notifications, not the {len(right)} right"
 

@@ -209,7 +209,9 @@ def _move_subscribers(
     leaf_of = np.where(before < 0, -1, np.searchsorted(leaves, before)).astype(np.int32)
     near = find_leaves_within_delay(problem)
     bits = find_all_covering_leaves(problem, near, filters)
-    filters = make_room_for_unassigned(problem, near, bits, leaf_of, loads, capacities, filters)
+    leaf_of, filters = make_room_for_unassigned(
+        problem, near, bits, leaf_of, loads, capacities, filters
+    )
     changed = np.flatnonzero(leaves[leaf_of] != before)
     ids = rows[id_col].take(changed).to_pylist()
     return dict(zip(ids, leaves[leaf_of[changed]].tolist(), strict=True)), filters

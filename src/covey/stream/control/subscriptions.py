@@ -169,9 +169,8 @@ class LiveSubscriptions:
             self._unapplied_changes = [
                 one for one in self._unapplied_changes if not _is_before(one, known)
             ]
-        self.control_reader.read_to_end(
-            self._unapplied_changes
-        )  # which gives each once, whatever fails below
+        # Each change is returned once, whatever fails below.
+        self._unapplied_changes += self.control_reader.read_to_end()
         changes, position = self._unapplied_changes, dict(self.control_reader.position)
         if not changes:
             self._last_control_position = position, began
