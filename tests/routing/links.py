@@ -24,7 +24,7 @@ from covey.geometry.range_sets import RangeSet
 from covey.index import BruteForceIndex
 from covey.index.hilbert.grid import HilbertGrid
 from covey.routing import CellUpdate, RegionUpdate, RoutingTable
-from covey.routing.strategies import StrategyChoice
+from covey.routing.strategies import RegionStrategyChoice
 from covey.store import Changes, Snapshot, Store
 
 Texts = tuple[str, ...]
@@ -162,7 +162,7 @@ def cells(texts: Iterable[Texts], most: int) -> RangeSet:
 class Link(RuleBasedStateMachine):
     """A table, and the neighbour that does what it is told."""
 
-    strategy: StrategyChoice = "exact"
+    strategy: RegionStrategyChoice = "exact"
     neighbour: Any = Regional
 
     def __init__(self) -> None:

@@ -24,13 +24,13 @@ from covey.overlay.brokers.messages import (
 )
 from covey.overlay.faults import Faults
 from covey.overlay.simulator import NodeName, Simulator
-from covey.routing.strategies import StrategyChoice
+from covey.routing.strategies import RegionStrategyChoice
 from covey.space import Events, Space
 
 __all__ = ["BrokerNetwork", "cell_links", "region_links"]
 
 
-def region_links(space: Space, strategy: StrategyChoice = "exact") -> MakeLink:
+def region_links(space: Space, strategy: RegionStrategyChoice = "exact") -> MakeLink:
     """Links that advertise regions, held back by a strategy of `covey.routing`."""
     return lambda peer: RegionLink(peer, space, strategy)
 
