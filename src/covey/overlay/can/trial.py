@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from covey.errors import InvalidArgumentError
 from covey.overlay.can.network import BallWorkload, CanNetwork
+from covey.overlay.can.paper_rules import PaperSmartSeats
 from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.seats import Seats
 from covey.overlay.delivery_oracle import DeliveryOracle, TrialOutcome
 from covey.overlay.random_run import TRIAL_FAULTS, run_random_trial
 from covey.overlay.simulator import NodeName
@@ -49,7 +51,7 @@ class _CanRun:
             balls,
             CubeProjection.build_random(k, d, _MAX_RADIUS, trial.seed),
             smart=trial.smart,
-            uses_paper_rules=trial.uses_paper_rules,
+            make_seats=PaperSmartSeats if trial.uses_paper_rules else Seats,
             seed=trial.seed,
             faults=TRIAL_FAULTS if trial.with_faults else None,
         )
