@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Value, progress
+from benchmarks.on_overlay.static_placement import build_random_zones, place_statically
 from covey.overlay.can.projection import CubeProjection
-from covey.overlay.can.study import build_random_zones, place_statically
 from covey.space import Events
 from covey.space.events import VectorColumn
 from covey.workload import CubeBalls

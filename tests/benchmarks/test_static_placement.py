@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.on_overlay.static_placement import build_random_zones, place_statically
 from covey.overlay.can.network import BallWorkload, CanNetwork
 from covey.overlay.can.projection import CubeProjection
-from covey.overlay.can.study import build_random_zones, place_statically
 from covey.overlay.can.zones import CanZone
 
 
