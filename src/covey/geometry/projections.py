@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import InvalidArgumentError
 
-__all__ = ["Directions", "false_cover_probability"]
+__all__ = ["Directions", "Ends", "false_cover_probability"]
 
 Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]

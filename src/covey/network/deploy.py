@@ -20,8 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from covey.errors import InvalidArgumentError
-from covey.plan.model.broker_tree import PUBLISHER
-from covey.plan.model.plan_io import SavedPlan
+from covey.plan import PUBLISHER, SavedPlan
 from covey.stream.kafka_cluster import KafkaCluster
 
 __all__ = ["BrokerTraffic", "PlanDeployment"]

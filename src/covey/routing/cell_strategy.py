@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet, RangeSets
-from covey.index.hilbert.grid import HilbertGrid, find_selective_attributes
+from covey.index.hilbert import HilbertGrid, find_selective_attributes
 from covey.routing.counted_ranges import CountedRanges
 from covey.routing.kernels.first_cover import collect_absorbers, find_first_covering_rows
 from covey.routing.region_ranges import RegionRanges

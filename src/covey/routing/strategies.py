@@ -17,8 +17,8 @@ from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet
 from covey.index import HilbertIndex, RandomProjectionIndex, SegmentIndex
-from covey.index.projection.projection_mapping import ProjectionMapping
-from covey.index.segment.build.shared_codebooks import SharedCodebooks
+from covey.index.projection import ProjectionMapping
+from covey.index.segment import SharedCodebooks
 from covey.routing.cell_strategy import HilbertCellStrategy
 from covey.routing.covering_strategy import DEFAULT_MAX_UNINDEXED, CoveringStrategy
 from covey.routing.region_log import RegionLog

@@ -15,7 +15,7 @@ from covey.space import Space
 from covey.store.ids import IdKind, Ids
 from covey.store.segments.segment import SubscriptionBatch
 
-__all__ = ["Changes"]
+__all__ = ["Changes", "check_same_space", "check_subscription_rows"]
 
 Rows = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from covey.language.values.sql_literals import quote_string
+from covey.language.values import quote_string
 from covey.space import Attribute, SessionSettings, Space
 from covey.space.types import type_to_arrow
 from covey.testing.random_literals import literal_writers, random_literal, random_text

@@ -39,7 +39,7 @@ def deploy(
     with exit_on_error():
         from covey.cli.session import SessionLauncher, check_kafka
         from covey.network.deploy import PlanDeployment
-        from covey.plan.model.plan_io import SavedPlan
+        from covey.plan import SavedPlan
         from covey.stream.config import KafkaConfig
         from covey.stream.kafka_cluster import KafkaCluster
 

@@ -61,7 +61,7 @@ def preview(
             master, conf, jars, source.format is FileFormat.DELTA
         )
         from covey.language import parse
-        from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+        from covey.spark.fitting import SparkExpressionTypes
         from covey.spark.schemas import build_space
         from covey.spark.session_settings import read_session_settings
 

@@ -99,7 +99,7 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
 
 
 def _run_stream(config: StreamConfig) -> None:
-    from covey.stream.metrics.json_logging import configure_json_logging
+    from covey.stream.metrics import configure_json_logging
 
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet
-from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert import HilbertGrid
 from covey.overlay.brokers.dynamic_index import DynamicRegionIndex, RegionDelta
 from covey.overlay.simulator import NodeName
 from covey.routing import CellUpdate, RegionRoutingTable, RegionUpdate, RoutingTable

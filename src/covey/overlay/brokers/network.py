@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
-from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert import HilbertGrid
 from covey.overlay.brokers.broker import Broker, MakeLink
 from covey.overlay.brokers.link import CellLink, RegionLink
 from covey.overlay.brokers.messages import (

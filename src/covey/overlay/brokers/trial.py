@@ -12,7 +12,7 @@ import pyarrow as pa
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.relations import contains
-from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert import HilbertGrid
 from covey.language import parse
 from covey.overlay.brokers.broker import Broker, MakeLink
 from covey.overlay.brokers.network import BrokerNetwork, cell_links, region_links

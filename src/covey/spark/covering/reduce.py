@@ -32,7 +32,7 @@ from covey.spark.matcher import Matcher
 from covey.spark.model import MatcherModel
 from covey.sql_names import quote_identifier
 from covey.store import Store
-from covey.store.segments.segment import SubscriptionBatch
+from covey.store.segments import SubscriptionBatch
 
 __all__ = ["reduce_subscriptions"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.language import Parser
-from covey.language.semantics.expression_types import KnownTypes, Refusal
+from covey.language.semantics import KnownTypes, Refusal
 from covey.space import Space
 from covey.spark.fitting.expression_analysis import SparkExpressionTypes
 from covey.spark.fitting.range_columns import RangeColumns, intersect_ranges

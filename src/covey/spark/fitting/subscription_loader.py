@@ -38,7 +38,7 @@ from covey.spark.single_task import reraise_worker_errors, run_in_task
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, validity_range_columns
 from covey.store import StagedSegment, Store
-from covey.store.manifest.space_json import space_from_json, space_to_json
+from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["find_column_type", "load_subscriptions"]
 

@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from covey.space import Space
 from covey.spark.single_task import reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
-from covey.store.manifest.space_json import space_from_json, space_to_json
-from covey.store.segments.segment import SubscriptionBatch
-from covey.store.zones.smart_replication import stage_zone
+from covey.store.manifest import space_from_json, space_to_json
+from covey.store.segments import SubscriptionBatch
+from covey.store.zones import stage_zone
 from covey.zones import ZoneMap, ZoneMembers
 
 __all__ = [

@@ -21,7 +21,7 @@ from covey.spark.validity import VALIDITY, select_attribute_or_time
 from covey.spark.zones.builder import publish_zones
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import StagedSegment, Store
-from covey.store.manifest.space_json import combine_spaces, space_to_json
+from covey.store.manifest import combine_spaces, space_to_json
 from covey.zones import ZoneMap, ZoneSample, build_zone_tree
 
 __all__ = ["ZONE_SAMPLE_SIZE", "ZoneLoader", "choose_zone_count", "make_zone_map", "profile_staged"]

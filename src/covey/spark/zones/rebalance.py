@@ -21,7 +21,7 @@ from covey.spark.validity import VALIDITY
 from covey.spark.zones.builder import STAGED_SCHEMA, decode_staged, encode_staged
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import Snapshot, StagedSegment, Store
-from covey.store.zones.rebuild import collect_zone_subscriptions
+from covey.store.zones import collect_zone_subscriptions
 from covey.zones import RebalanceResult, ZoneSample, rebalance_zones
 
 __all__ = ["compute_zone_loads", "rebalance_model"]

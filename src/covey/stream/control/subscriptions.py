@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from covey.spark.validity import VALIDITY
 from covey.store import Changes, Manifest, Snapshot, Store
-from covey.store.manifest.manifest import now_ms
+from covey.store.manifest import now_ms
 from covey.stream.batches.decision_log import BatchDecision, DecisionLog, OffsetRanges
 from covey.stream.control.change_translator import ChangeTranslator, find_last_ends
 from covey.stream.control.messages import SubscriptionChange, UnreadableChangeHandler

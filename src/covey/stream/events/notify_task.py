@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 
 from covey.errors import StreamError
 from covey.space import Attribute, Events
-from covey.spark.matching.evaluation_errors import (
+from covey.spark.matching import (
     find_computable_rows,
     find_raising_attributes,
     find_undecided_pairs,
+    freeze_gc,
+    match_bounded,
+    rebatch,
+    to_events,
 )
-from covey.spark.matching.match_task import match_bounded, rebatch, to_events
-from covey.spark.matching.worker_cache import freeze_gc
 from covey.spark.validity import VALIDITY
 from covey.store import Snapshot
 from covey.stream.batches.version_source import VersionSource, get_task_batch

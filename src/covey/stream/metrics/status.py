@@ -15,7 +15,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from covey.errors import InvalidArgumentError
-from covey.store.manifest.manifest import now_ms
+from covey.store.manifest import now_ms
 from covey.stream.config import MetricsConfig
 from covey.stream.metrics.batch_metrics import BatchMetrics
 
