@@ -38,6 +38,7 @@ def test_every_name_is_there(package: str) -> None:
         ("covey.cli", ["numba", "sqlglot", "pyarrow", "covey.language"]),
         ("covey.stream.config", ["pyspark", "numpy"]),
         ("covey.stream.events.notify_task", ["pyspark.ml", "pandas", "scipy.sparse"]),
+        ("covey.testing", ["hypothesis", "pyspark", "numpy"]),
     ],
 )
 def test_what_takes_seconds_is_not_imported(module: str, absent: list[str]) -> None:

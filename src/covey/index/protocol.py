@@ -73,7 +73,7 @@ class Index(Protocol):
     Every answer is what `covey.geometry.relations` says of each pair: exact, but for relations
     between balls, which err on the side that loses no event.
 
-    Whoever implements it runs `covey.testing.index_contract.IndexContract`.
+    Whoever implements it runs `covey.testing.IndexContract`.
     """
 
     def match(self, events: Events) -> Pairs:

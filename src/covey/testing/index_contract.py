@@ -19,7 +19,7 @@ from covey.space import Events
 from covey.space.types import type_to_arrow
 from covey.testing.strategies import events, regions, spaces
 
-__all__ = ["IndexContract"]
+__all__ = ["IndexCase", "IndexContract", "index_cases"]
 
 
 @dataclass(frozen=True, slots=True)
