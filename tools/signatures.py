@@ -33,6 +33,23 @@ class PublicFunction:
         return [*positional[self.is_method :], *arguments.kwonlyargs]
 
     @property
+    def positional_options(self) -> list[str]:
+        """Return the options that callers may give by position.
+
+        An option is a boolean, a limit or another parameter with a default, after the first two;
+        a boolean with a default is one wherever it stands, and a limit after the first.
+        """
+        arguments = self.node.args
+        positional = [*arguments.posonlyargs, *arguments.args][self.is_method :]
+        required = len(positional) - len(arguments.defaults)
+        return [
+            one.arg
+            for index, one in enumerate(positional)
+            if (index >= required and (index >= 2 or _is_bool(one) or (index and _is_limit(one))))
+            or (index >= 2 and _is_bool(one))
+        ]
+
+    @property
     def written_parameters(self) -> list[str]:
         """Return the parameters that the function writes into: out-parameters."""
         mutable = {
@@ -62,6 +79,14 @@ def iter_public_functions(folder: Path) -> Iterator[PublicFunction]:
         elif parts[-1].startswith("_"):
             continue
         yield from _iter_body(ast.parse(path.read_text()).body, ".".join(parts), False)
+
+
+def _is_bool(parameter: ast.arg) -> bool:
+    return parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool"
+
+
+def _is_limit(parameter: ast.arg) -> bool:
+    return parameter.arg.startswith("max_") or parameter.arg == "limit"
 
 
 def _iter_body(body: list[ast.stmt], prefix: str, in_class: bool) -> Iterator[PublicFunction]:
@@ -103,8 +128,10 @@ def _find_root(node: ast.expr) -> str:
 
 
 def main() -> None:
-    """Print the public functions that write into a parameter."""
+    """Print the public functions that break a rule of signatures."""
     for one in iter_public_functions(Path("src/covey")):
+        if one.positional_options:
+            print(f"{one.name}: takes {', '.join(one.positional_options)} by position")
         if one.written_parameters:
             print(f"{one.name}: writes into {', '.join(one.written_parameters)}")
 

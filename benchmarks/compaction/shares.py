@@ -77,7 +77,7 @@ def _workload(workload: Workload) -> dict[str, Value]:
     events = Events.from_arrow(workload.generate_events(0, _EVENTS), workload.space)
     every = np.arange(_STORED)
     compacted = reduce_regions(
-        regions, every, events, ReductionLimits(max_false_positive_rate=_ADDED)
+        regions, every, sample=events, limits=ReductionLimits(max_false_positive_rate=_ADDED)
     )
     s = compacted.summary
     return {

@@ -59,7 +59,10 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
 
 def _figures(law: Any, d: int, k: int, count: int) -> Figures:
     """One configuration, both ways."""
-    workload, cube = CubeBalls(law, d, _R_MAX), CubeProjection.build_random(k, d, _R_MAX, seed=1)
+    workload, cube = (
+        CubeBalls(law, d, _R_MAX),
+        CubeProjection.build_random(k, d, max_radius=_R_MAX, seed=1),
+    )
     centres, radii = workload.generate_balls(0, count)
     events = points(workload, _EVENTS)
     zones = build_random_zones(_NODES, k, seed=1)

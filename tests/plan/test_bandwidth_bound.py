@@ -127,7 +127,7 @@ def test_cells_count_how_many_brokers_must_get_them() -> None:
 
 
 def test_brokers_above_count() -> None:
-    tree = BrokerTree.from_arrays([0.0], [[1.0], [1.0], [1.0]], [-1, 0, 0])
+    tree = BrokerTree.from_arrays([0.0], [[1.0], [1.0], [1.0]], parents=[-1, 0, 0])
     wanted = Subscribers.from_arrays(np.ones((4, 1)), np.zeros((4, 1)), np.ones((4, 1)))
     problem = Problem(tree, wanted, target_load=1.0, max_load=1.0)
     assert compute_cell_bound(problem, DemandGroups.from_problem(problem)) == pytest.approx(3.0)

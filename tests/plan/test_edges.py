@@ -102,7 +102,7 @@ def test_all_boxes_may_be_flat_on_an_axis() -> None:
 
 
 def test_only_leaves_serve() -> None:
-    tree = BrokerTree.from_arrays([0, 0], [[1, 0], [9, 9], [2, 0]], [-1, 0, 0])
+    tree = BrokerTree.from_arrays([0, 0], [[1, 0], [9, 9], [2, 0]], parents=[-1, 0, 0])
     problem = here(np.zeros((10, 2)), np.ones((10, 2)), tree)
     filters = BrokerFilters(np.zeros((3, 1, 2)), np.ones((3, 1, 2)), np.array([1, 0, 0]))
     for broker in (0, -1, 3):
@@ -114,7 +114,7 @@ def test_a_start_for_another_problem_is_refused() -> None:
     places = np.random.default_rng(0).normal(0, 10, (6, 2))
     lower, upper = np.zeros((12, 2)), np.ones((12, 2))
     some = here(lower, upper, BrokerTree.from_arrays([0, 0], places[:4]), max_delay=9.0)
-    tree = BrokerTree.from_arrays([0, 0], places, [4, 4, 5, 5, -1, -1])
+    tree = BrokerTree.from_arrays([0, 0], places, parents=[4, 4, 5, 5, -1, -1])
     other = here(lower, upper, tree, max_delay=9.0, max_load=20.0)
     with pytest.raises(InvalidArgumentError, match="filters of 4 brokers"):
         search(other, greedy(some))
@@ -217,7 +217,7 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="events of 9 coordinates"):
         here(np.zeros((2, 9)), np.ones((2, 9)), event_sample=np.zeros((1, 9)))
     with pytest.raises(InvalidArgumentError, match=r"parent 0\.5"):
-        BrokerTree.from_arrays([0, 0], np.ones((2, 2)), [-1, 0.5])
+        BrokerTree.from_arrays([0, 0], np.ones((2, 2)), parents=[-1, 0.5])
     with pytest.raises(InvalidArgumentError, match="finite places"):
         BrokerTree.from_arrays([0, 0], [[0, np.inf]])
 
@@ -231,10 +231,19 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
         ),
         (lambda: Subscribers.from_arrays([[0, 0]], [["low"]], [[1]]), "lower ends are no table"),
         (lambda: BrokerTree.from_arrays([0, 0], [[1, 0], [2]]), "brokers are no table"),
-        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], ["root"]), "parents are no table"),
-        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], [np.nan]), "broker 0 has parent nan"),
-        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], [7]), "broker 0 has parent 7:"),
-        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], [1_234_567]), "has parent 1234567:"),
+        (
+            lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=["root"]),
+            "parents are no table",
+        ),
+        (
+            lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=[np.nan]),
+            "broker 0 has parent nan",
+        ),
+        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=[7]), "broker 0 has parent 7:"),
+        (
+            lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=[1_234_567]),
+            "has parent 1234567:",
+        ),
         (lambda: here([[0]], [[1]], event_sample=[[0], [1, 2]]), "event_sample are no table"),
     ],
 )

@@ -155,7 +155,7 @@ class Cellular:
 
 def cells(texts: Iterable[Texts], most: int) -> RangeSet:
     """The cells of some predicates, in at most so many ranges a region."""
-    rows = GRID.find_ranges(regions_of(texts)[0], most)
+    rows = GRID.find_ranges(regions_of(texts)[0], max_ranges=most)
     return RangeSet.from_ranges(rows.first, rows.last)
 
 
@@ -196,7 +196,7 @@ class Link(RuleBasedStateMachine):
         if told:
             self.other.advertise(self.table.add(list(batch), *regions_of(batch.values())))
         self.table, steps = RoutingTable.from_snapshot(
-            stored(before, batch, ids), self.other.known, self.strategy
+            stored(before, batch, ids), self.other.known, strategy=self.strategy
         )
         self.follow(steps)
 

@@ -17,7 +17,7 @@ TINY = TieredMergePolicy(min_level_regions=4, level_factor=2)
 
 def changes(put: Mapping[object, str], removed: Sequence[object] = ()) -> Changes:
     """Predicates by id, and removed ids."""
-    return Changes.upsert(list(put), Parser(SPACE).parse(list(put.values())), removed)
+    return Changes.upsert(list(put), Parser(SPACE).parse(list(put.values())), removed_ids=removed)
 
 
 def matched(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:

@@ -106,7 +106,7 @@ class StoreBesideModel(RuleBasedStateMachine):
             for some in zoning.iterate_members(
                 owned.regions, owned.subscription_rows, len(owned.ids)
             ):
-                put += stage_zone(self.store, owned.take(some.rows), some, smart)
+                put += stage_zone(self.store, owned.take(some.rows), some, is_smart=smart)
         label = f"zoned {now.manifest.version}"
         version = self.store.commit_zones(zoning, put, now.space, label, now.manifest.version)
         self.versions[version.version] = dict(self.model)

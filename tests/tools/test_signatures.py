@@ -17,6 +17,53 @@ WRITES_ALLOWED = {
 }
 
 
+# Where options may be given by position, and why: a prefix of names.
+OPTIONS_BY_POSITION = {
+    "covey.cli.": "typer calls commands by keywords",
+    "covey.errors.PredicateError": "message, position and hint stand in this order in all errors",
+    "covey.language.syntax.grammar.PredicateTree.error": "the same",
+    "covey.language.compile.": "steps of one compilation, called by the compiler only",
+    "covey.language.diagnostics.common_mistakes.suggest_for_name": "the same",
+    "covey.language.semantics.expressions.Expressions": "the same",
+    "covey.language.values.": "the same",
+}
+
+
+def test_options_are_given_by_name() -> None:
+    positional = {one.name for one in iter_public_functions(SOURCES) if one.positional_options}
+    allowed = {
+        name: prefix
+        for name in positional
+        for prefix in OPTIONS_BY_POSITION
+        if name.startswith(prefix)
+    }
+    assert positional - allowed.keys() == set()
+    assert set(OPTIONS_BY_POSITION) == set(allowed.values())
+
+
+def test_options_that_may_be_given_by_position_are_found(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "module.py").write_text(
+        "def reduce(regions, sample=None, limit=3, *, strict=False): ...\n"
+        "def run(max_steps=None, is_last: bool = False): ...\n"
+        "def find(regions, max_pairs=None): ...\n"
+        "def match(events, strict: bool, is_whole: bool): ...\n"
+        "def good(regions, sample=None, *, limit=3, strict: bool = False): ...\n"
+    )
+    found = {
+        one.name.rpartition(".")[2]: one.positional_options
+        for one in iter_public_functions(package)
+        if one.positional_options
+    }
+    assert found == {
+        "reduce": ["limit"],
+        "run": ["is_last"],
+        "find": ["max_pairs"],
+        "match": ["is_whole"],
+    }
+
+
 def test_public_functions_return_what_they_find() -> None:
     written = {one.name for one in iter_public_functions(SOURCES) if one.written_parameters}
     assert written == set(WRITES_ALLOWED)

@@ -80,7 +80,7 @@ class Index(Protocol):
         """Stored regions that contain each event."""
         ...
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one: all, or some `limit` of them."""
         ...
 

@@ -78,7 +78,7 @@ class PlanDeployment:
             self.cluster.list_partitions(self.get_topic(broker))
 
     def start_queries(
-        self, spark: SparkSession, checkpoint_path: str, once: bool
+        self, spark: SparkSession, checkpoint_path: str, *, once: bool
     ) -> Iterator[StreamingQuery]:
         """The query of each level, which begins with the first event that its topics have.
 

@@ -119,13 +119,13 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
     @overload
     @classmethod
     def from_snapshot(
-        cls, snapshot: Snapshot, known: Numbers, strategy: RegionStrategyName = "exact"
+        cls, snapshot: Snapshot, known: Numbers, *, strategy: RegionStrategyName = "exact"
     ) -> tuple[RoutingTable[Numbers, RegionUpdate], RegionUpdate]: ...
 
     @overload
     @classmethod
     def from_snapshot(
-        cls, snapshot: Snapshot, known: RangeSet, strategy: Literal["hilbert"]
+        cls, snapshot: Snapshot, known: RangeSet, *, strategy: Literal["hilbert"]
     ) -> tuple[RoutingTable[RangeSet, CellUpdate], CellUpdate]: ...
 
     @overload
@@ -134,14 +134,22 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         cls,
         snapshot: Snapshot,
         known: AdvertisedT,
+        *,
         strategy: StrategyBuilder[AdvertisedT, UpdateT],
     ) -> tuple[RoutingTable[AdvertisedT, UpdateT], UpdateT]: ...
+
+    @overload
+    @classmethod
+    def from_snapshot(
+        cls, snapshot: Snapshot, known: Numbers | RangeSet, *, strategy: str
+    ) -> tuple[AnyRoutingTable, RegionUpdate | CellUpdate]: ...
 
     @classmethod
     def from_snapshot(
         cls,
         snapshot: Snapshot,
         known: Any,
+        *,
         strategy: Any = "exact",
     ) -> tuple[RoutingTable[Any, Any], Any]:
         """A table of all subscriptions in a snapshot, and the update for a link that knows `known`.

@@ -103,16 +103,18 @@ RegionStrategyChoice = str | Callable[[RegionLog], RegionStrategy]
 
 
 def build_exact_strategy(
-    region_log: RegionLog, max_unindexed: int = DEFAULT_MAX_UNINDEXED
+    region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
     """The index of the core. All indexes of the table share their codes."""
     return CoveringStrategy(
-        region_log, partial(SegmentIndex.build, shared_codebooks=SharedCodebooks()), max_unindexed
+        region_log,
+        partial(SegmentIndex.build, shared_codebooks=SharedCodebooks()),
+        max_unindexed=max_unindexed,
     )
 
 
 def build_projection_strategy(
-    region_log: RegionLog, max_unindexed: int = DEFAULT_MAX_UNINDEXED
+    region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
     """Random projections. All indexes share their directions: a query is projected once."""
     drawn: list[ProjectionMapping] = []
@@ -123,14 +125,14 @@ def build_projection_strategy(
         drawn[:] = [made.mapping]
         return made
 
-    return CoveringStrategy(region_log, build, max_unindexed)
+    return CoveringStrategy(region_log, build, max_unindexed=max_unindexed)
 
 
 def build_hybrid_strategy(
-    region_log: RegionLog, max_unindexed: int = DEFAULT_MAX_UNINDEXED
+    region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
     """The most selective attributes indexed, the others verified."""
-    return CoveringStrategy(region_log, HilbertIndex.build, max_unindexed)
+    return CoveringStrategy(region_log, HilbertIndex.build, max_unindexed=max_unindexed)
 
 
 def build_hilbert_strategy(region_log: RegionLog) -> CellStrategy:

@@ -45,7 +45,7 @@ class Changes:
 
     @classmethod
     def upsert(
-        cls, ids: Any, predicates: Predicates, removed_ids: Any = (), revisions: Any = None
+        cls, ids: Any, predicates: Predicates, *, removed_ids: Any = (), revisions: Any = None
     ) -> Changes:
         """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
         for row in sorted(predicates.rejected):

@@ -162,7 +162,7 @@ class Pipeline:
         )
         routing = build_partitioner(store, now)
         return self._match_query.build_rows(
-            events, self._required_attributes, versions, self._counts, routing
+            events, self._required_attributes, versions, counts=self._counts, partitioner=routing
         )
 
     def _start_query(self, rows: DataFrame) -> StreamingQuery:

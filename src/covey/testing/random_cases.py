@@ -44,15 +44,15 @@ def random_events(rng: random.Random, space: Space, count: int) -> pa.Table:
     return pa.table(columns)
 
 
-def random_predicate(rng: random.Random, space: Space, depth: int = 3) -> str:
+def random_predicate(rng: random.Random, space: Space, *, depth: int = 3) -> str:
     """A predicate that Spark accepts, with few exceptions."""
     if depth == 0 or rng.random() < 0.4:
         return _random_condition(rng, space)
     roll = rng.random()
     if roll < 0.2:
-        return f"NOT ({random_predicate(rng, space, depth - 1)})"
+        return f"NOT ({random_predicate(rng, space, depth=depth - 1)})"
     word = " AND " if roll < 0.6 else " OR "
-    parts = [random_predicate(rng, space, depth - 1) for _ in range(rng.choice([2, 2, 3]))]
+    parts = [random_predicate(rng, space, depth=depth - 1) for _ in range(rng.choice([2, 2, 3]))]
     return word.join(f"({part})" for part in parts)
 
 

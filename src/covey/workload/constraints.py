@@ -184,9 +184,9 @@ class ChoiceColumn:
             every.domain,
             every.lower,
             every.upper,
-            False,
-            listed,
-            RaggedArray.from_rows(self.choices),
+            nulls=False,
+            list_modes=listed,
+            lists=RaggedArray.from_rows(self.choices),
         )
         return Constraints(rows, each.take(self.codes[rows]))
 

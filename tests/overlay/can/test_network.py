@@ -80,7 +80,7 @@ def settled(
     """A network of some nodes and all balls as subscriptions, one after another."""
     network = CanNetwork(
         balls,
-        CubeProjection.build_random(2, 2, 0.5, 1),
+        CubeProjection.build_random(2, 2, max_radius=0.5, seed=1),
         smart=smart,
         make_seats=PaperSmartSeats if printed else Seats,
     )

@@ -50,7 +50,7 @@ def deploy(
         with session.launch() as spark:
             check_kafka(spark)
             made.validate()
-            queries = list(made.start_queries(spark, checkpoint, once))
+            queries = list(made.start_queries(spark, checkpoint, once=once))
             if once:
                 Console().print(
                     _make_received_table(made.measure_traffic(spark), made.plan.is_event_share)

@@ -91,7 +91,7 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
             raise InvalidArgumentError(f"[spark] jars: no file is {jars}")
         jars = ",".join(found)
     session = SessionLauncher.from_options(
-        config.spark.master, conf, jars, config.notifications.sink == "delta"
+        config.spark.master, conf, jars, needs_delta=config.notifications.sink == "delta"
     )
     with session.launch() as spark:
         check_kafka(spark)

@@ -265,7 +265,7 @@ class VectorProjection:
                 )
                 radii = np.where(batch.points[balls], 2 * _TINY, wider)
                 low[rows], high[rows] = self.directions.project_outer_balls(
-                    batch.centres[balls], radii, widenings
+                    batch.centres[balls], radii, widenings=widenings
                 )
             else:
                 low[rows], high[rows] = self.directions.project_balls(batch.centres[balls], radii)

@@ -56,6 +56,7 @@ class SegmentIndex:
         cls,
         regions: Regions,
         sample: Events | None = None,
+        *,
         shared_codebooks: SharedCodebooks | None = None,
     ) -> SegmentIndex:
         """An index of all these regions, by their row numbers.
@@ -143,7 +144,7 @@ class SegmentIndex:
         query_rows, ordinals = self._find_containing(query, max_pairs=max_pairs)
         for ball_index in self.data.ball_indexes:
             query_rows, ordinals = self._append_verified(
-                query, query_rows, ordinals, *ball_index.match(events, max_pairs)
+                query, query_rows, ordinals, *ball_index.match(events, max_pairs=max_pairs)
             )
         candidates = len(query_rows)
         if self.data.residuals:
@@ -154,7 +155,7 @@ class SegmentIndex:
         pairs = self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
         return MatchResult(pairs.query_rows, pairs.stored_rows, candidates)
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         self._check_types(regions.space)
         if self._shared_codebooks is None:
@@ -221,7 +222,7 @@ class SegmentIndex:
         if not len(self) or not len(query.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
         high = None if query.high is query.low else query.high
-        starts, rows = self.data.tree.find_leaves(query.low, high, max_pairs)
+        starts, rows = self.data.tree.find_leaves(query.low, high, max_pairs=max_pairs)
         leaves = self.data.tree.levels[-1]
         down = (query.low, high, rows, starts, *leaves)
         if limit is None:
@@ -229,13 +230,17 @@ class SegmentIndex:
             fours = tuple(range(words)) if words <= _MAX_UNROLLED_WORDS else ()
             more = (fours, *self._box_arguments(query))
             ordinals, rows = collect_pairs(
-                match_leaves, len(leaves.children) - 1, down, more, max_pairs
+                match_leaves,
+                len(leaves.children) - 1,
+                down,
+                more_arguments=more,
+                max_pairs=max_pairs,
             )
         else:
             left = np.full(len(query.low_keys), min(limit, len(self)), np.int32)
             more = (*self._box_arguments(query), self.data.exact_bits, left)
             ordinals, rows = collect_pairs(
-                match_leaves_limited, len(leaves.children) - 1, down, more
+                match_leaves_limited, len(leaves.children) - 1, down, more_arguments=more
             )
         has_token_rows = len(query.query_rows) > len(query.low_keys)
         return query.query_rows[rows] if has_token_rows else rows, ordinals
@@ -301,7 +306,7 @@ class SegmentIndex:
             rows = np.arange(start, min(start + _REGIONS_PER_BATCH, len(regions)))
             batch = regions.take(rows)
             query = EncodedQuery.from_regions(
-                batch, self.data.columns, {}, bool(self.data.vocabularies)
+                batch, self.data.columns, {}, any_token=bool(self.data.vocabularies)
             )
             starts, query_rows = self.data.tree.find_overlapping_boxes(query.low, query.high)
             ordinals = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -49,7 +49,7 @@ class Broker:
     """One broker. `make_link` says how links advertise; see `covey.overlay.brokers.link`."""
 
     def __init__(
-        self, space: Space, make_link: MakeLink, requires_announcements: bool = False
+        self, space: Space, make_link: MakeLink, *, requires_announcements: bool = False
     ) -> None:
         self.space, self.requires_announcements = space, requires_announcements
         self.links: dict[NodeName, AnyLink] = {}

@@ -105,7 +105,7 @@ class CellLink:
     told, so covering, subsumption and merging are one. (papers: mics)
     """
 
-    def __init__(self, grid: HilbertGrid, gap: int = 0, max_ranges: int = 256) -> None:
+    def __init__(self, grid: HilbertGrid, gap: int = 0, *, max_ranges: int = 256) -> None:
         self._grid, self._max_ranges = grid, max_ranges
         self._counted_ranges = CountedRanges(gap)
         self._interests = RangeSet.empty()
@@ -148,5 +148,5 @@ class CellLink:
     def _regions_to_ranges(self, regions: Regions) -> RangeEnds:
         if not len(regions):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows = self._grid.find_ranges(regions, self._max_ranges)
+        rows = self._grid.find_ranges(regions, max_ranges=self._max_ranges)
         return rows.first, rows.last

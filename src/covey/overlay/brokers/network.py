@@ -55,7 +55,7 @@ class BrokerNetwork:
         broker_class: Callable[..., Broker] = Broker,
     ) -> None:
         self.space = space
-        self.simulator = Simulator(seed, faults, coalesce)
+        self.simulator = Simulator(seed, faults, coalesce=coalesce)
         self.simulator.on_output = self._record_output
         self.peers: dict[NodeName, list[NodeName]] = {}
         self.deliveries: list[tuple[int, Hashable]] = []
@@ -119,7 +119,7 @@ class BrokerNetwork:
 
     def announce(
         self, name: NodeName, ids: Sequence[Hashable], regions: Regions,
-        withdrawn_ids: Sequence[Hashable] = (),
+        *, withdrawn_ids: Sequence[Hashable] = (),
     ) -> None:  # fmt: skip
         """A publisher at a broker says what it will publish, and what no more."""
         self.simulator.inject(name, Announce(tuple(ids), regions, tuple(withdrawn_ids)))

@@ -158,7 +158,11 @@ class CanNetwork:
 
     def _make_node(self, name: NodeName, zones: list[CanZone]) -> CanNode:
         return CanNode(
-            name, self.workload.match_rows, zones, smart=self.smart, make_seats=self.make_seats
+            name,
+            self.workload.match_rows,
+            zones=zones,
+            smart=self.smart,
+            make_seats=self.make_seats,
         )
 
     def _record_output(self, name: NodeName, message: object) -> None:

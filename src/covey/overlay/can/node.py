@@ -74,8 +74,8 @@ class CanNode:
         self,
         name: NodeName,
         match_rows: MatchRows,
-        zones: Sequence[CanZone] = (),
         *,
+        zones: Sequence[CanZone] = (),
         smart: bool = True,
         make_seats: MakeSeats = Seats,
     ) -> None:

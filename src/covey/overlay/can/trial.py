@@ -49,7 +49,7 @@ class _CanRun:
         balls = BallWorkload.build_random(trial.steps, 2 * trial.steps, d, _MAX_RADIUS, trial.seed)
         self.network = CanNetwork(
             balls,
-            CubeProjection.build_random(k, d, _MAX_RADIUS, trial.seed),
+            CubeProjection.build_random(k, d, max_radius=_MAX_RADIUS, seed=trial.seed),
             smart=trial.smart,
             make_seats=PaperSmartSeats if trial.uses_paper_rules else Seats,
             seed=trial.seed,
@@ -60,7 +60,9 @@ class _CanRun:
         self.subscription_count = self.event_count = 0
 
     def run(self) -> TrialOutcome:
-        return run_random_trial(self, _WEIGHTS, self.trial.steps, self.trial.with_faults)
+        return run_random_trial(
+            self, _WEIGHTS, self.trial.steps, with_faults=self.trial.with_faults
+        )
 
     def join(self) -> None:
         if len(self.network.members) < _MAX_NODES:

@@ -86,9 +86,9 @@ def reduce_subscriptions(
     found = reduce_regions(
         owned.regions,
         owned.subscription_rows,
-        events,
-        ReductionLimits(max_subtractions, max_false_positive_rate),
-        SparkExecutor(portions),
+        sample=events,
+        limits=ReductionLimits(max_subtractions, max_false_positive_rate),
+        executor=SparkExecutor(portions),
     )
     clock.lap("compact")
     statuses = SubscriptionStatuses.from_reduction(owned, found)

@@ -153,7 +153,9 @@ class LiveSubscriptions:
                     find_last_ends(regions, of, len(rows)) < horizon_us
                 )  # and was not changed since
                 self.store.apply(Changes.remove(now.take_ids(rows[over])), now.manifest.label)
-        self.store.vacuum(retain_seconds, _MERGE_GRACE_S, [self._last_decided_version])
+        self.store.vacuum(
+            retain_seconds, _MERGE_GRACE_S, keep_versions=[self._last_decided_version]
+        )
         self.decision_log.delete_older_than(retain_seconds)
 
     def close(self) -> None:

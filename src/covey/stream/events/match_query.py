@@ -100,6 +100,7 @@ class MatchQuery:
         kafka_events: DataFrame,
         required_attributes: RequiredAttributes,
         version_source: VersionSource,
+        *,
         counts: CountsAccumulator | None = None,
         partitioner: ZonePartitioner | None = None,
     ) -> DataFrame:

@@ -98,7 +98,7 @@ class StatusReporter:
             _log.info("batch", extra=shown)
             self.write_file()
 
-    def write_file(self, is_last: bool = False) -> None:
+    def write_file(self, *, is_last: bool = False) -> None:
         """Renews the file, not more often than people can read; for sure if it is the last time."""
         with self._lock:
             now = time.monotonic()
