@@ -81,7 +81,7 @@ def _distinct(only: frozenset[str]) -> dict[str, Value]:
     space = random_space(SessionSettings())
     by_template: dict[str, str] = {}
     while len(by_template) < 10_000:
-        text = random_predicate(rng, space, 2)
+        text = random_predicate(rng, space, depth=2)
         by_template.setdefault(literals.extract_literals(text)[0], text)
     texts = list(by_template.values())
     seconds = interleaved(

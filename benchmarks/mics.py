@@ -227,7 +227,7 @@ def _hybrid(law: str) -> dict[str, Value]:
     asked = workload.generate_regions(_MANY[-1], _MANY[-1] + _BATCH)
     covers, meets = [], []
     for count in _MANY:
-        index = HilbertIndex.build(workload.generate_regions(0, count), _CHOSEN, _BITS)
+        index = HilbertIndex.build(workload.generate_regions(0, count), _CHOSEN, bits=_BITS)
         covers.append(float(index.count_covering_candidates(asked).mean()))
         meets.append(float(index.count_overlapping_candidates(asked).mean()))
     return {f"candidates_{law}": _series(covers), f"candidates_meeting_{law}": _series(meets)}

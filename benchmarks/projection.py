@@ -117,7 +117,7 @@ def _redundant() -> float:
     )
     asked = balls.generate_regions(_BALLS, _BALLS + _ASKED)
     counted = index.measure_false_covers(asked)
-    covered = len(np.unique(index.find_covering(asked, 1).query_rows))
+    covered = len(np.unique(index.find_covering(asked, limit=1).query_rows))
     return round(counted.redundant / max(1, covered), 4)
 
 

@@ -67,7 +67,7 @@ BY_HAND = [
         "touch &= a <= d + 2 and c <= b + 1",
     ),
     (
-        "src/covey/overlay/can/kernels/static_placement.py",
+        "benchmarks/on_overlay/kernels/placement_loops.py",
         "is_root[at], copies[at] = False, 1",
         "is_root[at], copies[at] = True, 1",
     ),

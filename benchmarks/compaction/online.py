@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.harness import Value, progress
 from covey.geometry import Regions
 from covey.index import SegmentIndex
-from covey.routing import RoutingTable
+from covey.routing import AnyRoutingTable, RoutingTable
 from covey.space import Events
 from covey.workload import UniformBoxes
 
@@ -92,7 +92,7 @@ def _adds(strategy: str) -> dict[str, float]:
     return {key: value for key, value in found.items() if key in KEYS}
 
 
-def _add(table: RoutingTable, first: int, count: int, batch: int) -> list[float]:
+def _add(table: AnyRoutingTable, first: int, count: int, batch: int) -> list[float]:
     """The seconds of adding so many boxes of the workload, batch by batch."""
     regions, seconds, of = _WORKLOAD.generate_regions(first, first + count), [], np.arange(batch)
     for start in range(0, count, batch):

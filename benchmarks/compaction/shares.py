@@ -21,7 +21,7 @@ from covey.covering import Reduction, ReductionLimits, RegionStatus, reduce_regi
 from covey.covering.filters import matches_any
 from covey.geometry import Regions
 from covey.index import SegmentIndex
-from covey.routing import RoutingTable
+from covey.routing import AnyRoutingTable, RoutingTable
 from covey.space import Events
 from covey.store import Changes, Store
 from covey.workload import Alerts, Classifieds, SkewedBoxes, UniformBoxes, Workload
@@ -77,7 +77,7 @@ def _workload(workload: Workload) -> dict[str, Value]:
     events = Events.from_arrow(workload.generate_events(0, _EVENTS), workload.space)
     every = np.arange(_STORED)
     compacted = reduce_regions(
-        regions, every, events, ReductionLimits(max_false_positive_rate=_ADDED)
+        regions, every, sample=events, limits=ReductionLimits(max_false_positive_rate=_ADDED)
     )
     s = compacted.summary
     return {
@@ -106,7 +106,7 @@ def _online_differs(workload: Workload, regions: Regions, covered: int) -> int:
     return max(abs(online - (_STORED - covered)), max(all_told) - min(all_told))
 
 
-def _advertised(table: RoutingTable) -> int:
+def _advertised(table: AnyRoutingTable) -> int:
     table.prune()
     return len(table.advertised_set)
 
@@ -123,7 +123,7 @@ def _cells(workload: Workload, regions: Regions, events: Events) -> dict[str, Va
     }
 
 
-def _table(workload: Workload, regions: Regions, strategy: str) -> RoutingTable:
+def _table(workload: Workload, regions: Regions, strategy: str) -> AnyRoutingTable:
     table = RoutingTable(workload.space, strategy)
     for start in range(0, len(regions), _BATCH):
         rows = np.arange(start, start + _BATCH)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Value, progress
+from benchmarks.on_overlay.static_placement import build_random_zones, place_statically
 from covey.overlay.can.projection import CubeProjection
-from covey.overlay.can.study import build_random_zones, place_statically
 from covey.space import Events
 from covey.space.events import VectorColumn
 from covey.workload import CubeBalls
@@ -59,7 +59,10 @@ def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
 
 def _figures(law: Any, d: int, k: int, count: int) -> Figures:
     """One configuration, both ways."""
-    workload, cube = CubeBalls(law, d, _R_MAX), CubeProjection.build_random(k, d, _R_MAX, seed=1)
+    workload, cube = (
+        CubeBalls(law, d, _R_MAX),
+        CubeProjection.build_random(k, d, max_radius=_R_MAX, seed=1),
+    )
     centres, radii = workload.generate_balls(0, count)
     events = points(workload, _EVENTS)
     zones = build_random_zones(_NODES, k, seed=1)

@@ -78,13 +78,15 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
                 began = time.perf_counter()
                 found = search(held, start, steps=sizes.steps)
                 slowest = max(slowest, time.perf_counter() - began)
-                invalid += not found.verify().is_valid
+                is_valid = found.verify().is_valid
+                invalid += not is_valid
                 if start.verify().is_valid:
                     ratios[name, limit].append(found.bandwidth / start.bandwidth)
                 else:
                     without_start.append(f"{name}:{seed + 1}:{limit}")
                 if limit == "fair" and wants_gaps:
-                    gaps[name].append(found.bandwidth / lower_bound(found))
+                    bound = lower_bound(found.problem, found.bandwidth if is_valid else None)
+                    gaps[name].append(found.bandwidth / bound)
             if seed == 0:
                 results[f"{name}_others"] = _others(problem, greedy(problem))
     for (name, limit), some in ratios.items():

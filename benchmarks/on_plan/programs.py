@@ -14,7 +14,6 @@ from benchmarks.harness import Value, progress
 from benchmarks.on_plan.problems import with_plans
 from benchmarks.on_plan.sizes import Sizes
 from covey.plan import greedy, slp
-from covey.plan.lp.relaxation import RelaxationResult
 from covey.plan.lp.sampling_rounds import cover_sample
 from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
@@ -74,12 +73,9 @@ def _growth(sizes: Sizes) -> float:
     """Interests, of which programs are quick; samples are drawn from all, and are of one size."""
     entries = []
     for count in (min(sizes.tables), max(sizes.tables)):
-        problem, programs = (
-            ASSIGNMENT_PROBLEMS["interests"](count, sizes.brokers, seed=1),
-            list[RelaxationResult](),
-        )
+        problem = ASSIGNMENT_PROBLEMS["interests"](count, sizes.brokers, seed=1)
         random = np.random.default_rng(0)
         drawn = random.choice(count, _DRAWN)
-        cover_sample(problem, drawn, programs, time.monotonic() + sizes.programs_s, random)
-        entries.append(programs[0].nonzeros if programs else np.nan)
+        found = cover_sample(problem, drawn, time.monotonic() + sizes.programs_s, random)
+        entries.append(np.nan if found is None else found[1].nonzeros)
     return round(entries[1] / entries[0], 3)

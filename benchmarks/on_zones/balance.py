@@ -41,7 +41,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
     zoning = cut(_LOAD, sizes.skewed, sizes.skewed_zones, sizes.sampled)
     events = events_of(_LOAD, sizes.sampled, sizes.sampled + sizes.skewed_events)
     some = _LOAD.generate_regions(0, min(sizes.skewed, sizes.sampled))
-    work = ZoneSample.from_events(events, some, sizes.skewed).event_work
+    work = ZoneSample.from_events(events, some, represented_count=sizes.skewed).event_work
     owners, owned = zoning.tree.find_event_zones(events), zoning.partitions_per_zone
     spread = Spread.of(regions, zoning)
     seconds = np.zeros(len(zoning))

@@ -26,9 +26,11 @@ _REPEATS = 9
 def cut(load: Workload, count: int, zones: int, sampled: int) -> ZoneMap:
     """Zones from a sample of the first events and of all subscriptions."""
     regions = load.generate_regions(0, min(count, sampled))
-    sample = ZoneSample.from_events(events_of(load, 0, sampled), regions, count)
+    sample = ZoneSample.from_events(events_of(load, 0, sampled), regions, represented_count=count)
     tree = build_zone_tree(sample, zones)
-    return ZoneMap.build(tree, sample.measure_loads(tree)[0], zones, regions)
+    return ZoneMap.build(
+        tree, sample.measure_loads(tree)[0], requested_zones=zones, regions=regions
+    )
 
 
 def events_of(load: Workload, start: int, stop: int) -> Events:

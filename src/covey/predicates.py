@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from covey.errors import InvalidArgumentError
-from covey.language.values.sql_literals import float32_literal, quote_string
+from covey.language.values import float32_literal, quote_string
 
 __all__ = ["has_all", "has_any", "has_none", "near_vector", "within_box", "within_km"]
 

@@ -15,7 +15,7 @@ _KEYWORDS = frozenset(_RESERVED_WORDS.split())
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
-def quote_identifier(name: str, is_field: bool = False) -> str:
+def quote_identifier(name: str, *, is_field: bool = False) -> str:
     """A column's name, or that of a field in one, as Spark reads it back.
 
     >>> quote_identifier("price"), quote_identifier("to`day")

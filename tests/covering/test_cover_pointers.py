@@ -28,7 +28,7 @@ def test_equal_regions_have_the_first_of_them(some: Regions) -> None:
 
 @given(st.data())
 def test_a_repeated_region_is_equal(data: st.DataObject) -> None:
-    some = data.draw(regions(data.draw(spaces()), 6))
+    some = data.draw(regions(data.draw(spaces()), max_regions=6))
     count = len(some)
     twice = RegionBoxes.from_regions(Regions.concat([some, some.take(np.arange(count)[::-1])]))
     equal = find_equal_rows(twice)
@@ -37,7 +37,7 @@ def test_a_repeated_region_is_equal(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_covers_are_found_whichever_rows_are_asked_together(data: st.DataObject) -> None:
-    some = data.draw(regions(data.draw(spaces()), 12) | many())
+    some = data.draw(regions(data.draw(spaces()), max_regions=12) | many())
     some = some.take(np.unique(find_equal_rows(RegionBoxes.from_regions(some))))
     every = set(BruteForceIndex(some).find_covering(some))
     index = SegmentIndex.build(some)

@@ -31,7 +31,7 @@ def filtered(
 ) -> tuple[list[HullMerges], MergedHulls, Regions]:
     """All that groups propose within a limit, and the filters that it makes."""
     boxes = RegionBoxes.from_regions(some)
-    groups = group_boxes(boxes, np.arange(len(some)), unwanted, size)
+    groups = group_boxes(boxes, np.arange(len(some)), sample_points=unwanted, max_size=size)
     proposed = [propose_merges(group, unwanted, limit) for group in groups]
     hulls = apply_merges(boxes, np.arange(len(some)), proposed)
     firsts = hulls.members.values[hulls.members.offsets[:-1]]
@@ -53,7 +53,7 @@ def test_a_filter_covers_its_members(data: st.DataObject, limit: float) -> None:
 @given(st.data())
 def test_a_filter_covers_its_members_in_any_space(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    some = data.draw(regions(space, 16))
+    some = data.draw(regions(space, max_regions=16))
     _, hulls, filters = filtered(some, None, np.inf)
     rows, of = hulls.members.values, owners(hulls)
     scalar = (

@@ -49,7 +49,9 @@ def check(result: Reduction, some: Regions) -> None:
 def test_the_union_stays_and_absorbers_hold_what_they_absorb(
     some: Regions, budget: ReductionLimits, with_sample: bool
 ) -> None:
-    result = reduce_regions(some, np.arange(len(some)), EVENTS if with_sample else None, budget)
+    result = reduce_regions(
+        some, np.arange(len(some)), sample=EVENTS if with_sample else None, limits=budget
+    )
     check(result, some)
     active = some.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
     assert union(active) == union(some) <= union(result.filters)
@@ -64,8 +66,8 @@ def test_the_union_stays_and_absorbers_hold_what_they_absorb(
 @given(st.data(), _BUDGETS)
 def test_no_event_is_lost_in_any_space(data: st.DataObject, budget: ReductionLimits) -> None:
     space = data.draw(spaces())
-    some, these = data.draw(regions(space, 16)), data.draw(events(space, 16))
-    result = reduce_regions(some, np.arange(len(some)), these, budget)
+    some, these = data.draw(regions(space, max_regions=16)), data.draw(events(space, max_events=16))
+    result = reduce_regions(some, np.arange(len(some)), sample=these, limits=budget)
     check(result, some)
     active = some.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
     wanted, kept, let_in = (
@@ -77,7 +79,9 @@ def test_no_event_is_lost_in_any_space(data: st.DataObject, budget: ReductionLim
 
 @given(many(40))
 def test_without_a_budget_only_equal_and_covered_ones_go(some: Regions) -> None:
-    result = reduce_regions(some, np.arange(len(some)), EVENTS, ReductionLimits(0, 0.0))
+    result = reduce_regions(
+        some, np.arange(len(some)), sample=EVENTS, limits=ReductionLimits(0, 0.0)
+    )
     assert result.summary.subsumed == result.summary.imperfectly_merged == 0
     assert result.summary.undecided == result.summary.active
     assert union(result.filters) == union(some)
@@ -93,7 +97,9 @@ def test_without_a_budget_only_equal_and_covered_ones_go(some: Regions) -> None:
 
 @given(many(40), st.sampled_from([0.0, 0.02, 0.2]))
 def test_the_budget_is_kept_on_events_seen_and_unseen(some: Regions, added: float) -> None:
-    result = reduce_regions(some, np.arange(len(some)), EVENTS, ReductionLimits(32, added))
+    result = reduce_regions(
+        some, np.arange(len(some)), sample=EVENTS, limits=ReductionLimits(32, added)
+    )
     seen, unseen = (set(range(first, len(EVENTS), 2)) for first in range(2))
     false = union(result.filters) - union(some)
     assert len(false & seen) <= added * len(seen)
@@ -107,7 +113,8 @@ def test_it_is_the_same_every_time() -> None:
     some = load.generate_regions(0, 3000)
     sample = Events.from_arrow(load.generate_events(0, 1000), load.space)
     one, other = (
-        reduce_regions(some, np.arange(3000), sample, ReductionLimits(8, 0.01)) for _ in range(2)
+        reduce_regions(some, np.arange(3000), sample=sample, limits=ReductionLimits(8, 0.01))
+        for _ in range(2)
     )
     assert one.summary == other.summary
     assert min(one.summary.covered, one.summary.subsumed, one.summary.imperfectly_merged) > 0
@@ -151,7 +158,9 @@ def test_it_is_the_same_whoever_works() -> None:
     some = load.generate_regions(0, 3000)
     sample = Events.from_arrow(load.generate_events(0, 1000), load.space)
     one, other = (
-        reduce_regions(some, np.arange(3000), sample, ReductionLimits(8, 0.01), workers)
+        reduce_regions(
+            some, np.arange(3000), sample=sample, limits=ReductionLimits(8, 0.01), executor=workers
+        )
         for workers in (None, Portioned())
     )
     assert one.summary == other.summary
@@ -181,7 +190,7 @@ def test_each_step_is_counted() -> None:
 
 def test_nothing_is_compacted_to_nothing() -> None:
     none = parsed("x = 1").take(np.empty(0, np.int64))
-    result = reduce_regions(none, np.empty(0, np.int64), EVENTS)
+    result = reduce_regions(none, np.empty(0, np.int64), sample=EVENTS)
     assert len(result.filters) == result.summary.false_forwards == 0
 
 

@@ -34,7 +34,7 @@ def scalar_spaces(draw: st.DrawFn) -> Space:
 @given(st.data())
 def test_a_box_holds_the_events_of_its_region(data: st.DataObject) -> None:
     space = data.draw(scalar_spaces())
-    some, these = data.draw(regions(space, 12)), data.draw(events(space, 12))
+    some, these = data.draw(regions(space, max_regions=12)), data.draw(events(space, max_events=12))
     boxes = RegionBoxes.from_regions(some)
     codes = boxes.encode_events(these)
     r, e = pairs(len(some), len(these))
@@ -48,7 +48,7 @@ def test_a_box_holds_the_events_of_its_region(data: st.DataObject) -> None:
 @given(st.data())
 def test_a_box_in_a_box_is_a_cover_unless_a_rest_says_otherwise(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    some = data.draw(regions(space, 12))
+    some = data.draw(regions(space, max_regions=12))
     boxes = RegionBoxes.from_regions(some)
     i, j = pairs(len(some), len(some))
     inside = (boxes.lower[i] <= boxes.lower[j]) & (boxes.upper[j] <= boxes.upper[i])
@@ -66,7 +66,7 @@ def test_a_box_in_a_box_is_a_cover_unless_a_rest_says_otherwise(data: st.DataObj
 @given(st.data())
 def test_regions_come_back_from_boxes(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    some = data.draw(regions(space, 12))
+    some = data.draw(regions(space, max_regions=12))
     boxes, rows = RegionBoxes.from_regions(some), np.arange(len(some))[::-1]
     back = boxes.to_regions(some, rows, boxes.lower[rows], boxes.upper[rows])
     again = RegionBoxes.from_regions(Regions.concat([some, back]))
@@ -130,7 +130,7 @@ def test_what_boxes_cannot_say_is_the_same_rest_where_it_is_the_same() -> None:
 @given(st.data())
 def test_lengths_are_never_nothing_and_one_in_all(data: st.DataObject) -> None:
     space = data.draw(scalar_spaces())
-    some, these = data.draw(regions(space, 12)), data.draw(events(space, 40))
+    some, these = data.draw(regions(space, max_regions=12)), data.draw(events(space, max_events=40))
     boxes = RegionBoxes.from_regions(some)
     codes = boxes.encode_events(these)
     for k, axis in enumerate(boxes.axes):

@@ -66,7 +66,7 @@ def test_the_result_does_not_depend_on_what_is_asked_together(data: st.DataObjec
 @given(st.data())
 def test_no_event_is_lost_in_any_space(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    some, these = data.draw(regions(space, 16)), data.draw(events(space, 16))
+    some, these = data.draw(regions(space, max_regions=16)), data.draw(events(space, max_events=16))
     _, found = asked(some)
     kept = some.take(np.flatnonzero(~found.is_absorbed))
     before, after = BruteForceIndex(some).match(these), BruteForceIndex(kept).match(these)

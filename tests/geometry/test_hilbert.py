@@ -56,7 +56,10 @@ def test_ranges_are_the_cells_of_the_box(box: tuple[list[int], list[int], int]) 
 @given(boxes(), st.integers(1, 6))
 def test_bounded_ranges_contain_the_box(box: tuple[list[int], list[int], int], most: int) -> None:
     lower, upper, bits = box
-    exact, bounded = plain(lower, upper, bits), decompose_boxes([lower], [upper], bits, most).row(0)
+    exact, bounded = (
+        plain(lower, upper, bits),
+        decompose_boxes([lower], [upper], bits, max_ranges=most).row(0),
+    )
     assert len(bounded) <= most
     assert len(exact - bounded) == 0
     if len(exact) <= most:
@@ -68,13 +71,13 @@ def test_the_smallest_gaps_are_filled() -> None:
     exact = plain(lower, upper, bits)
     gaps = np.sort(exact.first[1:] - exact.last[:-1] - 1)
     for most in range(1, len(exact) + 1):
-        bounded = decompose_boxes([lower], [upper], bits, most).row(0)
+        bounded = decompose_boxes([lower], [upper], bits, max_ranges=most).row(0)
         assert bounded.count - exact.count == gaps[: len(exact) - most].sum()
 
 
 def test_a_large_box_costs_no_more_than_its_bound() -> None:
     """Its exact ranges would be millions."""
-    bounded = decompose_boxes([[1] * 6], [[1022] * 6], 10, 8).row(0)
+    bounded = decompose_boxes([[1] * 6], [[1022] * 6], 10, max_ranges=8).row(0)
     assert len(bounded) <= 8
     cells = np.random.default_rng(1).integers(1, 1023, (1000, 6))
     assert bounded.contains(encode_cells(cells, 10)).all()
@@ -117,4 +120,4 @@ def test_what_is_no_box_is_refused(
     lower: list[list[int]], upper: list[list[int]], bits: int, most: int
 ) -> None:
     with pytest.raises(InvalidArgumentError):
-        decompose_boxes(lower, upper, bits, most)
+        decompose_boxes(lower, upper, bits, max_ranges=most)

@@ -49,7 +49,8 @@ def test_a_ball_that_covers_projects_over_what_it_covers(
     once = some.project_outer_balls([outer], [large])
     assert _inside(once, some.project_balls([inner], [small]))
     assert _inside(
-        some.project_outer_balls([outer], [large], 2), some.project_outer_balls([inner], [small])
+        some.project_outer_balls([outer], [large], widenings=2),
+        some.project_outer_balls([inner], [small]),
     )
 
 
@@ -80,7 +81,7 @@ def test_a_ball_that_touches_along_a_direction_is_within(make: Callable[..., Dir
             some.project_outer_balls([inner], [small]),
         )
         assert _inside(some.project_outer_balls([outer], [large]), balls)
-        assert _inside(some.project_outer_balls([outer], [large], 2), once)
+        assert _inside(some.project_outer_balls([outer], [large], widenings=2), once)
         missed += not _inside(some.project_balls([outer], [large]), balls)
         missed_widened += not _inside(some.project_outer_balls([outer], [large]), once)
     assert missed > 5

@@ -57,7 +57,9 @@ def test_an_interval_is_spelled_in_one_way() -> None:
     def row(lower: int, upper: int, listed: int, keys: list[int]) -> object:
         ends = np.array([lower], np.int64), np.array([upper], np.int64)
         lists = RaggedArray.from_rows([keys], np.int64)
-        made = Scalars.from_intervals(whole, *ends, False, np.array([listed], np.int8), lists)
+        made = Scalars.from_intervals(
+            whole, *ends, nulls=False, list_modes=np.array([listed], np.int8), lists=lists
+        )
         return made.row(0)
 
     assert row(0, 9, ONLY, [3]) == (3, 3, ALL, [])
@@ -73,7 +75,8 @@ def test_text_next_to_an_excluded_end() -> None:
     whole = key_domain(STRING)
     ends = np.array(["b", "a"], object), np.array([TOP, "b"], object)
     lists = RaggedArray.from_rows([["b"], ["b"]])
-    made = Scalars.from_intervals(whole, *ends, False, np.array([EXCEPT, EXCEPT], np.int8), lists)
+    marks = np.array([EXCEPT, EXCEPT], np.int8)
+    made = Scalars.from_intervals(whole, *ends, nulls=False, list_modes=marks, lists=lists)
     assert made.row(0) == ("b\0", TOP, ALL, [])
     assert made.row(1) == ("a", Below("b"), ALL, [])
 

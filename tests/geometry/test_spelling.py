@@ -20,9 +20,9 @@ def test_excluding_the_last_bigint() -> None:
         key_domain(BIGINT),
         top,
         top,
-        False,
-        np.array([EXCEPT], np.int8),
-        RaggedArray.from_rows([[2**63 - 1]], np.int64),
+        nulls=False,
+        list_modes=np.array([EXCEPT], np.int8),
+        lists=RaggedArray.from_rows([[2**63 - 1]], np.int64),
     )
     assert made.is_empty.all()
 
@@ -31,7 +31,12 @@ def test_equal_sets_are_equal_rows() -> None:
     def row(listed: int, keys: list[int]) -> object:
         lists = RaggedArray.from_rows([keys], np.int64)
         return Scalars.from_intervals(
-            key_domain(INT), np.array([0]), np.array([2]), False, np.array([listed], np.int8), lists
+            key_domain(INT),
+            np.array([0]),
+            np.array([2]),
+            nulls=False,
+            list_modes=np.array([listed], np.int8),
+            lists=lists,
         ).row(0)
 
     assert row(ONLY, [0, 2]) == row(EXCEPT, [1])

@@ -33,7 +33,7 @@ def check(segment: SegmentIndex, stored: Regions, asked: Regions, events: Events
     same(segment.find_covered(asked), scan.find_covered(asked))
     same(segment.find_overlapping(asked), scan.find_overlapping(asked))
     for limit in (0, 1, 3, len(stored) + 1):
-        some = segment.find_covering(asked, limit)
+        some = segment.find_covering(asked, limit=limit)
         assert set(some) <= set(every)
         there = np.bincount(every.query_rows, minlength=len(asked))
         found = np.bincount(some.query_rows, minlength=len(asked))

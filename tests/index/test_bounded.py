@@ -58,7 +58,7 @@ def test_names_stand_for_rows(name: str) -> None:
     names = np.random.default_rng(0).permutation(3_000) * 10
     plain, named = (
         index.match(asked),
-        index.match(asked, values_by_ordinal=index.arrange_by_ordinal(names)),
+        index.match_values(asked, index.arrange_by_ordinal(names)),
     )
     assert len(plain)
     np.testing.assert_array_equal(plain.query_rows, named.query_rows)

@@ -63,14 +63,14 @@ STORED = parse(SPACE, ["x > 1", "x > 3", "x > 5", "x IS NULL"]).regions
 
 def test_a_limit_keeps_the_first_covers_of_each_region() -> None:
     asked = parse(SPACE, ["x > 7", "x > 2", "x = 6"]).regions
-    assert list(BruteForceIndex(STORED).find_covering(asked, 2)) == [
+    assert list(BruteForceIndex(STORED).find_covering(asked, limit=2)) == [
         (0, 0),
         (0, 1),
         (1, 0),
         (2, 0),
         (2, 1),
     ]
-    assert list(BruteForceIndex(STORED).find_covering(asked, 0)) == []
+    assert list(BruteForceIndex(STORED).find_covering(asked, limit=0)) == []
 
 
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:

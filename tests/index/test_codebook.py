@@ -74,7 +74,7 @@ def test_what_intervals_say_in_full(nulls: bool, listed: int) -> None:
     """Neither a list, nor null beside keys that do not begin with the lowest."""
     lower, upper = np.array([WHOLE.low, 3, 3, WHOLE.low]), np.array([5, 5, WHOLE.high, WHOLE.high])
     marks, lists = np.full(4, listed, np.int8), RaggedArray.from_rows([[4, -9, 99]] * 4, np.int64)
-    batch = Scalars.from_intervals(WHOLE, lower, upper, nulls, marks, lists)
+    batch = Scalars.from_intervals(WHOLE, lower, upper, nulls=nulls, list_modes=marks, lists=lists)
     codebook = Codebook.from_boundaries(np.array([3, 5]))
     low, high, said = codebook.encode_intervals(batch)
     unlisted = batch.listed == ALL
@@ -85,7 +85,7 @@ def test_what_intervals_say_in_full(nulls: bool, listed: int) -> None:
 
 
 def test_null_alone_is_an_interval_of_one_code() -> None:
-    null = Scalars.from_intervals(WHOLE, np.array([WHOLE.high]), np.array([WHOLE.low]), True)
+    null = Scalars.from_intervals(WHOLE, np.array([WHOLE.high]), np.array([WHOLE.low]), nulls=True)
     low, high, said = Codebook.from_scalars(null).encode_intervals(null)
     assert (low[0], high[0], said[0]) == (NULL, NULL, True)
 

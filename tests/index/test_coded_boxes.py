@@ -29,7 +29,7 @@ def constraints(kinds: list[str], whole: coded_boxes.Ints, random: np.random.Gen
     upper = np.where(np.isin(kind, ["interval", "up to", "null or up to"]), ends[1], WHOLE.high)
     lower[kind == "null"], upper[kind == "null"] = WHOLE.high, WHOLE.low
     return Scalars.from_intervals(
-        WHOLE, lower, upper, np.isin(kind, ["free", "null", "null or up to"])
+        WHOLE, lower, upper, nulls=np.isin(kind, ["free", "null", "null or up to"])
     )
 
 

@@ -21,9 +21,9 @@ from tests.geometry.cases import scalar_attributes, space_of
 def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars, ScalarColumn]:
     """Constraints that are stored, others, and cells of events."""
     space = space_of(attribute)
-    both = [data.draw(regions(space, 10)) for _ in range(2)]
+    both = [data.draw(regions(space, max_regions=10)) for _ in range(2)]
     stored, other = (some.gather_constraints(attribute, np.arange(len(some))) for some in both)
-    column = data.draw(events(space, 10))[attribute.name]
+    column = data.draw(events(space, max_events=10))[attribute.name]
     assert isinstance(column, ScalarColumn)
     assert isinstance(stored, Scalars)
     assert isinstance(other, Scalars)

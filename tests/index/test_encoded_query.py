@@ -42,7 +42,7 @@ def rows_of(asked: EncodedQuery, owner: int, column: int) -> list[tuple[int, int
     )
 
 
-@given(regions(SPACE, 8), events(SPACE))
+@given(regions(SPACE, max_regions=8), events(SPACE))
 def test_events_ask_once_and_for_each_token(some: Regions, these: Events) -> None:
     columns, vocabularies = stored(some)
     asked = EncodedQuery.from_events(these, columns, vocabularies)
@@ -70,12 +70,14 @@ def test_events_ask_once_and_for_each_token(some: Regions, these: Events) -> Non
             assert sorted(found) == sorted((code, code) for code in {NO_TOKEN, *known})
 
 
-@given(regions(SPACE, 8), regions(SPACE), st.booleans())
+@given(regions(SPACE, max_regions=8), regions(SPACE), st.booleans())
 def test_regions_ask_once_and_for_each_token_they_want(
     some: Regions, these: Regions, any_token: bool
 ) -> None:
     columns, vocabularies = stored(some)
-    asked = EncodedQuery.from_regions(these, columns, {} if any_token else vocabularies, any_token)
+    asked = EncodedQuery.from_regions(
+        these, columns, {} if any_token else vocabularies, any_token=any_token
+    )
     assert asked.low.shape == asked.high.shape
     for k, column in enumerate(columns):
         batch = these.gather_constraints(SPACE[column.name], np.arange(len(these)))

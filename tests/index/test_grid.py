@@ -36,8 +36,8 @@ def test_an_event_in_a_region_has_its_cell_among_the_regions(
     scalar = [a.name for a in space if a.type.is_scalar]
     chosen = data.draw(st.permutations(scalar))[: data.draw(st.integers(0, len(scalar)))]
     sample = data.draw(st.sampled_from([None, these]))
-    grid = HilbertGrid.from_regions(stored, chosen, bits, sample)
-    rows, positions = grid.find_ranges(stored, most), grid.find_positions(these)
+    grid = HilbertGrid.from_regions(stored, chosen, bits, sample=sample)
+    rows, positions = grid.find_ranges(stored, max_ranges=most), grid.find_positions(these)
     for event, region in BruteForceIndex(stored).match(these):
         assert rows.row(region).contains(positions[[event]]).all()
 
@@ -71,7 +71,7 @@ def test_a_decimal_is_cut_by_its_value() -> None:
 def test_a_sample_makes_cells_of_equally_many_events() -> None:
     values = np.random.default_rng(4).exponential(size=4000)
     sample = points(y=values.tolist())
-    grid = HilbertGrid.from_regions(parse(SPACE, ["y > 1"]).regions, ["y"], 3, sample)
+    grid = HilbertGrid.from_regions(parse(SPACE, ["y > 1"]).regions, ["y"], 3, sample=sample)
     assert np.bincount(grid.find_cells(sample)[:, 0]).tolist() == [500] * 8
 
 

@@ -70,7 +70,7 @@ def test_every_interval_at_the_ends_of_a_type(kind: pa.DataType, nulls: bool) ->
     near = [*range(whole.low, whole.low + 3), -1, 0, 1, *range(whole.high - 2, whole.high + 1)]
     ends = [(a, b) for a in near for b in near if a <= b] + [(whole.high, whole.low)]
     lower, upper = np.array(ends, np.int64).T.copy()
-    batch = Scalars.from_intervals(whole, lower, upper, nulls)
+    batch = Scalars.from_intervals(whole, lower, upper, nulls=nulls)
     constraints = {"x": Constraints(np.arange(len(ends)), batch)}
     stored = Regions.from_constraints(space, len(ends), constraints)[0]
     keys = np.array([*near, 0], np.int64)
@@ -108,7 +108,7 @@ def test_any_number_of_attributes(attributes: int) -> None:
     for k in range(attributes):
         rows = np.flatnonzero(random.random(count) < 3 / (attributes + 2))
         lower, upper = np.sort(random.integers(0, 30, (2, len(rows))), axis=0)
-        batch = Scalars.from_intervals(whole, lower, upper, random.random(len(rows)) < 0.3)
+        batch = Scalars.from_intervals(whole, lower, upper, nulls=random.random(len(rows)) < 0.3)
         constraints[f"x{k}"] = Constraints(rows, batch)
     stored = Regions(space, count, constraints)
     cells = {

@@ -51,7 +51,7 @@ def _space(d: int) -> Space:
 def _is_withheld(stored: Sequence[Disc], new: Disc) -> bool:
     """What the index says."""
     return bool(
-        len(RandomProjectionIndex.build(_regions(stored)).find_covering(_regions([new]), 1))
+        len(RandomProjectionIndex.build(_regions(stored)).find_covering(_regions([new]), limit=1))
     )
 
 
@@ -143,4 +143,4 @@ def test_who_verifies_one_candidate_forwards_in_vain() -> None:
     assert {c.covers for c in counted} == {1}
     assert sum(c.candidates for c in counted) > 20
     assert sum(c.redundant for c in counted) > 0
-    assert all(list(index.find_covering(_regions([new]), 1)) == [(0, 4)] for index in seen)
+    assert all(list(index.find_covering(_regions([new]), limit=1)) == [(0, 4)] for index in seen)

@@ -35,7 +35,7 @@ class Halves:
         return self._merged(lambda half: half.match(events))
 
     def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
-        every = self._merged(lambda half: half.find_covering(regions, limit))
+        every = self._merged(lambda half: half.find_covering(regions, limit=limit))
         return every if limit is None else every.limit_per_query(limit)
 
     def find_covered(self, regions: Regions) -> Pairs:
@@ -68,7 +68,7 @@ class Spoiled:
         return self.spoil(self.scan.match(events))
 
     def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
-        return self.spoil(self.scan.find_covering(regions, limit))
+        return self.spoil(self.scan.find_covering(regions, limit=limit))
 
     def find_covered(self, regions: Regions) -> Pairs:
         return self.spoil(self.scan.find_covered(regions))

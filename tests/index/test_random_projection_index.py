@@ -106,7 +106,7 @@ def test_all_are_asked_for_where_few_candidates_fail(monkeypatch: pytest.MonkeyP
     stored, asked = _balls(400), _balls(60, 400)
     index = RandomProjectionIndex.build(stored, direction_count=1)
     assert index.measure_false_covers(asked).redundant > 5
-    one, every = index.find_covering(asked, 1), BruteForceIndex(stored).find_covering(asked)
+    one, every = index.find_covering(asked, limit=1), BruteForceIndex(stored).find_covering(asked)
     assert one.query_rows.tolist() == np.unique(every.query_rows).tolist()
     assert set(one) <= set(every)
 
@@ -213,7 +213,7 @@ def test_what_lies_in_several_balls_is_found_by_any_of_them() -> None:
     both = parse(space, [" AND ".join([near.format(0, 1), near.format(100, 1)])]).regions
     balls = parse(space, far_apart).regions
     assert list(RandomProjectionIndex.build(balls).find_covering(both)) == [(0, 0), (0, 1)]
-    assert list(RandomProjectionIndex.build(balls).find_covering(both, 1)) == [(0, 0)]
+    assert list(RandomProjectionIndex.build(balls).find_covering(both, limit=1)) == [(0, 0)]
     assert list(RandomProjectionIndex.build(both).find_covered(balls)) == [(0, 0), (1, 0)]
 
 

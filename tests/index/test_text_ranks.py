@@ -84,7 +84,9 @@ def test_constraints_on_texts_come_back(
     marks = np.array([(-1) ** i for i in range(count)], np.int8)
     for batch in (
         plain,
-        Scalars.from_intervals(plain.domain, plain.lower, plain.upper, nulls, marks, lists),
+        Scalars.from_intervals(
+            plain.domain, plain.lower, plain.upper, nulls=nulls, list_modes=marks, lists=lists
+        ),
     ):
         ranks = TextRanks.from_scalars(batch)
         back = ranks.decode_constraints(ranks.encode_constraints(batch))

@@ -60,7 +60,7 @@ def test_the_whole_holds_exactly_when_the_predicate_matches(seed: int) -> None:
     rng = random.Random(seed)
     space = random_space(SessionSettings())
     table = random_events(rng, space, 1)
-    text = random_predicate(rng, space, 2)
+    text = random_predicate(rng, space, depth=2)
     try:
         predicates = parse(space, [text])
     except PredicateError:

@@ -24,7 +24,7 @@ def test_what_is_written_again_means_the_same(seed: int, zone: str, ansi: bool) 
     rng = random.Random(seed)
     space = random_space(SessionSettings(zone, ansi))
     events = Events.from_arrow(random_events(rng, space, 40), space)
-    predicates = Parser(space).parse([random_predicate(rng, space, 2) for _ in range(5)])
+    predicates = Parser(space).parse([random_predicate(rng, space, depth=2) for _ in range(5)])
     for row in range(len(predicates.regions)):
         names = [
             n

@@ -99,9 +99,12 @@ def test_everybody_goes_to_a_leaf_of_its_own_set(data: st.DataObject) -> None:
     assert ((set_of < 0) == ~sets.any(axis=1)).all()
     counts = np.bincount(set_of[set_of >= 0], minlength=len(kept))
     quotas = solve_max_flow(unpack_leaf_sets(kept, leaves), counts, np.full(leaves, 5))
-    before = np.zeros(len(kept), np.int64)
+    served = np.bincount(set_of[:7][set_of[:7] >= 0], minlength=len(kept))
     found = np.concatenate(
-        [assign_by_quotas(some, quotas, before) for some in np.split(set_of, [7])]
+        [
+            assign_by_quotas(some, quotas, before)
+            for some, before in zip(np.split(set_of, [7]), (0 * served, served), strict=True)
+        ]
     )
     placed = found >= 0
     assert placed.sum() == quotas.sum()

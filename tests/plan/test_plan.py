@@ -17,7 +17,7 @@ VALID = Violations(too_far=0, uncovered=0, over_capacity=0, not_nested=0, too_ma
 
 def two_levels() -> Plan:
     """Two leaves below one broker, two subscribers at each; filters touch what is wanted."""
-    tree = BrokerTree.from_arrays([0, 0], [[1, 0], [2, 0], [2, 1]], [PUBLISHER, 0, 0])
+    tree = BrokerTree.from_arrays([0, 0], [[1, 0], [2, 0], [2, 1]], parents=[PUBLISHER, 0, 0])
     wanted = Subscribers.from_arrays(
         [[3, 0], [3, 0], [3, 1], [3, 1]],
         [[0, 0], [1, 1], [5, 5], [6, 6]],
@@ -178,9 +178,9 @@ def test_boxes_and_trees_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="do not fit"):
         Subscribers.from_arrays([[0]], [[0], [1]], [[1], [2]])
     with pytest.raises(InvalidArgumentError, match="below themselves"):
-        BrokerTree.from_arrays([0], [[1], [2]], [1, 0])
+        BrokerTree.from_arrays([0], [[1], [2]], parents=[1, 0])
     with pytest.raises(InvalidArgumentError, match="no broker, and the publisher is -1"):
-        BrokerTree.from_arrays([0], [[1], [2]], [7, 0])
+        BrokerTree.from_arrays([0], [[1], [2]], parents=[7, 0])
     with pytest.raises(InvalidArgumentError, match="no common space"):
         BrokerTree.from_arrays([0, 0], [[1]])
     with pytest.raises(InvalidArgumentError, match="give one at least"):

@@ -32,7 +32,7 @@ def test_it_finds_valid_plans_that_take_less(name: str, degree: int | None) -> N
 def test_two_brokers_with_many_below_them_part_what_is_wanted() -> None:
     below = 16
     tree = BrokerTree.from_arrays(
-        [0.0], np.zeros((2 + 2 * below, 1)), [PUBLISHER] * 2 + [0, 1] * below
+        [0.0], np.zeros((2 + 2 * below, 1)), parents=[PUBLISHER] * 2 + [0, 1] * below
     )
     corner = np.tile([[0.0], [0.0], [900.0], [900.0]], (below // 2, 2))  # for both, by turns
     wanted = Subscribers.from_arrays(np.zeros((2 * below, 1)), corner, corner + 1)

@@ -24,7 +24,7 @@ from covey.geometry.range_sets import RangeSet
 from covey.index import BruteForceIndex
 from covey.index.hilbert.grid import HilbertGrid
 from covey.routing import CellUpdate, RegionUpdate, RoutingTable
-from covey.routing.strategies import StrategyChoice
+from covey.routing.strategies import RegionStrategyChoice
 from covey.store import Changes, Snapshot, Store
 
 Texts = tuple[str, ...]
@@ -155,14 +155,14 @@ class Cellular:
 
 def cells(texts: Iterable[Texts], most: int) -> RangeSet:
     """The cells of some predicates, in at most so many ranges a region."""
-    rows = GRID.find_ranges(regions_of(texts)[0], most)
+    rows = GRID.find_ranges(regions_of(texts)[0], max_ranges=most)
     return RangeSet.from_ranges(rows.first, rows.last)
 
 
 class Link(RuleBasedStateMachine):
     """A table, and the neighbour that does what it is told."""
 
-    strategy: StrategyChoice = "exact"
+    strategy: RegionStrategyChoice = "exact"
     neighbour: Any = Regional
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ class Link(RuleBasedStateMachine):
         if told:
             self.other.advertise(self.table.add(list(batch), *regions_of(batch.values())))
         self.table, steps = RoutingTable.from_snapshot(
-            stored(before, batch, ids), self.other.known, self.strategy
+            stored(before, batch, ids), self.other.known, strategy=self.strategy
         )
         self.follow(steps)
 

@@ -16,7 +16,7 @@ from covey.index import BruteForceIndex
 from covey.routing import RegionUpdate, RoutingTable, recommend_strategy
 from covey.routing.cell_strategy import HilbertCellStrategy
 from covey.routing.strategies import (
-    StrategyChoice,
+    RegionStrategyChoice,
     build_exact_strategy,
     build_hybrid_strategy,
     build_projection_strategy,
@@ -29,7 +29,7 @@ def add(table: RoutingTable, **texts: str) -> Any:
     return table.add(list(texts), parsed.regions, parsed.predicate_rows)
 
 
-MACHINES: dict[str, tuple[type[Link], StrategyChoice]] = {
+MACHINES: dict[str, tuple[type[Link], RegionStrategyChoice]] = {
     "exact": (Link, "exact"),
     "exact-indexed": (Link, partial(build_exact_strategy, max_unindexed=4)),
     "projection": (Link, partial(build_projection_strategy, max_unindexed=4)),

@@ -17,14 +17,13 @@ TINY = TieredMergePolicy(min_level_regions=4, level_factor=2)
 
 def changes(put: Mapping[object, str], removed: Sequence[object] = ()) -> Changes:
     """Predicates by id, and removed ids."""
-    return Changes.upsert(list(put), Parser(SPACE).parse(list(put.values())), removed)
+    return Changes.upsert(list(put), Parser(SPACE).parse(list(put.values())), removed_ids=removed)
 
 
 def matched(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:
     """(row of the event, id), for events with these values."""
     table = pa.table({"x": pa.array(xs, pa.int64())})
-    rows, ids = snapshot.match_ids(Events.from_arrow(table, SPACE))
-    return sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
+    return sorted(snapshot.match_ids(Events.from_arrow(table, SPACE)))
 
 
 def sizes(version: Manifest) -> list[tuple[int, int]]:

@@ -34,8 +34,7 @@ def arranged(place: Path) -> Store:
 
 
 def answers(store: Store, version: int | None = None) -> set[tuple[int, int]]:
-    rows, ids = store.snapshot(version).match_ids(EVENTS)
-    return set(zip(rows.tolist(), ids.to_pylist(), strict=True))
+    return set(store.snapshot(version).match_ids(EVENTS))
 
 
 def expected(texts: dict[int, str]) -> set[tuple[int, int]]:

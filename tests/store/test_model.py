@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from covey.geometry import Regions
-from covey.index import BruteForceIndex, Pairs
+from covey.index import BruteForceIndex
 from covey.store import Changes, IdKind, Snapshot, Store, TieredMergePolicy
 from covey.store.merge.operation import MergeOperation, write_merged
 from covey.store.segments.segment import SubscriptionBatch
@@ -106,7 +106,7 @@ class StoreBesideModel(RuleBasedStateMachine):
             for some in zoning.iterate_members(
                 owned.regions, owned.subscription_rows, len(owned.ids)
             ):
-                put += stage_zone(self.store, owned.take(some.rows), some, smart)
+                put += stage_zone(self.store, owned.take(some.rows), some, is_smart=smart)
         label = f"zoned {now.manifest.version}"
         version = self.store.commit_zones(zoning, put, now.space, label, now.manifest.version)
         self.versions[version.version] = dict(self.model)
@@ -148,15 +148,16 @@ class StoreBesideModel(RuleBasedStateMachine):
         owners = zoning.tree.find_event_zones(self.events)
         found, going = [], set[tuple[int, int]]()
         for zone in range(len(zoning)):
-            mine, sent = np.flatnonzero(owners == zone), list[Pairs]()
-            here = self.store.zone_snapshot(number, zone)
-            rows, ids = here.match_ids(self.events.take(mine), forwarded_pairs=sent)
-            found += zip(mine[rows].tolist(), ids.to_pylist(), strict=True)
-            going |= {(int(mine[row]), home) for pairs in sent for row, home in pairs}
-            assert zone not in {home for pairs in sent for _, home in pairs}
+            mine = np.flatnonzero(owners == zone)
+            matches = self.store.zone_snapshot(number, zone).match_ids(self.events.take(mine))
+            found += [(int(mine[row]), id_) for row, id_ in matches]
+            sent = matches.forwarded_pairs
+            assert len(set(sent)) == len(sent)
+            going |= {(int(mine[row]), home) for row, home in sent}
+            assert zone not in {home for _, home in sent}
         for row, home in going:
             there = self.store.zone_snapshot(number, home, is_home=True)
-            _, ids = there.match_ids(self.events.take(np.array([row])))
+            ids = there.match_ids(self.events.take(np.array([row]))).ids
             found += [(row, id_) for id_ in ids.to_pylist()]
         assert sorted(found, key=str) == sorted(self.right(self.model), key=str)
 
@@ -172,9 +173,9 @@ class StoreBesideModel(RuleBasedStateMachine):
         assert sorted(ids, key=str) == sorted(model, key=str)
         assert len(snapshot) == len(model)
         assert snapshot.take_revisions(snapshot.rows).tolist() == [model[id_][1] for id_ in ids]
-        rows, found = snapshot.match_ids(self.events)
-        answer = list(zip(rows.tolist(), found.to_pylist(), strict=True))
-        assert sorted(answer, key=str) == sorted(self.right(model), key=str)
+        assert sorted(snapshot.match_ids(self.events), key=str) == sorted(
+            self.right(model), key=str
+        )
 
     def name(self, id_: int) -> object:
         return id_ if self.kind is IdKind.NUMBER else f"id {id_}"

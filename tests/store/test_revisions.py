@@ -28,7 +28,7 @@ def revised(put: Mapping[object, int], removed: Sequence[object] = ()) -> Change
     texts = [NEVER if i % 5 == 4 else "x = 1 OR x = 9" if i % 3 == 2 else "x > 1"
              for i in range(len(put))]  # fmt: skip
     parsed = Parser(SPACE).parse(texts)
-    return Changes.upsert(list(put), parsed, removed, list(put.values()))
+    return Changes.upsert(list(put), parsed, removed_ids=removed, revisions=list(put.values()))
 
 
 def kept(store: Store) -> dict[object, int]:

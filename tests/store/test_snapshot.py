@@ -122,3 +122,11 @@ def test_an_empty_snapshot_answers_nothing(tmp_path: Path) -> None:
     assert len(snapshot.find_covered(ASKED)) == len(snapshot.find_covering(ASKED)) == 0
     assert snapshot.find_rows(["a"]).tolist() == [-1]
     assert len(snapshot.take_regions(snapshot.rows)[0]) == 0
+
+
+def test_candidates_are_counted_with_those_that_are_dead(snapshot: Snapshot) -> None:
+    events = Events.from_arrow(pa.table({"x": [777]}), SPACE)
+    found, with_ids = snapshot.match(events), snapshot.match_ids(events)
+    assert sorted(numbered(snapshot, found.stored_rows)) == [1, 9]
+    assert found.candidates == with_ids.candidates > len(found) == len(with_ids)
+    assert len(found.forwarded_pairs) == len(with_ids.forwarded_pairs) == 0

@@ -51,9 +51,9 @@ def follow(
 
 def notified(snapshot: Snapshot, *events: Event) -> list[list[str]]:
     """Whom each event notifies."""
-    rows, ids = snapshot.match_ids(Events.from_arrow(columns(events, snapshot), snapshot.space))
+    matches = snapshot.match_ids(Events.from_arrow(columns(events, snapshot), snapshot.space))
     found: list[list[str]] = [[] for _ in events]
-    for row, id_ in zip(rows.tolist(), ids.to_pylist(), strict=True):
+    for row, id_ in matches:
         found[row].append(id_)
     return [sorted(some) for some in found]
 

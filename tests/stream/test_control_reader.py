@@ -20,19 +20,16 @@ from covey.testing.kafka_server import KafkaServer
 def test_a_broker_that_comes_back_is_read_from_at_once(broker: KafkaServer) -> None:
     topic = f"alerts-{uuid4().hex[:8]}"
     broker.create_topic(topic, 1, message_timestamp_type="LogAppendTime")
-    control, changes = (
-        ControlTopicReader(KafkaCluster(KafkaConfig(broker.address)), topic, {0: 0}),
-        list[SubscriptionChange](),
-    )
+    control = ControlTopicReader(KafkaCluster(KafkaConfig(broker.address)), topic, {0: 0})
     subscribe(broker, topic, "a > 1")
-    control.read_to_end(changes)
+    changes = control.read_to_end()
     for number in range(2, 4):
         broker.kill()
         with pytest.raises(StreamError, match="Kafka says"):
-            control.read_to_end(changes)
+            control.read_to_end()
         broker.start()
         subscribe(broker, topic, f"a > {number}")
-        reach_end(control, changes)
+        changes += reach_end(control)
     control.close()
     assert [change.predicate for change in changes] == ["a > 1", "a > 2", "a > 3"]
 
@@ -43,11 +40,11 @@ def subscribe(broker: KafkaServer, topic: str, predicate: str) -> None:
     assert producer.flush(60) == 0
 
 
-def reach_end(control: ControlTopicReader, changes: list[SubscriptionChange]) -> None:
+def reach_end(control: ControlTopicReader) -> list[SubscriptionChange]:
     """Tries for some seconds: connections are made again when they are needed."""
     for _ in range(20):
         try:
-            return control.read_to_end(changes)
+            return control.read_to_end()
         except StreamError:
             time.sleep(0.5)
-    control.read_to_end(changes)
+    return control.read_to_end()

@@ -36,7 +36,9 @@ def problem(value: Any, key: bytes | None = b"7") -> str:
 def test_a_change_is_read_back(
     id: str, predicate: str, revision: int | None, from_ms: int | None, to_ms: int | None
 ) -> None:
-    key, value = subscription_message(id, predicate, revision, from_ms, to_ms)
+    key, value = subscription_message(
+        id, predicate, revision=revision, from_ms=from_ms, to_ms=to_ms
+    )
     expected = SubscriptionChange(id, 1000, "alerts-0-4", predicate, revision or 0, from_ms, to_ms)
     assert read(key, value) == expected
 

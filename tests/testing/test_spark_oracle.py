@@ -23,7 +23,9 @@ def test_the_oracle_keeps_what_where_keeps(spark: SparkSession) -> None:
     expected = {(row["a.b"], text) for text in texts for row in frame.where(text).collect()}
     for at_once in (1, 3, 100):
         assert (
-            match_with_spark(frame, dict(zip(texts, texts, strict=True)), "a.b", at_once)
+            match_with_spark(
+                frame, dict(zip(texts, texts, strict=True)), "a.b", max_predicates_per_job=at_once
+            )
             == expected
         )
     for wrong in ("'true'", "NULL", "price", "prise > 0"):

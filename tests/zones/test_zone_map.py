@@ -31,8 +31,8 @@ def zoned(events: Events, regions: Regions, zones: int = ZONES) -> ZoneMap:
 @given(st.data())
 def test_an_event_is_in_a_zone_of_whatever_contains_it(data: st.DataObject) -> None:
     space = data.draw(strategies.spaces())
-    sample, events = (data.draw(strategies.events(space, 12)) for _ in range(2))
-    cut_from, regions = (data.draw(strategies.regions(space, 12)) for _ in range(2))
+    sample, events = (data.draw(strategies.events(space, max_events=12)) for _ in range(2))
+    cut_from, regions = (data.draw(strategies.regions(space, max_regions=12)) for _ in range(2))
     tree = zoned(sample, cut_from).tree
     owners, met = tree.find_event_zones(events), set(tree.find_region_zones(regions))
     for row, zone in enumerate(owners.tolist()):
@@ -44,7 +44,10 @@ def test_an_event_is_in_a_zone_of_whatever_contains_it(data: st.DataObject) -> N
 @given(st.data())
 def test_it_is_the_same_after_it_was_kept(data: st.DataObject) -> None:
     space = data.draw(strategies.spaces())
-    events, regions = data.draw(strategies.events(space, 12)), data.draw(strategies.regions(space))
+    events, regions = (
+        data.draw(strategies.events(space, max_events=12)),
+        data.draw(strategies.regions(space)),
+    )
     before = zoned(events, regions)
     arrays, meta = before.to_arrays(), before.to_metadata()
     encode_arrays(arrays, meta)  # which refuses what it cannot hold
@@ -81,7 +84,9 @@ def test_what_meets_most_zones_is_everywhere_if_it_is_much(broad: int) -> None:
     regions = parse(events.space, texts).regions
     sample = ZoneSample.from_events(events, regions)
     tree = build_zone_tree(sample, ZONES)
-    zoning = ZoneMap.build(tree, sample.measure_loads(tree)[0], ZONES, regions)
+    zoning = ZoneMap.build(
+        tree, sample.measure_loads(tree)[0], requested_zones=ZONES, regions=regions
+    )
     placed = zoning.assign(regions, np.arange(len(regions)), len(regions))
     in_all = placed.query_rows[placed.stored_rows == EVERYWHERE].tolist()
     assert in_all == ([] if broad == 4 else list(range(400, 460)))
@@ -152,8 +157,8 @@ def test_a_tree_is_the_same_after_a_cut_is_taken_back() -> None:
 def test_what_was_moved_is_balanced_and_all_there(data: st.DataObject) -> None:
     """Each zone has, of the zones before it, all that meets it."""
     space = data.draw(strategies.spaces())
-    events, fresh = (data.draw(strategies.events(space, 30)) for _ in range(2))
-    regions = data.draw(strategies.regions(space, 12))
+    events, fresh = (data.draw(strategies.events(space, max_events=30)) for _ in range(2))
+    regions = data.draw(strategies.regions(space, max_regions=12))
     before = zoned(events, regions)
     now = ZoneSample.from_events(fresh, regions)
     owners = before.tree.find_event_zones(fresh)

@@ -55,6 +55,7 @@ class SessionLauncher:
         master: str,
         conf_options: list[str] | None,
         jars: str | None,
+        *,
         needs_delta: bool = False,
     ) -> SessionLauncher:
         """From the options of a command; what the user sets by name comes last."""

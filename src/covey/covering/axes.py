@@ -75,7 +75,7 @@ class Axis:
         keys = [self.keys[at[np.maximum(codes, 0)]] for codes in (lower, upper)]
         no_value = upper == NULL_CODE
         keys[0][no_value], keys[1][no_value] = source.domain.high, source.domain.low
-        return Scalars.from_intervals(source.domain, keys[0], keys[1], lower == NULL_CODE)
+        return Scalars.from_intervals(source.domain, keys[0], keys[1], nulls=lower == NULL_CODE)
 
     def encode_events(self, column: ScalarColumn) -> Codes:
         """The code of each event's value."""

@@ -70,7 +70,9 @@ def build_filters(
     if seen is not None:
         points, budget = boxes.encode_events(seen), max_false_positive_rate * len(seen)
         unwanted = points[~matches_any(index, seen)]
-    proposed = executor.propose_merges(group_boxes(boxes, order, points), unwanted, budget)
+    proposed = executor.propose_merges(
+        group_boxes(boxes, order, sample_points=points), unwanted, budget
+    )
     is_wanted = np.empty(0, np.bool_) if unseen is None else matches_any(index, unseen)
     for trial in range(_MAX_TRIALS):
         counts = count_affordable_merges([some.costs for some in proposed], budget).tolist()

@@ -81,6 +81,7 @@ class MergedHulls:
 def group_boxes(
     boxes: RegionBoxes,
     order: Rows,
+    *,
     sample_points: Codes | None = None,
     max_size: int = MAX_GROUP_SIZE,
 ) -> list[HullGroup]:

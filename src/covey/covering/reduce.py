@@ -76,6 +76,7 @@ class Reduction:
 def reduce_regions(
     regions: Regions,
     subscription_rows: Rows,
+    *,
     sample: Events | None = None,
     limits: ReductionLimits | None = None,
     executor: Executor | None = None,

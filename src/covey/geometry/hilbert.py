@@ -45,7 +45,7 @@ def encode_cells(cells: ArrayLike, bits: int) -> Ints:
 
 
 def decompose_boxes(
-    lower: ArrayLike, upper: ArrayLike, bits: int, max_ranges: int | None = None
+    lower: ArrayLike, upper: ArrayLike, bits: int, *, max_ranges: int | None = None
 ) -> RangeSets:
     """For each box, given by its corners (both inside), the ranges of its cells.
 

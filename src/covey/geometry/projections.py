@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import InvalidArgumentError
 
-__all__ = ["Directions", "false_cover_probability"]
+__all__ = ["Directions", "Ends", "false_cover_probability"]
 
 Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]
@@ -104,7 +104,9 @@ class Directions:
         )
         return low, high
 
-    def project_outer_balls(self, centres: ArrayLike, radii: ArrayLike, widenings: int = 1) -> Ends:
+    def project_outer_balls(
+        self, centres: ArrayLike, radii: ArrayLike, *, widenings: int = 1
+    ) -> Ends:
         """The ends of balls, widened to contain `project_inner_balls` of all that they cover.
 
         With `widenings` 2 they contain even what is widened once. Centres are finite.

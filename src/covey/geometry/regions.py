@@ -167,7 +167,7 @@ def _build_point_batch(
     whole = key_domain(space[name].type)
     lower, upper = column.keys.copy(), column.keys.copy()
     lower[~column.valid], upper[~column.valid] = whole.high, whole.low
-    return Scalars.from_intervals(whole, lower, upper, ~column.valid)
+    return Scalars.from_intervals(whole, lower, upper, nulls=~column.valid)
 
 
 def _build_exact_rule(tokens: list[str | None]) -> TagRule:

@@ -47,6 +47,7 @@ class Scalars:
         domain: Domain,
         lower: Keys,
         upper: Keys,
+        *,
         nulls: Bools | bool = False,
         list_modes: NDArray[np.int8] | None = None,
         lists: RaggedArray | None = None,
@@ -72,7 +73,7 @@ class Scalars:
         """No constraint at all, `count` times."""
         low, high = np.empty(count, domain.dtype), np.empty(count, domain.dtype)
         low[:], high[:] = domain.low, domain.high
-        return cls.from_intervals(domain, low, high, True)
+        return cls.from_intervals(domain, low, high, nulls=True)
 
     @classmethod
     def concat(cls, batches: Sequence[Scalars]) -> Scalars:
@@ -166,7 +167,7 @@ class Scalars:
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
         nulls = self.nulls & other.nulls
         if not (self.listed.any() or other.listed.any()):
-            return Scalars.from_intervals(self.domain, lower, upper, nulls)
+            return Scalars.from_intervals(self.domain, lower, upper, nulls=nulls)
         rows = [
             _intersect_rows(self.domain, lower[i], upper[i], self.row(i), other.row(i))
             for i in range(len(self))
@@ -190,7 +191,9 @@ class Scalars:
             if len(known) == len(short):
                 listed[g], lists[g] = ONLY, set().union(*known)
         ragged = RaggedArray.from_rows(lists, self.domain.dtype)
-        return Scalars.from_intervals(self.domain, lower, upper, nulls, listed, ragged)
+        return Scalars.from_intervals(
+            self.domain, lower, upper, nulls=nulls, list_modes=listed, lists=ragged
+        )
 
     def row(self, i: int) -> _Row:
         """Row i as (lower, upper, listed, list)."""

@@ -11,7 +11,7 @@ the oracle (`BruteForceIndex`) and the indexes of two papers (`HilbertIndex`,
 
 Modules and sub-packages, from the contract to the implementations:
 
-- `protocol`: the `Index` protocol, `Pairs` (the answer) and `MatchStats` (candidates counted).
+- `protocol`: the `Index` protocol, `Pairs` (the answer) and `MatchResult` (with candidates).
 - `brute_force`: `BruteForceIndex`, which tries every stored region; the oracle of the tests.
 - `segment`: `SegmentIndex`, immutable arrays: boxes of codes, a bitmap tree, balls, residuals.
 - `projection`: `RandomProjectionIndex`, a segment of randomly projected boxes.
@@ -24,14 +24,14 @@ An answer costs its candidates; each index states in its docstring when it is th
 from covey.index.brute_force import BruteForceIndex
 from covey.index.hilbert.index import HilbertIndex
 from covey.index.projection.index import RandomProjectionIndex
-from covey.index.protocol import Index, MatchStats, Pairs
+from covey.index.protocol import Index, MatchResult, Pairs
 from covey.index.segment.index import SegmentIndex
 
 __all__ = [
     "BruteForceIndex",
     "HilbertIndex",
     "Index",
-    "MatchStats",
+    "MatchResult",
     "Pairs",
     "RandomProjectionIndex",
     "SegmentIndex",

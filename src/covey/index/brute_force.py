@@ -42,7 +42,7 @@ class BruteForceIndex:
         """Stored regions that contain each event."""
         return self._try_pairs(len(events), lambda e, r: contains(self.regions, r, events, e))
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, the first ones."""
         found = self._try_pairs(len(regions), lambda i, r: covers(self.regions, r, regions, i))
         return found if limit is None else found.limit_per_query(limit)

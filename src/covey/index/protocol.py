@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.space import Events
 
-__all__ = ["Index", "MatchStats", "Pairs"]
+__all__ = ["Index", "MatchResult", "Pairs"]
 
 Rows = NDArray[np.integer[Any]]
 
@@ -30,16 +30,16 @@ class Pairs:
     query_rows: Rows
     stored_rows: Rows
 
-    @classmethod
-    def from_unsorted(cls, query_rows: object, stored_rows: object) -> Pairs:
-        """Pairs in their order, from two arrays in any order."""
+    @staticmethod
+    def from_unsorted(query_rows: object, stored_rows: object) -> Pairs:
+        """Return pairs in their order, from two arrays in any order."""
         first, second = np.asarray(query_rows, np.int64), np.asarray(stored_rows, np.int64)
         width = int(second.max(initial=0)) + 1
         if int(first.max(initial=0)) * width >= 1 << 62:
             order = np.lexsort((second, first))
-            return cls(first[order], second[order])
+            return Pairs(first[order], second[order])
         both = np.sort(first * width + second)
-        return cls(both // width, both % width)
+        return Pairs(both // width, both % width)
 
     def __len__(self) -> int:
         return len(self.query_rows)
@@ -60,11 +60,11 @@ class Pairs:
         return Pairs(self.query_rows[kept], self.stored_rows[kept])
 
 
-@dataclass(slots=True)
-class MatchStats:
-    """How many pairs were proposed, of which an answer has those that are right."""
+@dataclass(frozen=True, slots=True)
+class MatchResult(Pairs):
+    """The pairs of a match, and how many candidates they were chosen from."""
 
-    candidates: int = 0
+    candidates: int
 
 
 class Index(Protocol):
@@ -73,14 +73,14 @@ class Index(Protocol):
     Every answer is what `covey.geometry.relations` says of each pair: exact, but for relations
     between balls, which err on the side that loses no event.
 
-    Whoever implements it runs `covey.testing.index_contract.IndexContract`.
+    Whoever implements it runs `covey.testing.IndexContract`.
     """
 
     def match(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
         ...
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one: all, or some `limit` of them."""
         ...
 

@@ -20,8 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from covey.errors import InvalidArgumentError
-from covey.plan.model.broker_tree import PUBLISHER
-from covey.plan.model.plan_io import SavedPlan
+from covey.plan import PUBLISHER, SavedPlan
 from covey.stream.kafka_cluster import KafkaCluster
 
 __all__ = ["BrokerTraffic", "PlanDeployment"]
@@ -79,7 +78,7 @@ class PlanDeployment:
             self.cluster.list_partitions(self.get_topic(broker))
 
     def start_queries(
-        self, spark: SparkSession, checkpoint_path: str, once: bool
+        self, spark: SparkSession, checkpoint_path: str, *, once: bool
     ) -> Iterator[StreamingQuery]:
         """The query of each level, which begins with the first event that its topics have.
 

@@ -59,7 +59,7 @@ class RandomRun(Protocol):
 
 
 def run_random_trial(
-    run: RandomRun, weights: Sequence[int], steps: int, with_faults: bool
+    run: RandomRun, weights: Sequence[int], steps: int, *, with_faults: bool
 ) -> TrialOutcome:
     """So many things at random, then some events when all is quiet, and what all of it came to.
 

@@ -55,7 +55,9 @@ class Simulator:
     [('b', 'hello')]
     """
 
-    def __init__(self, seed: int = 0, faults: Faults | None = None, coalesce: bool = False) -> None:
+    def __init__(
+        self, seed: int = 0, faults: Faults | None = None, *, coalesce: bool = False
+    ) -> None:
         if coalesce and faults is not None:
             raise InvalidArgumentError(
                 "packets that may be lost are not joined: faults, or coalesce"

@@ -27,11 +27,13 @@ Modules, in the order in which a subscription passes through them:
 """
 
 from covey.routing.recommend import recommend_strategy
-from covey.routing.routing_table import RoutingTable
+from covey.routing.routing_table import AnyRoutingTable, RegionRoutingTable, RoutingTable
 from covey.routing.updates import CellUpdate, RegionUpdate
 
 __all__ = [
+    "AnyRoutingTable",
     "CellUpdate",
+    "RegionRoutingTable",
     "RegionUpdate",
     "RoutingTable",
     "recommend_strategy",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet, RangeSets
-from covey.index.hilbert.grid import HilbertGrid, find_selective_attributes
+from covey.index.hilbert import HilbertGrid, find_selective_attributes
 from covey.routing.counted_ranges import CountedRanges
 from covey.routing.kernels.first_cover import collect_absorbers, find_first_covering_rows
 from covey.routing.region_ranges import RegionRanges
@@ -70,7 +70,7 @@ class HilbertCellStrategy:
     """
 
     def __init__(
-        self, grid: HilbertGrid | None = None, gap: int = 0, max_ranges: int = 256
+        self, grid: HilbertGrid | None = None, gap: int = 0, *, max_ranges: int = 256
     ) -> None:
         self._grid, self.max_ranges = grid, max_ranges
         self.last_insertion = InsertionCounts()
@@ -88,7 +88,7 @@ class HilbertCellStrategy:
             )
         if not len(regions):
             return CellUpdate.empty()
-        rows = self.grid.find_ranges(regions, self.max_ranges)
+        rows = self.grid.find_ranges(regions, max_ranges=self.max_ranges)
         self._region_ranges.add(numbers, rows)
         told = self._counted_ranges.add(rows.first, rows.last)
         self.last_insertion = InsertionCounts(
@@ -158,7 +158,7 @@ class HilbertCellStrategy:
 
     def covers(self, regions: Regions) -> NDArray[np.bool_]:
         """Whether all cells of each region are advertised: whether adding it would tell nothing."""
-        rows = self.grid.find_ranges(regions, self.max_ranges)
+        rows = self.grid.find_ranges(regions, max_ranges=self.max_ranges)
         missing = np.flatnonzero(~self._counted_ranges.covers(rows.first, rows.last))
         answer = np.ones(len(regions), np.bool_)
         answer[np.searchsorted(rows.offsets, missing, "right") - 1] = False

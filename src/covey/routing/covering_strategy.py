@@ -50,6 +50,7 @@ class CoveringStrategy:
         self,
         region_log: RegionLog,
         build_index: BuildIndex,
+        *,
         max_unindexed: int = DEFAULT_MAX_UNINDEXED,
     ) -> None:
         self._region_log = region_log

@@ -50,7 +50,7 @@ class Recommendation:
 
 
 def recommend_strategy(
-    regions: Regions, event_sample: Events | None = None, seed: int = 0
+    regions: Regions, event_sample: Events | None = None, *, seed: int = 0
 ) -> Recommendation:
     """The strategy for regions like these, tried on at most 8,192 of them, chosen at random.
 

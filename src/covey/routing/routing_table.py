@@ -7,8 +7,8 @@ a restart a table is restored from a snapshot of the store that has all subscrip
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,30 @@ from covey.geometry.range_sets import RangeSet
 from covey.routing.growable_array import GrowableArray
 from covey.routing.id_spans import IdSpans
 from covey.routing.region_log import RegionLog
-from covey.routing.strategies import StrategyChoice, make_strategy
+from covey.routing.strategies import (
+    STRATEGIES,
+    AdvertisedT,
+    RegionStrategyName,
+    RoutingStrategy,
+    StrategyBuilder,
+    find_strategy,
+)
+from covey.routing.updates import CellUpdate, RegionUpdate, RoutingUpdate
 from covey.space import Events, Space
 from covey.store import Snapshot
 from covey.store.changes import check_same_space, check_subscription_rows
 
-__all__ = ["RoutingTable"]
+__all__ = ["AnyRoutingTable", "RegionRoutingTable", "RoutingTable"]
 
 Numbers = NDArray[np.int64]
+UpdateT = TypeVar("UpdateT", bound=RoutingUpdate)
 
 
-class RoutingTable:
+class RoutingTable(Generic[AdvertisedT, UpdateT]):
     """Subscriptions that came from everywhere but one link, and what was advertised on that link.
+
+    A table is generic over what is advertised, and over its updates: numbers of regions and
+    `RegionUpdate`, or ranges of cells and `CellUpdate`.
 
     Guarantee: who applies all updates in their order has advertised, at every moment, a superset of
     what lives. Strategies: "exact", "projection" and "hybrid" advertise regions (`RegionUpdate`),
@@ -49,22 +61,97 @@ class RoutingTable:
     ('ann',)
     """
 
+    @overload
     def __init__(
-        self, space: Space, strategy: StrategyChoice = "exact", first_number: int = 0
+        self: RoutingTable[Numbers, RegionUpdate],
+        space: Space,
+        strategy: RegionStrategyName = "exact",
+        *,
+        first_number: int = 0,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: RoutingTable[RangeSet, CellUpdate],
+        space: Space,
+        strategy: Literal["hilbert"],
+        *,
+        first_number: int = 0,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        space: Space,
+        strategy: StrategyBuilder[AdvertisedT, UpdateT],
+        *,
+        first_number: int = 0,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: RoutingTable[Numbers | RangeSet, RegionUpdate | CellUpdate],
+        space: Space,
+        strategy: str,
+        *,
+        first_number: int = 0,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        space: Space,
+        strategy: str | Callable[[RegionLog], RoutingStrategy[Any, Any]] = "exact",
+        *,
+        first_number: int = 0,
     ) -> None:
         """A table without subscriptions, whose regions are numbered from `first_number` on."""
         self.space = space
         self._region_log = RegionLog(space, first_number)
-        self.strategy = make_strategy(strategy, self._region_log)
+        build: Callable[[RegionLog], Any] = (
+            find_strategy(strategy, STRATEGIES) if isinstance(strategy, str) else strategy
+        )
+        self.strategy: RoutingStrategy[AdvertisedT, UpdateT] = build(self._region_log)
         """What decides; `admits` and `advertised_set` are its answers."""
         self._id_spans = IdSpans()
         self._id_rows = GrowableArray(-1)
         self._ids: list[Hashable] = []
 
+    @overload
     @classmethod
     def from_snapshot(
-        cls, snapshot: Snapshot, known: Any, strategy: StrategyChoice = "exact"
-    ) -> tuple[RoutingTable, Any]:
+        cls, snapshot: Snapshot, known: Numbers, *, strategy: RegionStrategyName = "exact"
+    ) -> tuple[RoutingTable[Numbers, RegionUpdate], RegionUpdate]: ...
+
+    @overload
+    @classmethod
+    def from_snapshot(
+        cls, snapshot: Snapshot, known: RangeSet, *, strategy: Literal["hilbert"]
+    ) -> tuple[RoutingTable[RangeSet, CellUpdate], CellUpdate]: ...
+
+    @overload
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot,
+        known: AdvertisedT,
+        *,
+        strategy: StrategyBuilder[AdvertisedT, UpdateT],
+    ) -> tuple[RoutingTable[AdvertisedT, UpdateT], UpdateT]: ...
+
+    @overload
+    @classmethod
+    def from_snapshot(
+        cls, snapshot: Snapshot, known: Numbers | RangeSet, *, strategy: str
+    ) -> tuple[AnyRoutingTable, RegionUpdate | CellUpdate]: ...
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot,
+        known: Any,
+        *,
+        strategy: Any = "exact",
+    ) -> tuple[RoutingTable[Any, Any], Any]:
         """A table of all subscriptions in a snapshot, and the update for a link that knows `known`.
 
         `known` is what the other side of the link has, as it says itself: numbers of regions, or
@@ -79,7 +166,7 @@ class RoutingTable:
                 "HilbertCellStrategy with the grid that the table had"
             )
         first = 0 if isinstance(known, RangeSet) else int(np.max(known, initial=-1)) + 1
-        table = cls(snapshot.space, strategy, first)
+        table: RoutingTable[Any, Any] = cls(snapshot.space, strategy, first_number=first)
         for segment in snapshot.live_segments:
             owned = segment.take_live()
             table.add(owned.ids.to_arrow().to_pylist(), owned.regions, owned.subscription_rows)
@@ -92,7 +179,7 @@ class RoutingTable:
         return id_ in self._id_spans
 
     @property
-    def advertised_set(self) -> Any:
+    def advertised_set(self) -> AdvertisedT:
         """What is advertised: the numbers of regions, ascending, or ranges of cells."""
         return self.strategy.advertised_set
 
@@ -109,7 +196,7 @@ class RoutingTable:
         """Regions by number."""
         return self._region_log.take(numbers)
 
-    def add(self, ids: Sequence[Hashable], regions: Regions, subscription_rows: Numbers) -> Any:
+    def add(self, ids: Sequence[Hashable], regions: Regions, subscription_rows: Numbers) -> UpdateT:
         """Adds subscriptions: region r belongs to `ids[subscription_rows[r]]`.
 
         An id that is there is replaced.
@@ -130,12 +217,12 @@ class RoutingTable:
         self._id_rows.set(numbers, subscription_rows + len(self._ids))
         self._ids.extend(ids)
         self._id_spans.insert(ids, int(numbers[0]) if len(numbers) else 0, subscription_rows)
-        steps = self.strategy.add(numbers, regions)
+        update = self.strategy.add(numbers, regions)
         if not len(replaced):
-            return steps
-        return type(steps).concat([steps, self.strategy.remove(replaced)])
+            return update
+        return type(update).concat([update, self.strategy.remove(replaced)])
 
-    def cancel(self, ids: Iterable[Hashable]) -> Any:
+    def cancel(self, ids: Iterable[Hashable]) -> UpdateT:
         """Removes subscriptions; an id that is not there is no error.
 
         Where many regions were under what is removed, that stays advertised, and `reassign_orphans`
@@ -143,11 +230,11 @@ class RoutingTable:
         """
         return self.strategy.remove(self._id_spans.pop(ids))
 
-    def reassign_orphans(self, max_regions: int | None = None) -> Any:
+    def reassign_orphans(self, max_regions: int | None = None) -> UpdateT:
         """Finds other absorbers for regions, at most so many, that are under what was cancelled."""
         return self.strategy.reassign_orphans(max_regions)
 
-    def prune(self) -> Any:
+    def prune(self) -> UpdateT:
         """Reassigns all orphans, and withdraws all that another advertised region covers.
 
         Adds and cancels do most of that by themselves. Cost: that of indexing all that is
@@ -155,7 +242,7 @@ class RoutingTable:
         """
         return self.strategy.prune()
 
-    def build_sync_update(self, known: Any) -> Any:
+    def build_sync_update(self, known: AdvertisedT) -> UpdateT:
         """The update for a link that knows something else: numbers, or ranges of cells.
 
         After a restart, or when a link was gone. Numbers mean the same regions only as long as a
@@ -187,3 +274,10 @@ class RoutingTable:
         own = np.repeat(numbers, over.lengths) == over.values
         active = {self._ids[owner] for owner in self._id_rows.values[over.values[own]]}
         return [id_ for id_ in ids if id_ not in active]
+
+
+RegionRoutingTable = RoutingTable[Numbers, RegionUpdate]
+"""A table that advertises regions."""
+
+AnyRoutingTable = RoutingTable[Numbers | RangeSet, RegionUpdate | CellUpdate]
+"""A table whose strategy is not known when types are checked."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,22 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet
 
-__all__ = ["CellUpdate", "RegionUpdate"]
+__all__ = ["CellUpdate", "RegionUpdate", "RoutingUpdate"]
 
 Numbers = NDArray[np.int64]
+
+
+class RoutingUpdate(Protocol):
+    """What a link must advertise, then withdraw."""
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        ...
+
+    @classmethod
+    def concat(cls, updates: Sequence[Self]) -> Self:
+        """What some updates come to, one after another."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,9 +116,15 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         (changed, removed, refused), mine = classify_changes(changes, self), self._state
         space = mine.space.without_derived
         fitted = load_subscriptions(
-            changed, self, mine.location, space, mine.version, removed, refused,
+            changed,
+            self,
+            mine.location,
+            space,
+            mine.version,
+            removed_column=removed,
+            refusal_column=refused,
             known_attributes=mine.space.derived,
-        )  # fmt: skip
+        )
         return self._copyValues(MatcherModel(replace(fitted, partitioner=mine.partitioner)))
 
     def errors(self, events: DataFrame) -> DataFrame:

@@ -32,8 +32,7 @@ from covey.spark.params import MatcherParams
 from covey.spark.single_task import run_in_task
 from covey.spark.store_location import to_spark_uri, to_store_location
 from covey.store import Store, copy_version
-from covey.store.storage.backend import StorageBackend
-from covey.store.storage.location import open_storage
+from covey.store.storage import StorageBackend, open_storage
 
 __all__ = ["ModelReader", "ModelWriter", "read_model_state"]
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType, StructType
 from covey.errors import StoreError
 from covey.space import Space
 from covey.spark.zones.partitioner import ZonePartitioner
-from covey.store.manifest.space_json import space_from_json, space_to_json
+from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["ModelState"]
 

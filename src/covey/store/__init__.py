@@ -28,7 +28,7 @@ from covey.store.manifest.vacuum import VacuumResult
 from covey.store.manifest.version_copy import copy_version
 from covey.store.merge.background import BackgroundMerger
 from covey.store.merge.policy import TieredMergePolicy
-from covey.store.snapshot import Snapshot
+from covey.store.snapshot import IdMatches, Snapshot, SubscriptionMatches
 from covey.store.storage.cache import Cache
 from covey.store.store import StagedSegment, Store
 
@@ -37,11 +37,13 @@ __all__ = [
     "Cache",
     "Changes",
     "IdKind",
+    "IdMatches",
     "Lease",
     "Manifest",
     "Snapshot",
     "StagedSegment",
     "Store",
+    "SubscriptionMatches",
     "TieredMergePolicy",
     "VacuumResult",
     "copy_version",

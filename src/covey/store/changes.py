@@ -15,7 +15,7 @@ from covey.space import Space
 from covey.store.ids import IdKind, Ids
 from covey.store.segments.segment import SubscriptionBatch
 
-__all__ = ["Changes"]
+__all__ = ["Changes", "check_same_space", "check_subscription_rows"]
 
 Rows = NDArray[np.int64]
 
@@ -45,7 +45,7 @@ class Changes:
 
     @classmethod
     def upsert(
-        cls, ids: Any, predicates: Predicates, removed_ids: Any = (), revisions: Any = None
+        cls, ids: Any, predicates: Predicates, *, removed_ids: Any = (), revisions: Any = None
     ) -> Changes:
         """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
         for row in sorted(predicates.rejected):

@@ -6,7 +6,7 @@ ids. A snapshot needs no lease: its files are open, and stay readable when they 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
-from covey.index import MatchStats, Pairs
+from covey.index import MatchResult, Pairs
 from covey.space import Events, Space
 from covey.store.ids import IdKind, Ids
 from covey.store.manifest.manifest import Manifest
@@ -25,9 +25,40 @@ from covey.store.segments.live_segment import LiveSegment
 from covey.store.segments.pairs import NO_TOMBSTONES, concat_live_pairs
 from covey.store.segments.segment import IndexedSubscriptions, SubscriptionBatch
 
-__all__ = ["Snapshot"]
+__all__ = ["IdMatches", "Snapshot", "SubscriptionMatches"]
 
 Rows = NDArray[np.integer[Any]]
+_NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionMatches(MatchResult):
+    """Subscriptions that events match: (event row, subscription row), each pair once.
+
+    Candidates are counted with dead subscriptions, and with several regions of one.
+    `forwarded_pairs` say which events go on to which zones: (event row, zone), each pair once.
+    """
+
+    forwarded_pairs: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class IdMatches:
+    """Subscriptions that events match: row `event_rows[i]` of the events notifies `ids[i]`.
+
+    `candidates` and `forwarded_pairs` are those of `SubscriptionMatches`.
+    """
+
+    event_rows: Rows
+    ids: pa.Array
+    candidates: int
+    forwarded_pairs: Pairs
+
+    def __len__(self) -> int:
+        return len(self.event_rows)
+
+    def __iter__(self) -> Iterator[tuple[int, int | str]]:
+        return zip(self.event_rows.tolist(), self.ids.to_pylist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,63 +90,54 @@ class Snapshot:
     def __len__(self) -> int:
         return sum(part.live_count for part in self.live_segments)
 
-    def match(
-        self,
-        events: Events,
-        max_pairs: int | None = None,
-        stats: MatchStats | None = None,
-        forwarded_pairs: list[Pairs] | None = None,
-    ) -> Pairs:
-        """Subscriptions that each event matches: (event row, subscription row), each pair once.
+    def match(self, events: Events, *, max_pairs: int | None = None) -> SubscriptionMatches:
+        """Return the subscriptions that each event matches.
 
-        With more than about `max_pairs` pairs it is `ResultTooLargeError`, before memory is taken
-        for them: ask for fewer events at once. Pairs with dead subscriptions, and with several
-        regions of one, are in `stats` too. To `forwarded_pairs` is added which events go on to
-        which zones: (event row, zone), some more than once.
+        With more than about `max_pairs` pairs it raises `ResultTooLargeError`, before memory is
+        taken for them: ask for fewer events at once.
         """
         within = {
             part.gated_by: np.empty(0, np.int64) for part in self.live_segments if part.gated_by
         }
         asked = set[str]()
+        candidates, forwarded = 0, list[Pairs]()
 
         def query_segment_rows(part: LiveSegment) -> Pairs:
             """A segment that gates others comes before them, or they are asked for all events."""
+            nonlocal candidates
             index = part.subscriptions.index
             if part.gated_by in asked:
                 rows = within[part.gated_by]
-                found = index.match(events.take(rows), max_pairs=max_pairs, stats=stats)
+                found = index.match(events.take(rows), max_pairs=max_pairs)
+                candidates += found.candidates
                 return Pairs(rows[found.query_rows], found.stored_rows)
-            found = index.match(events, max_pairs=max_pairs, stats=stats)
-            if forwarded_pairs is not None and part.subscriptions.forward_to is not None:
-                forwarded_pairs.append(_forward_pairs(part.subscriptions, found))
+            found = index.match(events, max_pairs=max_pairs)
+            candidates += found.candidates
+            if part.subscriptions.forward_to is not None:
+                forwarded.append(_forward_pairs(part.subscriptions, found))
             asked.add(part.file)
             if part.file in within:
                 within[part.file] = np.unique(found.query_rows).astype(np.int64)
             return found
 
-        return self._query_segments(query_segment_rows)
+        pairs = self._query_segments(query_segment_rows)
+        return SubscriptionMatches(
+            pairs.query_rows, pairs.stored_rows, candidates, _concat_forwarded_pairs(forwarded)
+        )
 
-    def match_ids(
-        self,
-        events: Events,
-        max_pairs: int | None = None,
-        stats: MatchStats | None = None,
-        forwarded_pairs: list[Pairs] | None = None,
-    ) -> tuple[Rows, pa.Array]:
-        """The same as two columns: the row of an event, and the id of who is to be notified."""
+    def match_ids(self, events: Events, *, max_pairs: int | None = None) -> IdMatches:
+        """Return the same with the ids of subscriptions instead of their rows."""
         if self.manifest.id_kind is IdKind.NUMBER and len(self.live_segments) == 1:
             (part,) = self.live_segments
-            is_whole = not part.tombstones.dead_count and (
-                forwarded_pairs is None or not part.is_merge_exempt
-            )
+            is_whole = not part.tombstones.dead_count and part.subscriptions.forward_to is None
             keys = part.subscriptions.keys_by_ordinal() if is_whole else None
             if keys is not None:  # the usual case, in which nothing is looked up twice
-                named = part.subscriptions.index.match(
-                    events, max_pairs=max_pairs, values_by_ordinal=keys, stats=stats
-                )
-                return named.query_rows, pa.array(named.stored_rows)
-        pairs = self.match(events, max_pairs, stats, forwarded_pairs)
-        return pairs.query_rows, self.take_ids(pairs.stored_rows)
+                named = part.subscriptions.index.match_values(events, keys, max_pairs=max_pairs)
+                ids = pa.array(named.stored_rows)
+                return IdMatches(named.query_rows, ids, named.candidates, _NO_PAIRS)
+        found = self.match(events, max_pairs=max_pairs)
+        ids = self.take_ids(found.stored_rows)
+        return IdMatches(found.query_rows, ids, found.candidates, found.forwarded_pairs)
 
     def find_covering(self, regions: Regions) -> Pairs:
         """Subscriptions that have a region which covers the given one."""
@@ -245,6 +267,16 @@ def _forward_pairs(subscriptions: IndexedSubscriptions, matched_pairs: Pairs) ->
         subscriptions.to_subscription_rows(matched_pairs).astype(np.int64)
     )
     return Pairs(matched_pairs.query_rows[which], subscriptions.forward_to.values[places])
+
+
+def _concat_forwarded_pairs(forwarded_pairs: Sequence[Pairs]) -> Pairs:
+    """Return what several segments forward as one answer, each pair once."""
+    if not forwarded_pairs:
+        return _NO_PAIRS
+    return Pairs.from_unsorted(
+        np.concatenate([pairs.query_rows for pairs in forwarded_pairs]),
+        np.concatenate([pairs.stored_rows for pairs in forwarded_pairs]),
+    ).drop_duplicates()
 
 
 def _count_distinct_pairs(pairs: Pairs) -> tuple[Pairs, Rows]:

@@ -88,9 +88,8 @@ class Store:
     >>> version = store.apply(Changes.upsert([7, 8], parse(space, ["price > 5", "price > 9"])))
     >>> version = store.apply(Changes.remove([8]))
     >>> events = Events.from_arrow(pa.table({"price": [6.0, 10.0]}), space)
-    >>> rows, ids = store.snapshot().match_ids(events)
-    >>> rows.tolist(), ids.to_pylist()
-    ([0, 1], [7, 7])
+    >>> list(store.snapshot().match_ids(events))
+    [(0, 7), (1, 7)]
     >>> store.close()
     """
 
@@ -159,7 +158,7 @@ class Store:
             found, tuple(part.without_replicas() for part in self._opener.open_segments(found))
         )
 
-    def zone_snapshot(self, version: int, zone: int, is_home: bool = False) -> Snapshot:
+    def zone_snapshot(self, version: int, zone: int, *, is_home: bool = False) -> Snapshot:
         """What events of one zone can match, and no more is opened.
 
         With `is_home`, what events are sent there for from other zones.
@@ -227,6 +226,7 @@ class Store:
         self,
         zone: int,
         batch: SubscriptionBatch,
+        *,
         forward_to: RaggedArray | None = None,
         is_home: bool = False,
     ) -> StagedSegment:
@@ -244,6 +244,7 @@ class Store:
         self,
         staged: Sequence[StagedSegment],
         staged_removals: Sequence[StagedSegment] = (),
+        *,
         label: str | None = None,
         base_version: int | None = None,
     ) -> Manifest:
@@ -266,8 +267,8 @@ class Store:
             version = self._writer.commit_changes(
                 SubscriptionBatch.concat([part.take_live() for part in added]) if added else None,
                 Ids.concat([none, *(part.subscriptions.ids for part in gone)]),
-                label,
-                base_version,
+                label=label,
+                base_version=base_version,
             )
         except StoreError:  # another attempt may have been faster
             if (known := self._find_labelled(label)) is not None:
@@ -344,7 +345,7 @@ class Store:
             before.space,
             label,
             base_version,
-            before.tombstones_file,
+            tombstones_file=before.tombstones_file,
         )
 
     def commit_gated(
@@ -403,7 +404,11 @@ class Store:
         return Lease(self._backend, version, seconds)
 
     def vacuum(
-        self, retain_seconds: float, grace_seconds: float = 3600, keep_versions: Iterable[int] = ()
+        self,
+        retain_seconds: float,
+        grace_seconds: float = 3600,
+        *,
+        keep_versions: Iterable[int] = (),
     ) -> VacuumResult:
         """Deletes old versions and then the files that none of the others needs.
 

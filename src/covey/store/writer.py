@@ -78,12 +78,13 @@ class Writer:
 
     def apply(self, changes: Changes, label: str | None = None) -> Manifest:
         """See `Store.apply`."""
-        return self.commit_changes(*changes.validate(self._space, self.id_kind), label)
+        return self.commit_changes(*changes.validate(self._space, self.id_kind), label=label)
 
     def commit_changes(
         self,
         added: SubscriptionBatch | None,
         removed_ids: Ids,
+        *,
         label: str | None = None,
         base_version: int | None = None,
     ) -> Manifest:
@@ -172,6 +173,7 @@ class Writer:
         space: Space,
         label: str,
         base_version: int,
+        *,
         tombstones_file: str | None = None,
     ) -> Manifest:
         """See `Store.commit_zones` and `Store.commit_rezoned`."""

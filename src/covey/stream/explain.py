@@ -21,7 +21,7 @@ from covey.language import Explanation, explain, render
 from covey.spark.validity import VALIDITY, without_validity
 from covey.sql_names import quote_identifier
 from covey.store import Snapshot
-from covey.store.storage.location import open_storage
+from covey.store.storage import open_storage
 from covey.stream.batches.decision_log import BatchDecision, DecisionLog
 from covey.stream.config import StreamConfig
 from covey.stream.events.decoder import DECODED, EventDecoder

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from covey.errors import CoveyError
-from covey.store.storage.location import open_storage
+from covey.store.storage import open_storage
 from covey.stream.config import StateConfig
 from covey.stream.control.subscriptions import LiveSubscriptions
 

@@ -23,8 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from covey.errors import CoveyError
 from covey.spark.store_location import to_spark_uri
 from covey.store import BackgroundMerger, Store
-from covey.store.storage.location import open_storage
-from covey.store.storage.lock import WriterLock
+from covey.store.storage import WriterLock, open_storage
 from covey.stream.batches.batch_size import choose_max_events, compute_observed_cost, probe_cost
 from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
 from covey.stream.batches.decider import BatchDecider, PendingBatches
@@ -163,7 +162,7 @@ class Pipeline:
         )
         routing = build_partitioner(store, now)
         return self._match_query.build_rows(
-            events, self._required_attributes, versions, self._counts, routing
+            events, self._required_attributes, versions, counts=self._counts, partitioner=routing
         )
 
     def _start_query(self, rows: DataFrame) -> StreamingQuery:

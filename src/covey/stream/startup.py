@@ -16,13 +16,13 @@ from pyspark.sql import SparkSession
 
 from covey.errors import SchemaError
 from covey.space import Space
-from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+from covey.spark.fitting import SparkExpressionTypes
 from covey.spark.schemas import build_space
 from covey.spark.session_settings import read_session_settings
 from covey.spark.validity import with_validity
 from covey.store import IdKind, Manifest, Store, TieredMergePolicy
-from covey.store.manifest.manifest import list_versions, now_ms
-from covey.store.storage.location import open_storage
+from covey.store.manifest import list_versions, now_ms
+from covey.store.storage import open_storage
 from covey.stream.batches.decision_log import DecisionLog
 from covey.stream.config import StreamConfig
 from covey.stream.control.change_translator import ChangeTranslator

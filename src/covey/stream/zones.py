@@ -13,9 +13,13 @@ from pyspark.sql import SparkSession
 
 from covey.spark.event_sample import sample_events
 from covey.spark.validity import VALIDITY, select_attribute_or_time
-from covey.spark.zones.builder import build_zone_segments
-from covey.spark.zones.loader import ZONE_SAMPLE_SIZE, make_zone_map, profile_staged
-from covey.spark.zones.partitioner import ZonePartitioner
+from covey.spark.zones import (
+    ZONE_SAMPLE_SIZE,
+    ZonePartitioner,
+    build_zone_segments,
+    make_zone_map,
+    profile_staged,
+)
 from covey.store import Manifest, Snapshot, StagedSegment, Store
 from covey.stream.batches.batch_size import read_first_events
 from covey.stream.config import StreamConfig

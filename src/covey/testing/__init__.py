@@ -1,8 +1,10 @@
 """Oracles, contract tests and random cases, shipped so that users can test their own index.
 
-Import what you need from the modules: they depend on hypothesis, Spark or Kafka, which this package
-itself does not import. Random cases draw from few values, so that predicates and events really
-meet; a seed, or hypothesis, decides a whole case.
+Names are imported on first use: their modules depend on hypothesis, Spark or Kafka. Hypothesis
+strategies have plain names such as `regions`; import them from `covey.testing.strategies`.
+
+Random cases draw from few values, so that predicates and events really meet; a seed, or hypothesis,
+decides a whole case.
 
 In the order in which data passes through them:
 
@@ -17,3 +19,82 @@ In the order in which data passes through them:
     store_faults      kill writers and flip bytes of a store, and check what it says
     kafka_server      `KafkaServer`: a Kafka server to start, kill and start again
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.testing.index_contract import IndexCase, IndexContract, index_cases
+    from covey.testing.invalid_texts import malformed_predicates
+    from covey.testing.kafka_server import KafkaServer
+    from covey.testing.random_cases import random_events, random_predicate, random_space
+    from covey.testing.random_literals import literal_writers, random_literal, random_text
+    from covey.testing.random_values import random_value
+    from covey.testing.range_tree import RangeTree, boxes_to_points
+    from covey.testing.spark_oracle import (
+        Disagreement,
+        OracleReport,
+        compare_with_spark,
+        configure_session,
+        match_with_spark,
+        to_ddl,
+    )
+    from covey.testing.store_faults import FlipReport, KillReport, flip_bytes, kill_writers
+
+__all__ = [
+    "Disagreement",
+    "FlipReport",
+    "IndexCase",
+    "IndexContract",
+    "KafkaServer",
+    "KillReport",
+    "OracleReport",
+    "RangeTree",
+    "boxes_to_points",
+    "compare_with_spark",
+    "configure_session",
+    "flip_bytes",
+    "index_cases",
+    "kill_writers",
+    "literal_writers",
+    "malformed_predicates",
+    "match_with_spark",
+    "random_events",
+    "random_literal",
+    "random_predicate",
+    "random_space",
+    "random_text",
+    "random_value",
+    "to_ddl",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "Disagreement": "spark_oracle",
+        "FlipReport": "store_faults",
+        "IndexCase": "index_contract",
+        "IndexContract": "index_contract",
+        "KafkaServer": "kafka_server",
+        "KillReport": "store_faults",
+        "OracleReport": "spark_oracle",
+        "RangeTree": "range_tree",
+        "boxes_to_points": "range_tree",
+        "compare_with_spark": "spark_oracle",
+        "configure_session": "spark_oracle",
+        "flip_bytes": "store_faults",
+        "index_cases": "index_contract",
+        "kill_writers": "store_faults",
+        "literal_writers": "random_literals",
+        "malformed_predicates": "invalid_texts",
+        "match_with_spark": "spark_oracle",
+        "random_events": "random_cases",
+        "random_literal": "random_literals",
+        "random_predicate": "random_cases",
+        "random_space": "random_cases",
+        "random_text": "random_literals",
+        "random_value": "random_values",
+        "to_ddl": "spark_oracle",
+    },
+)

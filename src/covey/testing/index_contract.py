@@ -19,7 +19,7 @@ from covey.space import Events
 from covey.space.types import type_to_arrow
 from covey.testing.strategies import events, regions, spaces
 
-__all__ = ["IndexContract"]
+__all__ = ["IndexCase", "IndexContract", "index_cases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class IndexContract:
     @given(index_cases(), st.integers(0, 3))
     def test_find_covering_with_limit(self, case: IndexCase, limit: int) -> None:
         """With a limit, each region finds as many of its covers as it has, up to the limit."""
-        answer = self.build(case.stored_regions).find_covering(case.query_regions, limit)
+        answer = self.build(case.stored_regions).find_covering(case.query_regions, limit=limit)
         every = BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
         _assert_sorted_and_unique(answer)
         strange = set(answer) - set(every)
@@ -146,7 +146,7 @@ def _empty_events(batch: Events) -> Events:
 def _assert_no_answers(index: Index, query_regions: Regions, query_events: Events) -> None:
     assert len(index.match(query_events)) == 0
     assert len(index.find_covering(query_regions)) == 0
-    assert len(index.find_covering(query_regions, 1)) == 0
+    assert len(index.find_covering(query_regions, limit=1)) == 0
     assert len(index.find_covered(query_regions)) == 0
     assert len(index.find_overlapping(query_regions)) == 0
 

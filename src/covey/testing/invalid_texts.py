@@ -39,7 +39,7 @@ def malformed_predicates(space: Space) -> st.SearchStrategy[str]:
 def _damage_predicate(seed: int, space: Space) -> str:
     """A predicate with a few characters or words dropped, doubled, swapped or put in."""
     rng = random.Random(seed)
-    text = random_predicate(rng, space, rng.choice([0, 1, 2]))
+    text = random_predicate(rng, space, depth=rng.choice([0, 1, 2]))
     for _ in range(rng.choice([1, 1, 2, 4])):
         i, j = sorted(rng.randrange(len(text) + 1) for _ in range(2))
         piece = text[i : min(j, i + rng.choice([1, 2, 5, 20]))]

@@ -42,7 +42,7 @@ class KafkaServer:
 
     @classmethod
     def on_free_ports(
-        cls, jars_folder: Path, data_folder: Path, is_short_lived: bool = False
+        cls, jars_folder: Path, data_folder: Path, *, is_short_lived: bool = False
     ) -> KafkaServer:
         """Return a server that is not started, on ports that nobody has now.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from covey.language.values.sql_literals import quote_string
+from covey.language.values import quote_string
 from covey.space import Attribute, SessionSettings, Space
 from covey.space.types import type_to_arrow
 from covey.testing.random_literals import literal_writers, random_literal, random_text
@@ -44,15 +44,15 @@ def random_events(rng: random.Random, space: Space, count: int) -> pa.Table:
     return pa.table(columns)
 
 
-def random_predicate(rng: random.Random, space: Space, depth: int = 3) -> str:
+def random_predicate(rng: random.Random, space: Space, *, depth: int = 3) -> str:
     """A predicate that Spark accepts, with few exceptions."""
     if depth == 0 or rng.random() < 0.4:
         return _random_condition(rng, space)
     roll = rng.random()
     if roll < 0.2:
-        return f"NOT ({random_predicate(rng, space, depth - 1)})"
+        return f"NOT ({random_predicate(rng, space, depth=depth - 1)})"
     word = " AND " if roll < 0.6 else " OR "
-    parts = [random_predicate(rng, space, depth - 1) for _ in range(rng.choice([2, 2, 3]))]
+    parts = [random_predicate(rng, space, depth=depth - 1) for _ in range(rng.choice([2, 2, 3]))]
     return word.join(f"({part})" for part in parts)
 
 

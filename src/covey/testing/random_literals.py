@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from covey.language.values.sql_literals import quote_string
+from covey.language.values import quote_string
 from covey.space.types import Type
 from covey.testing.random_values import DATES, TEXTS, TIMES
 

@@ -62,6 +62,7 @@ def compare_with_spark(
     space: Space,
     table: pa.Table,
     predicate_texts: Sequence[str],
+    *,
     max_predicates_per_job: int = 100,
 ) -> OracleReport:
     """Evaluates every text on every event both ways.
@@ -92,6 +93,7 @@ def match_with_spark(
     frame: DataFrame,
     predicates: Mapping[Id, str],
     row_column: str,
+    *,
     max_predicates_per_job: int = 100,
 ) -> set[tuple[Any, Id]]:
     """Return which rows of a frame Spark's `where` keeps for each predicate.

@@ -57,7 +57,9 @@ class FlipReport:
     wrong_answers: tuple[str, ...]
 
 
-def kill_writers(folder: Path, kills: int, seed: int = 0, max_delay_s: float = 0.3) -> KillReport:
+def kill_writers(
+    folder: Path, kills: int, *, seed: int = 0, max_delay_s: float = 0.3
+) -> KillReport:
     """Kills a process with SIGKILL while it applies batches and merges, again and again.
 
     After each kill the store must open, with all batches that were acknowledged, at most one more,
@@ -91,7 +93,7 @@ def kill_writers(folder: Path, kills: int, seed: int = 0, max_delay_s: float = 0
     return KillReport(kills, batches, tuple(lost))
 
 
-def flip_bytes(folder: Path, flips: int, seed: int = 0) -> FlipReport:
+def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
     """Changes one byte of some file of a store, asks the store, and changes it back; many times.
 
     Asked are the newest version and one other: each must answer right, or raise `StoreError`.
@@ -163,7 +165,7 @@ def _make_batch(number: int, seed: int) -> Changes:
     put, removed = _draw_batch(number, seed)
     put[_MARKER_ID] = (_MARKER_OFFSET + number, _MARKER_OFFSET + number)
     texts = [f"x BETWEEN {low} AND {high}" for low, high in put.values()]
-    return Changes.upsert(list(put), Parser(_SPACE).parse(texts), removed)
+    return Changes.upsert(list(put), Parser(_SPACE).parse(texts), removed_ids=removed)
 
 
 def _apply_batch_to_model(model: ExpectedIntervals, number: int, seed: int) -> None:
@@ -198,8 +200,7 @@ def _describe_difference(snapshot: Snapshot, model: ExpectedIntervals) -> str | 
     if found != set(model):
         return f"ids {sorted(found ^ set(model))} are missing, or there though they were removed"
     events = Events.from_arrow(pa.table({"x": np.arange(_VALUE_COUNT)}), _SPACE)
-    rows, ids = snapshot.match_ids(events)
-    answer = sorted(zip(rows.tolist(), ids.to_pylist(), strict=True))
+    answer = sorted(snapshot.match_ids(events))
     right = sorted((x, id_) for id_, (low, high) in model.items() for x in range(low, high + 1))
     return None if answer == right else f"{len(answer)} notifications, not the {len(right)} right"
 

@@ -50,7 +50,7 @@ _COSINES = [-1.0, -0.5, 0.0, 0.5, 0.70710677, 1.0]
 
 
 @st.composite
-def spaces(draw: DrawFn, max_attributes: int = 4) -> Space:
+def spaces(draw: DrawFn, *, max_attributes: int = 4) -> Space:
     """Spaces of one to `max_attributes` attributes, of any type, with vectors of some length."""
     every = random_space(draw(st.sampled_from(_SESSION_SETTINGS)), draw(st.sampled_from([2, 9])))
     chosen = st.lists(st.sampled_from(list(every)), min_size=1, max_size=max_attributes)
@@ -58,7 +58,7 @@ def spaces(draw: DrawFn, max_attributes: int = 4) -> Space:
 
 
 @st.composite
-def tables(draw: DrawFn, space: Space, max_events: int = 6) -> pa.Table:
+def tables(draw: DrawFn, space: Space, *, max_events: int = 6) -> pa.Table:
     """Events as an Arrow table of the columns of a space (of their attributes alone).
 
     Among them: null, NaN, both zeros, infinities, the ends of every type (dates that Python does
@@ -75,13 +75,13 @@ def tables(draw: DrawFn, space: Space, max_events: int = 6) -> pa.Table:
     )
 
 
-def events(space: Space, max_events: int = 6) -> SearchStrategy[Events]:
+def events(space: Space, *, max_events: int = 6) -> SearchStrategy[Events]:
     """The same as `tables`, as `Events`."""
-    return tables(space, max_events).map(lambda table: Events.from_arrow(table, space))
+    return tables(space, max_events=max_events).map(lambda table: Events.from_arrow(table, space))
 
 
 @st.composite
-def regions(draw: DrawFn, space: Space, max_regions: int = 6) -> Regions:
+def regions(draw: DrawFn, space: Space, *, max_regions: int = 6) -> Regions:
     """At most `max_regions` regions with constraints of every kind, some attributes left free.
 
     A ball has a centre near the origin, one without direction among them; null scores of cosine
@@ -101,7 +101,7 @@ def predicates(space: Space, depth: int = 3) -> SearchStrategy[str]:
     """Texts of predicates over the columns of a space from `spaces` or `random_space`."""
 
     def text(rng: random.Random) -> str:
-        return random_predicate(rng, space, depth)
+        return random_predicate(rng, space, depth=depth)
 
     return st.randoms(use_true_random=False).map(text)
 
@@ -224,7 +224,7 @@ def _build_batch(rows: Sequence[Any], attribute: Attribute) -> ConstraintBatch:
         whole,
         ends[0],
         ends[1],
-        np.array([row[2] for row in rows], np.bool_),
-        np.array([row[3] for row in rows], np.int8),
-        RaggedArray.from_rows([row[4] for row in rows], whole.dtype),
+        nulls=np.array([row[2] for row in rows], np.bool_),
+        list_modes=np.array([row[3] for row in rows], np.int8),
+        lists=RaggedArray.from_rows([row[4] for row in rows], whole.dtype),
     )

@@ -22,7 +22,7 @@ BLOCK_ROWS = 8192
 Columns = Mapping[str, NDArray[Any]]
 
 
-def make_generator(seed: int, purpose: str, block: int = 0) -> np.random.Generator:
+def make_generator(seed: int, purpose: str, *, block: int = 0) -> np.random.Generator:
     """Random numbers for one purpose, independent of those for any other.
 
     >>> events, subscriptions = make_generator(1, "events"), make_generator(1, "subscriptions")
@@ -53,5 +53,5 @@ def draw_blocks(
     for block in range(start // BLOCK_ROWS, max(start // BLOCK_ROWS + 1, -(-stop // BLOCK_ROWS))):
         first = block * BLOCK_ROWS
         kept = slice(max(start - first, 0), min(stop - first, BLOCK_ROWS))
-        drawn = draw_block(make_generator(seed, purpose, block))
+        drawn = draw_block(make_generator(seed, purpose, block=block))
         yield {name: array[kept] for name, array in drawn.items()}

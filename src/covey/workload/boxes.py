@@ -144,13 +144,16 @@ class ZipfBoxes:
     def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
         firsts = self.cells_per_dimension - self.cells_per_side + 1
         ranks = draw_zipf_ranks(
-            random, firsts, BLOCK_ROWS * self.dimensions, self.subscription_exponent
+            random, firsts, BLOCK_ROWS * self.dimensions, exponent=self.subscription_exponent
         )
         return {"first": ranks.reshape(BLOCK_ROWS, self.dimensions)}
 
     def _draw_event_block(self, random: np.random.Generator) -> Columns:
         ranks = draw_zipf_ranks(
-            random, self.cells_per_dimension, BLOCK_ROWS * self.dimensions, self.event_exponent
+            random,
+            self.cells_per_dimension,
+            BLOCK_ROWS * self.dimensions,
+            exponent=self.event_exponent,
         )
         return {"cell": ranks.reshape(BLOCK_ROWS, self.dimensions)}
 

@@ -176,7 +176,7 @@ class Classifieds:
     def _draw_points(self, random: Random) -> tuple[Floats, Floats]:
         """Latitudes and longitudes round Zipf places."""
         latitudes, longitudes = _draw_towns(self.seed)
-        place = draw_zipf_ranks(random, _TOWN_COUNT, BLOCK_ROWS, _TOWN_EXPONENT)
+        place = draw_zipf_ranks(random, _TOWN_COUNT, BLOCK_ROWS, exponent=_TOWN_EXPONENT)
         off_km = random.normal(0, _SPREAD_KM, (2, BLOCK_ROWS))
         north, east = _km_to_degrees(off_km[0], off_km[1], latitudes[place])
         return _round_degrees(latitudes[place] + north), _round_degrees(longitudes[place] + east)

@@ -22,7 +22,7 @@ from covey.geometry.distances import Metric
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import ONLY, Scalars
 from covey.geometry.tags import Tags
-from covey.language.values.sql_literals import quote_string
+from covey.language.values import quote_string
 from covey.space import Space, Type
 from covey.space.events import ValueState
 from covey.space.keys import encode_floats, key_domain
@@ -184,9 +184,9 @@ class ChoiceColumn:
             every.domain,
             every.lower,
             every.upper,
-            False,
-            listed,
-            RaggedArray.from_rows(self.choices),
+            nulls=False,
+            list_modes=listed,
+            lists=RaggedArray.from_rows(self.choices),
         )
         return Constraints(rows, each.take(self.codes[rows]))
 

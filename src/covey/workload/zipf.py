@@ -11,7 +11,7 @@ __all__ = ["draw_zipf_ranks"]
 
 
 def draw_zipf_ranks(
-    random: np.random.Generator, rank_count: int, size: int, exponent: float = 1.0
+    random: np.random.Generator, rank_count: int, size: int, *, exponent: float = 1.0
 ) -> NDArray[np.int64]:
     """`size` ranks from 0 to `rank_count` - 1; exponent 0 is the uniform law.
 

@@ -43,7 +43,7 @@ class ZoneSample:
 
     @classmethod
     def from_events(
-        cls, events: Events, regions: Regions, represented_count: int | None = None
+        cls, events: Events, regions: Regions, *, represented_count: int | None = None
     ) -> ZoneSample:
         """Events that cost one each, and one more for every sixteen matches.
 
@@ -65,7 +65,7 @@ class ZoneSample:
 
 
 def build_zone_tree(
-    sample: ZoneSample, zone_count: int, attributes: frozenset[str] | None = None, seed: int = 0
+    sample: ZoneSample, zone_count: int, *, attributes: frozenset[str] | None = None, seed: int = 0
 ) -> ZoneTree:
     """A tree of so many zones, or of fewer where nothing can be split any more.
 
@@ -79,7 +79,7 @@ def build_zone_tree(
     tree, growing = ZoneTree(), {0: sample}
     while len(tree) < zone_count and growing:
         zone = max(growing, key=lambda z: _relative_load(growing[z], sample))
-        found = find_best_split(growing[zone], chosen, [seed, len(tree)])
+        found = find_best_split(growing[zone], chosen, seed=[seed, len(tree)])
         if found is None:
             del growing[zone]
             continue
@@ -96,7 +96,7 @@ def _relative_load(zone_sample: ZoneSample, whole_sample: ZoneSample) -> float:
 
 
 def find_best_split(
-    zone_sample: ZoneSample, attributes: frozenset[str], seed: Sequence[int] = (0,)
+    zone_sample: ZoneSample, attributes: frozenset[str], *, seed: Sequence[int] = (0,)
 ) -> SplitCandidate | None:
     """The split after which the larger side has least, and few regions are on both, if any."""
     work, count = max(float(zone_sample.event_work.sum()), 1e-9), max(1, len(zone_sample.regions))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from covey.geometry import Regions
 from covey.geometry.balls import Balls
 from covey.geometry.distances import Metric, relative_error_bound, score_rows
-from covey.language.values.sql_literals import float32_literal
+from covey.language.values import float32_literal
 from covey.space import Events
 from covey.space.events import ValueState, VectorColumn
 from covey.space.keys import decode_floats, key_domain

@@ -47,6 +47,7 @@ def rebalance_zones(
     zone_map: ZoneMap,
     zone_work: Floats,
     sample_zone: Callable[[int], ZoneSample],
+    *,
     excluded_attributes: frozenset[str] = frozenset(),
     max_load_ratio: float = 1.5,
 ) -> RebalanceResult:

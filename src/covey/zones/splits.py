@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
-from covey.language.values.sql_literals import key_literal
+from covey.language.values import key_literal
 from covey.space import Events
 from covey.space.events import ScalarColumn
 from covey.space.types import Type

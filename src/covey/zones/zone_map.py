@@ -73,6 +73,7 @@ class ZoneMap:
         cls,
         tree: ZoneTree,
         zone_work: Floats,
+        *,
         requested_zones: int | None = None,
         regions: Regions | None = None,
     ) -> ZoneMap:

@@ -66,6 +66,6 @@ def build_zone_regions(tree: ZoneTree, space: Space) -> Regions:
         lower, upper = (np.empty(len(ends), wholes[name].dtype) for _ in range(2))
         lower[:], upper[:] = [one[0] for one in ends], [one[1] for one in ends]
         nulls = np.array([one[2] for one in ends], np.bool_)
-        batch = Scalars.from_intervals(wholes[name], lower[order], upper[order], nulls[order])
+        batch = Scalars.from_intervals(wholes[name], lower[order], upper[order], nulls=nulls[order])
         constraints[name] = Constraints(np.arange(len(ends)), batch)
     return Regions(space, len(zones), constraints).take(np.arange(len(zones)))

@@ -41,7 +41,7 @@ def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fo
         pair_buffer._thread_buffer.pair = pair_buffer._allocate_pair(
             LEAST_OF_LEAVES if search is match_leaves else LEAST
         )
-        answer = pair_buffer.collect_pairs(counted, nodes, given, more)
+        answer = pair_buffer.collect_pairs(counted, nodes, given, more_arguments=more)
         assert len(calls) > 1 or not len(answer[0])
         return answer
 

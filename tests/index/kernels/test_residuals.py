@@ -30,7 +30,7 @@ def every_pair(events: Events, batch: Any) -> tuple[Any, Any]:
     return asked.astype(np.int32), at
 
 
-@given(regions(NUMBERS, 12), events(NUMBERS, 12))
+@given(regions(NUMBERS, max_regions=12), events(NUMBERS, max_events=12))
 def test_keys_that_constraints_admit(some: Regions, these: Events) -> None:
     if "x" not in some.constraints:
         return
@@ -46,7 +46,7 @@ def test_keys_that_constraints_admit(some: Regions, these: Events) -> None:
     assert found.tolist() == expected.tolist()
 
 
-@given(regions(TOKENS, 12), events(TOKENS, 12))
+@given(regions(TOKENS, max_regions=12), events(TOKENS, max_events=12))
 def test_lists_that_rules_admit(some: Regions, these: Events) -> None:
     if "x" not in some.constraints:
         return

@@ -181,6 +181,11 @@ def test_cells_have_no_announcements() -> None:
         BrokerTrial(1, strategy="hilbert", requires_announcements=True).run()
 
 
+def test_links_of_regions_take_strategies_of_regions_only() -> None:
+    with pytest.raises(InvalidArgumentError, match="no strategy 'hilbert': there are exact, proj"):
+        region_links(SPACE, "hilbert")("peer")
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_all_that_lives_is_wanted_on_every_link(strategy: str) -> None:
     """After many changes at once, and a batch of events."""

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from covey.overlay.can.network import BallWorkload, CanNetwork
+from covey.overlay.can.paper_rules import PaperSmartSeats
 from covey.overlay.can.projection import CubeProjection
-from covey.overlay.can.seats import Seat, SeatPhase
+from covey.overlay.can.seats import Seat, SeatPhase, Seats
 from covey.overlay.can.trial import CanTrial, _CanRun
 from covey.overlay.can.zones import CanZone
 
@@ -78,7 +79,10 @@ def settled(
 ) -> CanNetwork:
     """A network of some nodes and all balls as subscriptions, one after another."""
     network = CanNetwork(
-        balls, CubeProjection.build_random(2, 2, 0.5, 1), smart=smart, uses_paper_rules=printed
+        balls,
+        CubeProjection.build_random(2, 2, max_radius=0.5, seed=1),
+        smart=smart,
+        make_seats=PaperSmartSeats if printed else Seats,
     )
     random_ = random.Random(1)
     for _ in range(nodes - 1):

@@ -64,14 +64,19 @@ def doctor(
     """
     with exit_on_error():
         tables = (
-            TableSource.from_path("events", events, events_format, events_schema),
             TableSource.from_path(
-                "subscriptions", subscriptions, subscriptions_format, subscriptions_schema,
+                "events", events, requested_format=events_format, schema=events_schema
+            ),
+            TableSource.from_path(
+                "subscriptions",
+                subscriptions,
+                requested_format=subscriptions_format,
+                schema=subscriptions_schema,
                 text_columns=(id_column, predicate_column),
             ),
-        )  # fmt: skip
+        )
         session = SessionLauncher.from_options(
-            master, conf, jars, any(t.format is FileFormat.DELTA for t in tables)
+            master, conf, jars, needs_delta=any(t.format is FileFormat.DELTA for t in tables)
         )
         # They take seconds: what is wrong above is said before.
         from covey.cli.doctor.job import DoctorJob

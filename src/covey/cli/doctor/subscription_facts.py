@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, BinaryType, BooleanType, StringType, St
 from covey.cli.io.sources import repartition_small
 from covey.language import Parser, Predicates
 from covey.language.fingerprint import fingerprint_predicates
-from covey.language.semantics.expression_types import KnownTypes
+from covey.language.semantics import KnownTypes
 from covey.space import Space
 from covey.spark.id_types import IdType
 from covey.sql_names import quote_identifier

@@ -39,6 +39,7 @@ class TableSource:
         cls,
         label: str,
         path: str,
+        *,
         requested_format: FileFormat | None = None,
         schema: str | None = None,
         text_columns: tuple[str, ...] = (),

@@ -31,6 +31,7 @@ class TableTarget:
         path: str,
         requested_format: FileFormat | None,
         label: str,
+        *,
         overwrite: bool,
         sources: Sequence[TableSource] = (),
     ) -> TableTarget:

@@ -132,14 +132,21 @@ def match(
     """
     with exit_on_error():
         read = (
-            TableSource.from_path("events", events, events_format, events_schema),
             TableSource.from_path(
-                "subscriptions", subscriptions, subscriptions_format, subscriptions_schema,
+                "events", events, requested_format=events_format, schema=events_schema
+            ),
+            TableSource.from_path(
+                "subscriptions",
+                subscriptions,
+                requested_format=subscriptions_format,
+                schema=subscriptions_schema,
                 text_columns=(id_column, predicate_column),
             ),
-        )  # fmt: skip
+        )
         is_pairs = output is OutputMode.PAIRS
-        written = TableTarget.from_path(out, output_format, "output", overwrite, read)
+        written = TableTarget.from_path(
+            out, output_format, "output", overwrite=overwrite, sources=read
+        )
         if written.format is FileFormat.CSV and not is_pairs:
             raise InvalidArgumentError(
                 "CSV has no lists: use --output pairs, or write Parquet or JSON"
@@ -147,7 +154,9 @@ def match(
         refused = None
         if rejected is not None:
             same = format_from_suffix(rejected) or written.format
-            refused = TableTarget.from_path(rejected, same, "rejected", overwrite, read)
+            refused = TableTarget.from_path(
+                rejected, same, "rejected", overwrite=overwrite, sources=read
+            )
         formats = [one.format for one in (*read, written, refused) if one is not None]
         from covey.cli.match.job import MatchJob
 
@@ -168,6 +177,8 @@ def match(
                 "eventTimeCol": event_time,
                 "storePath": store,
             },
-            SessionLauncher.from_options(master, conf, jars, FileFormat.DELTA in formats),
+            SessionLauncher.from_options(
+                master, conf, jars, needs_delta=FileFormat.DELTA in formats
+            ),
         )
         print_summary(Console(), *job.run(), out)

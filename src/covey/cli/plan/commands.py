@@ -97,7 +97,8 @@ def compare(
             "balance": balance_loads(problem),
             "closest": assign_nearest(problem),
         }
-        bound = lower_bound(plans["search"])
+        best = plans["search"]
+        bound = lower_bound(problem, best.bandwidth if best.verify().is_valid else None)
         picture.write_bytes(draw_plans(plans, bound))
     Console().print(_make_comparison_table(plans, bound))
     Console().print(str(picture), highlight=False)

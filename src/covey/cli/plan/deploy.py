@@ -39,7 +39,7 @@ def deploy(
     with exit_on_error():
         from covey.cli.session import SessionLauncher, check_kafka
         from covey.network.deploy import PlanDeployment
-        from covey.plan.model.plan_io import SavedPlan
+        from covey.plan import SavedPlan
         from covey.stream.config import KafkaConfig
         from covey.stream.kafka_cluster import KafkaCluster
 
@@ -50,7 +50,7 @@ def deploy(
         with session.launch() as spark:
             check_kafka(spark)
             made.validate()
-            queries = list(made.start_queries(spark, checkpoint, once))
+            queries = list(made.start_queries(spark, checkpoint, once=once))
             if once:
                 Console().print(
                     _make_received_table(made.measure_traffic(spark), made.plan.is_event_share)

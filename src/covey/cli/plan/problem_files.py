@@ -57,7 +57,7 @@ def read_problem(
         )
     people, places = _read_table(subscribers_path), _read_table(brokers_path)
     start, above = _parse_point(publisher, len(at)), _parent_rows(places, brokers_path)
-    tree = BrokerTree.from_arrays(start, _stack_columns(places, at, brokers_path), above)
+    tree = BrokerTree.from_arrays(start, _stack_columns(places, at, brokers_path), parents=above)
     wanted = Subscribers.from_arrays(
         *(_stack_columns(people, names, subscribers_path) for names in (at, low, high))
     )

@@ -56,12 +56,14 @@ def preview(
     Example: covey preview "symbol = 'ACME' AND price > 120" ticks.parquet
     """
     with exit_on_error():
-        source = TableSource.from_path("events", events, events_format, events_schema)
+        source = TableSource.from_path(
+            "events", events, requested_format=events_format, schema=events_schema
+        )
         session = SessionLauncher.from_options(
-            master, conf, jars, source.format is FileFormat.DELTA
+            master, conf, jars, needs_delta=source.format is FileFormat.DELTA
         )
         from covey.language import parse
-        from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+        from covey.spark.fitting import SparkExpressionTypes
         from covey.spark.schemas import build_space
         from covey.spark.session_settings import read_session_settings
 

@@ -104,16 +104,23 @@ def compact(
         texts = [id_column, predicate_column, *([owner] if owner else [])]
         read = (
             TableSource.from_path(
-                "subscriptions", subscriptions, subscriptions_format, subscriptions_schema,
+                "subscriptions",
+                subscriptions,
+                requested_format=subscriptions_format,
+                schema=subscriptions_schema,
                 text_columns=tuple(texts),
             ),
-            TableSource.from_path("events", events, events_format, events_schema),
-        )  # fmt: skip
-        folder = OutputFolder.from_options(out, None if no_picture else picture, overwrite, read)
+            TableSource.from_path(
+                "events", events, requested_format=events_format, schema=events_schema
+            ),
+        )
+        folder = OutputFolder.from_options(
+            out, None if no_picture else picture, overwrite=overwrite, sources=read
+        )
         if not no_picture:
             require_matplotlib()
         has_delta = any(source.format is FileFormat.DELTA for source in read)
-        session = SessionLauncher.from_options(master, conf, jars, has_delta)
+        session = SessionLauncher.from_options(master, conf, jars, needs_delta=has_delta)
         from covey.cli.reduce.job import ReduceJob
         from covey.cli.reduce.summary import print_summary
 
@@ -128,4 +135,4 @@ def compact(
             {"idCol": id_column, "predicateCol": predicate_column, "storePath": store},
             session,
         )
-        print_summary(Console(), *job.run(), folder, not no_picture)
+        print_summary(Console(), *job.run(), folder, has_plot=not no_picture)

@@ -38,7 +38,7 @@ class OutputFolder:
 
     @classmethod
     def from_options(
-        cls, path: str, plot_path: str | None, overwrite: bool, sources: Sequence[TableSource]
+        cls, path: str, plot_path: str | None, *, overwrite: bool, sources: Sequence[TableSource]
     ) -> OutputFolder:
         """A folder that may be written, as far as can be told without Spark."""
         check_not_a_source(path, sources)

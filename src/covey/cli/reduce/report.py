@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from covey.cli.rejections import Rejections
 from covey.covering import ReductionSummary
 from covey.spark import ReductionResult
-from covey.spark.covering.tables import STATUS_NAMES
+from covey.spark.covering import STATUS_NAMES
 from covey.sql_names import quote_identifier
 
 __all__ = ["ReductionReport", "build_report"]

@@ -20,6 +20,7 @@ def print_summary(
     report: ReductionReport,
     seconds_by_step: Mapping[str, float],
     output_folder: OutputFolder,
+    *,
     has_plot: bool,
 ) -> None:
     """Prints what was removed by which step, who has most of it, and where the time went."""

@@ -91,7 +91,7 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
             raise InvalidArgumentError(f"[spark] jars: no file is {jars}")
         jars = ",".join(found)
     session = SessionLauncher.from_options(
-        config.spark.master, conf, jars, config.notifications.sink == "delta"
+        config.spark.master, conf, jars, needs_delta=config.notifications.sink == "delta"
     )
     with session.launch() as spark:
         check_kafka(spark)
@@ -99,7 +99,7 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
 
 
 def _run_stream(config: StreamConfig) -> None:
-    from covey.stream.metrics.json_logging import configure_json_logging
+    from covey.stream.metrics import configure_json_logging
 
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)

@@ -27,8 +27,8 @@ def replay_range(
     output_path: Path | None,
 ) -> None:
     """Counts what would be sent, by topic, and writes it to a file if one is named."""
-    from covey.store.storage.location import open_storage
-    from covey.stream.batches.decision_log import DecisionLog
+    from covey.store.storage import open_storage
+    from covey.stream.batches import DecisionLog
     from covey.stream.replay import ReplayRange, open_version, parse_offsets
 
     if output_path is not None and output_path.exists():

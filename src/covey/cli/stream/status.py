@@ -32,7 +32,7 @@ def status(
     """Show what a stream does: batches, delays, changes, version."""
     with exit_on_error():
         from covey.stream.config import StreamConfig
-        from covey.stream.metrics.status import read_status
+        from covey.stream.metrics import read_status
 
         folder = StreamConfig.from_file(config).state.path
 

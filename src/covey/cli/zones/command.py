@@ -69,7 +69,9 @@ def zones(
             from covey.cli.session import SessionLauncher
             from covey.cli.zones.report import with_event_load
 
-            source = TableSource.from_path("events", events, events_format, events_schema)
+            source = TableSource.from_path(
+                "events", events, requested_format=events_format, schema=events_schema
+            )
             found = with_event_load(
                 found, model, source, SessionLauncher.from_options(master, conf, jars)
             )

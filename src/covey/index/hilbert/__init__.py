@@ -12,3 +12,23 @@ Modules, in the order in which data passes through them:
 
 Wrong choice where regions constrain no common attribute, or with few cells for all of them.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.index.hilbert.grid import HilbertGrid, find_selective_attributes
+
+__all__ = [
+    "HilbertGrid",
+    "find_selective_attributes",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "HilbertGrid": "grid",
+        "find_selective_attributes": "grid",
+    },
+)

@@ -85,7 +85,7 @@ class HilbertGrid:
 
     @classmethod
     def from_regions(
-        cls, regions: Regions, attributes: Sequence[str], bits: int, sample: Events | None = None
+        cls, regions: Regions, attributes: Sequence[str], bits: int, *, sample: Events | None = None
     ) -> HilbertGrid:
         """Cells with about equally many events of a sample each, or ends of the regions'."""
         cuts = []
@@ -136,12 +136,13 @@ class HilbertGrid:
             lower[given.rows, j], upper[given.rows, j] = low, high
         return lower, upper
 
-    def find_ranges(self, regions: Regions, max_ranges: int | None = None) -> RangeSets:
+    def find_ranges(self, regions: Regions, *, max_ranges: int | None = None) -> RangeSets:
         """The positions of each region's cells; of more than `max_ranges`, some that contain them.
 
         A region that covers another has all positions of the other if neither has too many ranges.
         """
-        return hilbert.decompose_boxes(*self.find_boxes(regions), self.bits, max_ranges)
+        lower, upper = self.find_boxes(regions)
+        return hilbert.decompose_boxes(lower, upper, self.bits, max_ranges=max_ranges)
 
 
 def find_selective_attributes(regions: Regions, count: int) -> tuple[str, ...]:

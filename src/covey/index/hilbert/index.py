@@ -71,6 +71,7 @@ class HilbertIndex:
         cls,
         regions: Regions,
         attributes: Sequence[str] | None = None,
+        *,
         bits: int = 8,
         max_ranges: int = 64,
     ) -> HilbertIndex:
@@ -85,7 +86,7 @@ class HilbertIndex:
         )
         grid = HilbertGrid.from_regions(regions, chosen, bits)
         lower, upper = grid.find_boxes(regions)
-        ranges = hilbert.decompose_boxes(lower, upper, bits, max_ranges)
+        ranges = hilbert.decompose_boxes(lower, upper, bits, max_ranges=max_ranges)
         parts, rows = find_curve_blocks(ranges.offsets, ranges.first, ranges.last)
         order = np.argsort(parts, kind="stable")
         sizes = np.flatnonzero(np.bincount(_find_block_sizes(parts), minlength=1))
@@ -105,7 +106,7 @@ class HilbertIndex:
             lambda e, r: contains(self.regions, r, events, e),
         )
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         found = _verify_proposals(
             len(regions),
@@ -117,7 +118,7 @@ class HilbertIndex:
     def find_covered(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         lower, upper = self.grid.find_boxes(regions)
-        ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, self.max_ranges)
+        ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, max_ranges=self.max_ranges)
 
         def propose(start: int) -> Proposal:
             stored = (self.corners, self.corner_rows, self.lower, self.upper)
@@ -162,7 +163,7 @@ class HilbertIndex:
     def _make_overlapping_proposer(self, regions: Regions) -> Callable[[int], Proposal]:
         """Stored boxes that have a cell of each region's."""
         lower, upper = self.grid.find_boxes(regions)
-        ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, self.max_ranges)
+        ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, max_ranges=self.max_ranges)
         parts, of = find_curve_blocks(ranges.offsets, ranges.first, ranges.last)
         starts = np.searchsorted(of, np.arange(len(regions) + 1))
 

@@ -12,3 +12,21 @@ Modules, in the order in which data passes through them:
 
 Wrong choice where regions have few attributes or leave numbers free: `SegmentIndex` is faster.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.index.projection.projection_mapping import ProjectionMapping
+
+__all__ = [
+    "ProjectionMapping",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "ProjectionMapping": "projection_mapping",
+    },
+)

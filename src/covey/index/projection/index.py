@@ -99,6 +99,7 @@ class RandomProjectionIndex:
         cls,
         regions: Regions,
         direction_count: int | None = None,
+        *,
         kind: Literal["orthonormal", "signs", "sparse"] = "orthonormal",
         seed: int = 0,
         mapping: ProjectionMapping | None = None,
@@ -136,7 +137,7 @@ class RandomProjectionIndex:
 
         return self._verify_candidates(query_boxes, query_rows, self.boxes.find_covering, holds)
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them.
 
         With a limit few candidates are verified first, and all only where those were not enough.
@@ -153,7 +154,7 @@ class RandomProjectionIndex:
             return self._verify_candidates(
                 query_boxes, query_rows, self.boxes.find_covering, holds
             ).limit_per_query(limit)
-        some = self.boxes.find_covering(query_boxes, _CANDIDATES_PER_COVER * limit)
+        some = self.boxes.find_covering(query_boxes, limit=_CANDIDATES_PER_COVER * limit)
         true = holds(some.query_rows.astype(np.int64), some.stored_rows.astype(np.int64))
         found = Pairs(some.query_rows[true], some.stored_rows[true])
         # Those with as many candidates as were asked for may have more.

@@ -17,7 +17,7 @@ from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.balls import Balls
 from covey.geometry.distances import Metric, relative_error_bound
-from covey.geometry.projections import Directions, Ends, Floats
+from covey.geometry.projections import Directions, Ends
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
 from covey.index.segment.build.shared_codebooks import MAX_CACHED_REGIONS, SharedCodebooks
@@ -28,6 +28,8 @@ from covey.space.ragged_array import RaggedArray
 from covey.space.types import DOUBLE, FLOAT
 
 __all__ = ["ProjectionMapping"]
+
+Floats = NDArray[np.float64]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -263,7 +265,7 @@ class VectorProjection:
                 )
                 radii = np.where(batch.points[balls], 2 * _TINY, wider)
                 low[rows], high[rows] = self.directions.project_outer_balls(
-                    batch.centres[balls], radii, widenings
+                    batch.centres[balls], radii, widenings=widenings
                 )
             else:
                 low[rows], high[rows] = self.directions.project_balls(batch.centres[balls], radii)

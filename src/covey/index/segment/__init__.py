@@ -24,3 +24,21 @@ Modules, in the order in which data passes through them:
 An ordinal is the position of a region inside its segment; a stored row is the number that the
 region had when the segment was built.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.index.segment.build.shared_codebooks import SharedCodebooks
+
+__all__ = [
+    "SharedCodebooks",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "SharedCodebooks": "build.shared_codebooks",
+    },
+)

@@ -116,7 +116,7 @@ class BitmapTree:
         }
 
     def find_leaves(
-        self, low: Codes, high: Codes | None, max_pairs: int | None = None
+        self, low: Codes, high: Codes | None, *, max_pairs: int | None = None
     ) -> tuple[Ints, NDArray[np.int32]]:
         """The leaves that may have boxes which contain both corners of each row.
 

@@ -80,7 +80,7 @@ class CodedBoxes:
         lower[low <= UNBOUNDED], upper[high == LAST] = column.domain.low, column.domain.high
         no_value = high == NULL
         lower[no_value], upper[no_value] = column.domain.high, column.domain.low
-        return Scalars.from_intervals(column.domain, lower, upper, low == NULL)
+        return Scalars.from_intervals(column.domain, lower, upper, nulls=low == NULL)
 
     def _read_ends(self, end_column: int, column: EncodedColumn, rows: Ints) -> Ints:
         """The ends of one column for some boxes; of those without an end it says nothing."""

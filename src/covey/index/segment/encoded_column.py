@@ -46,7 +46,7 @@ class EncodedColumn:
         if "known" not in arrays:
             return cls(name, original_domain, None, codebook)
         known = unpack_values(arrays["known"], arrays["known_starts"], original_domain)
-        ranks = TextRanks.from_values(original_domain, known, bool(arrays["ordered"][0]))
+        ranks = TextRanks.from_values(original_domain, known, is_ordered=bool(arrays["ordered"][0]))
         return cls(name, ranks.domain, ranks, codebook)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -18,7 +18,7 @@ from covey.geometry import Regions
 from covey.geometry.relations import check_same_types, covers, overlaps
 from covey.index.kernels.pair_grouping import write_pairs
 from covey.index.kernels.tree_search import match_leaves, match_leaves_limited, verify_boxes
-from covey.index.protocol import MatchStats, Pairs
+from covey.index.protocol import MatchResult, Pairs
 from covey.index.segment.build.builder import build_segment_data
 from covey.index.segment.build.shared_codebooks import SharedCodebooks
 from covey.index.segment.data import SegmentData, reconstruct_regions
@@ -56,6 +56,7 @@ class SegmentIndex:
         cls,
         regions: Regions,
         sample: Events | None = None,
+        *,
         shared_codebooks: SharedCodebooks | None = None,
     ) -> SegmentIndex:
         """An index of all these regions, by their row numbers.
@@ -94,7 +95,7 @@ class SegmentIndex:
         return {part.name for kind in kinds for part in kind} | set(data.vocabularies)
 
     def arrange_by_ordinal(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of stored regions, by row, in the order in which `match` can give them."""
+        """Values of stored regions, by row, in the order that `match_values` takes."""
         return values[self.data.stored_rows]
 
     def match(
@@ -102,37 +103,59 @@ class SegmentIndex:
         events: Events,
         *,
         max_pairs: int | None = None,
-        values_by_ordinal: NDArray[Any] | None = None,
-        stats: MatchStats | None = None,
-    ) -> Pairs:
-        """Stored regions that contain each event.
+    ) -> MatchResult:
+        """Return the stored regions that contain each event.
 
         With many more than `max_pairs` pairs in a portion of the events it raises
         `ResultTooLargeError` while searching: give fewer events at once. One event alone is always
-        answered. With `values_by_ordinal`, from `arrange_by_ordinal`, pairs have these values
-        instead of rows: that costs less than to look them up afterwards. `stats` counts pairs as
-        they are before residual constraints are verified.
+        answered. Candidates are counted before residual constraints are verified.
         """
-        if len(events) > _EVENTS_PER_BATCH:
-            return self._match_in_batches(events, max_pairs, values_by_ordinal, stats)
+        return self.match_values(events, self.data.stored_rows, max_pairs=max_pairs)
+
+    def match_values(
+        self, events: Events, values_by_ordinal: NDArray[Any], *, max_pairs: int | None = None
+    ) -> MatchResult:
+        """Return what `match` does, with a value of each stored region instead of its row.
+
+        Values come from `arrange_by_ordinal`; that costs less than to look them up afterwards.
+        """
+        if len(events) <= _EVENTS_PER_BATCH:
+            return self._match_batch(events, max_pairs, values_by_ordinal)
+        starts = range(0, len(events), _EVENTS_PER_BATCH)
+        portions = [
+            np.arange(start, min(start + _EVENTS_PER_BATCH, len(events))) for start in starts
+        ]
+        found = [
+            self._match_batch(events.take(rows), max_pairs, values_by_ordinal) for rows in portions
+        ]
+        return MatchResult(
+            np.concatenate([p.query_rows + start for p, start in zip(found, starts, strict=True)]),
+            np.concatenate([pairs.stored_rows for pairs in found]),
+            sum(pairs.candidates for pairs in found),
+        )
+
+    def _match_batch(
+        self, events: Events, max_pairs: int | None, values_by_ordinal: NDArray[Any]
+    ) -> MatchResult:
+        """Match few enough events to bound the memory that is taken."""
         self._check_types(events.space)
         query = EncodedQuery.from_events(events, self.data.columns, self.data.vocabularies)
         max_pairs = None if len(events) == 1 else max_pairs
         query_rows, ordinals = self._find_containing(query, max_pairs=max_pairs)
         for ball_index in self.data.ball_indexes:
             query_rows, ordinals = self._append_verified(
-                query, query_rows, ordinals, *ball_index.match(events, max_pairs)
+                query, query_rows, ordinals, *ball_index.match(events, max_pairs=max_pairs)
             )
-        if stats is not None:
-            stats.candidates += len(query_rows)
+        candidates = len(query_rows)
         if self.data.residuals:
             kept = self._is_exact(ordinals)
             doubt = np.flatnonzero(~kept)
             kept[doubt] = self._residuals_admit(events, query, query_rows[doubt], ordinals[doubt])
             query_rows, ordinals = query_rows[kept], ordinals[kept]
-        return self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
+        pairs = self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
+        return MatchResult(pairs.query_rows, pairs.stored_rows, candidates)
 
-    def find_covering(self, regions: Regions, limit: int | None = None) -> Pairs:
+    def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         self._check_types(regions.space)
         if self._shared_codebooks is None:
@@ -181,32 +204,6 @@ class SegmentIndex:
         )
         return stored.take(at)
 
-    def _match_in_batches(
-        self,
-        events: Events,
-        max_pairs: int | None,
-        values_by_ordinal: NDArray[Any] | None,
-        stats: MatchStats | None,
-    ) -> Pairs:
-        """What `match` answers, some events after others, so that memory is bounded."""
-        starts = range(0, len(events), _EVENTS_PER_BATCH)
-        portions = [
-            np.arange(start, min(start + _EVENTS_PER_BATCH, len(events))) for start in starts
-        ]
-        found = [
-            self.match(
-                events.take(rows),
-                max_pairs=max_pairs,
-                values_by_ordinal=values_by_ordinal,
-                stats=stats,
-            )
-            for rows in portions
-        ]
-        return Pairs(
-            np.concatenate([p.query_rows + start for p, start in zip(found, starts, strict=True)]),
-            np.concatenate([pairs.stored_rows for pairs in found]),
-        )
-
     def _check_types(self, space: Space) -> None:
         """Raises where an attribute that is constrained has another type in another space."""
         if space is not self.space:
@@ -225,7 +222,7 @@ class SegmentIndex:
         if not len(self) or not len(query.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
         high = None if query.high is query.low else query.high
-        starts, rows = self.data.tree.find_leaves(query.low, high, max_pairs)
+        starts, rows = self.data.tree.find_leaves(query.low, high, max_pairs=max_pairs)
         leaves = self.data.tree.levels[-1]
         down = (query.low, high, rows, starts, *leaves)
         if limit is None:
@@ -233,13 +230,17 @@ class SegmentIndex:
             fours = tuple(range(words)) if words <= _MAX_UNROLLED_WORDS else ()
             more = (fours, *self._box_arguments(query))
             ordinals, rows = collect_pairs(
-                match_leaves, len(leaves.children) - 1, down, more, max_pairs
+                match_leaves,
+                len(leaves.children) - 1,
+                down,
+                more_arguments=more,
+                max_pairs=max_pairs,
             )
         else:
             left = np.full(len(query.low_keys), min(limit, len(self)), np.int32)
             more = (*self._box_arguments(query), self.data.exact_bits, left)
             ordinals, rows = collect_pairs(
-                match_leaves_limited, len(leaves.children) - 1, down, more
+                match_leaves_limited, len(leaves.children) - 1, down, more_arguments=more
             )
         has_token_rows = len(query.query_rows) > len(query.low_keys)
         return query.query_rows[rows] if has_token_rows else rows, ordinals
@@ -305,7 +306,7 @@ class SegmentIndex:
             rows = np.arange(start, min(start + _REGIONS_PER_BATCH, len(regions)))
             batch = regions.take(rows)
             query = EncodedQuery.from_regions(
-                batch, self.data.columns, {}, bool(self.data.vocabularies)
+                batch, self.data.columns, {}, any_token=bool(self.data.vocabularies)
             )
             starts, query_rows = self.data.tree.find_overlapping_boxes(query.low, query.high)
             ordinals = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

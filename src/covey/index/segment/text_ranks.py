@@ -52,11 +52,11 @@ class TextRanks:
         texts = {key.text if isinstance(key, Below) else key for key in named}
         bounded = (batch.lower != batch.domain.low) | (batch.upper != batch.domain.high)
         ordered = bool(np.any(bounded & (batch.lower != batch.upper) & (batch.listed != ONLY)))
-        return cls.from_values(batch.domain, sorted(texts), ordered)
+        return cls.from_values(batch.domain, sorted(texts), is_ordered=ordered)
 
     @classmethod
     def from_values(
-        cls, original_domain: Domain, stored_values: list[Any], is_ordered: bool = True
+        cls, original_domain: Domain, stored_values: list[Any], *, is_ordered: bool = True
     ) -> TextRanks:
         """Ranks from the stored values themselves."""
         ends = {original_domain.low: -1, original_domain.high: 2 * len(stored_values) + 1}

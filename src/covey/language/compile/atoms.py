@@ -77,7 +77,7 @@ class Nullness:
         free = Scalars.build_unconstrained(key_domain(type_), n)
         if self.states & ValueState.VALUE:
             return replace(free, nulls=np.full(n, bool(self.states & ValueState.NULL)))
-        return Scalars.from_intervals(free.domain, free.upper, free.lower, True)
+        return Scalars.from_intervals(free.domain, free.upper, free.lower, nulls=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,12 @@ class Membership:
             free.lower[empty], free.upper[empty] = whole.high, whole.low
         nulls = np.full(n, self.null_safe and not self.is_positive) & ~nullish
         return Scalars.from_intervals(
-            whole, free.lower, free.upper, nulls, listed, RaggedArray.from_rows(lists, whole.dtype)
+            whole,
+            free.lower,
+            free.upper,
+            nulls=nulls,
+            list_modes=listed,
+            lists=RaggedArray.from_rows(lists, whole.dtype),
         )
 
     def _find_equal_keys(self, slots: LiteralColumns) -> tuple[list[set[Any]], NDArray[np.bool_]]:
@@ -380,7 +385,7 @@ def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bo
     empty = np.asarray(lower > upper, np.bool_)
     lower[empty], upper[empty] = whole.high, whole.low
     return Scalars.from_intervals(
-        whole, lower.astype(whole.dtype), upper.astype(whole.dtype), nulls
+        whole, lower.astype(whole.dtype), upper.astype(whole.dtype), nulls=nulls
     )
 
 

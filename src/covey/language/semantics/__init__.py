@@ -17,3 +17,25 @@ Modules in the order in which data passes through them:
 - `totality`: which expressions Spark computes without an exception.
 - `expressions`: the type of an expression, and the attribute that it is.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.language.semantics.expression_types import ExpressionTypes, KnownTypes, Refusal
+
+__all__ = [
+    "ExpressionTypes",
+    "KnownTypes",
+    "Refusal",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "ExpressionTypes": "expression_types",
+        "KnownTypes": "expression_types",
+        "Refusal": "expression_types",
+    },
+)

@@ -14,3 +14,39 @@ Modules in the order in which data passes through them:
 - `vector_literals`: arrays of numbers as float32 vectors.
 - `sql_literals`: keys and texts as Spark literals, the inverse of reading them.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.language.values.literals import (
+        SLOT_MARK,
+        LiteralError,
+        decode_literal,
+        extract_literals,
+    )
+    from covey.language.values.sql_literals import float32_literal, key_literal, quote_string
+
+__all__ = [
+    "SLOT_MARK",
+    "LiteralError",
+    "decode_literal",
+    "extract_literals",
+    "float32_literal",
+    "key_literal",
+    "quote_string",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "LiteralError": "literals",
+        "SLOT_MARK": "literals",
+        "decode_literal": "literals",
+        "extract_literals": "literals",
+        "float32_literal": "sql_literals",
+        "key_literal": "sql_literals",
+        "quote_string": "sql_literals",
+    },
+)

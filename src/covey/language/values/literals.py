@@ -33,6 +33,7 @@ from covey.space.types import (
 )
 
 __all__ = [
+    "SLOT_MARK",
     "LiteralError",
     "TypedLiteral",
     "blank_comments",

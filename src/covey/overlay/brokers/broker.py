@@ -40,7 +40,8 @@ from covey.space import Events, Space
 
 __all__ = ["Broker", "MakeLink"]
 
-MakeLink = Callable[[NodeName], Link]
+AnyLink = Link[Any, Any]
+MakeLink = Callable[[NodeName], AnyLink]
 _CLIENTS = "clients"  # where a change comes from that comes from no link
 
 
@@ -48,10 +49,10 @@ class Broker:
     """One broker. `make_link` says how links advertise; see `covey.overlay.brokers.link`."""
 
     def __init__(
-        self, space: Space, make_link: MakeLink, requires_announcements: bool = False
+        self, space: Space, make_link: MakeLink, *, requires_announcements: bool = False
     ) -> None:
         self.space, self.requires_announcements = space, requires_announcements
-        self.links: dict[NodeName, Link] = {}
+        self.links: dict[NodeName, AnyLink] = {}
         self.client_subscriptions = DynamicRegionIndex(space)
         self._make_link = make_link
         self._announcements: dict[NodeName, DynamicRegionIndex] = {
@@ -115,7 +116,7 @@ class Broker:
                 )
 
     def _advertise_on_link(
-        self, peer: NodeName, link: Link, delta: Any
+        self, peer: NodeName, link: AnyLink, delta: Any
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
         if delta and (steps := link.advertise(delta)):
             yield peer, RoutingUpdateMessage(steps)

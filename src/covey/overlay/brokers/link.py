@@ -6,40 +6,45 @@ nothing that is. So each link has a table of its own, of all that came from else
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet
-from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert import HilbertGrid
 from covey.overlay.brokers.dynamic_index import DynamicRegionIndex, RegionDelta
 from covey.overlay.simulator import NodeName
-from covey.routing import CellUpdate, RegionUpdate, RoutingTable
+from covey.routing import CellUpdate, RegionRoutingTable, RegionUpdate, RoutingTable
 from covey.routing.counted_ranges import CountedRanges
-from covey.routing.strategies import StrategyChoice
+from covey.routing.strategies import REGION_STRATEGIES, RegionStrategyChoice, find_strategy
 from covey.space import Events, Space
 
 __all__ = ["CellLink", "Link", "RegionLink", "apply_delta"]
 
 
-class Link(Protocol):
+DeltaT = TypeVar("DeltaT")
+UpdateT = TypeVar("UpdateT")
+RangeEnds = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Link(Protocol[DeltaT, UpdateT]):
     """One link of a broker."""
 
-    def advertise(self, delta: Any) -> Any:
+    def advertise(self, delta: DeltaT) -> UpdateT:
         """What to tell the neighbour of a change elsewhere; nothing, often."""
         ...
 
-    def receive_update(self, update: Any) -> Any:
+    def receive_update(self, update: UpdateT) -> DeltaT:
         """The neighbour tells: the change that it is for all other links."""
         ...
 
-    def as_additions(self) -> Any:
+    def as_additions(self) -> DeltaT:
         """All that the neighbour wants, as if it were told now."""
         ...
 
-    def as_removals(self) -> Any:
+    def as_removals(self) -> DeltaT:
         """The same, as if it were withdrawn now."""
         ...
 
@@ -56,9 +61,11 @@ class Link(Protocol):
 class RegionLink:
     """A link on which regions are advertised."""
 
-    def __init__(self, peer: NodeName, space: Space, strategy: StrategyChoice) -> None:
+    def __init__(self, peer: NodeName, space: Space, strategy: RegionStrategyChoice) -> None:
         self.peer = peer
-        self.routing_table = RoutingTable(space, strategy)
+        if isinstance(strategy, str):
+            strategy = find_strategy(strategy, REGION_STRATEGIES)
+        self.routing_table: RegionRoutingTable = RoutingTable(space, strategy)
         self.interests = DynamicRegionIndex(space)
 
     def advertise(self, delta: RegionDelta) -> RegionUpdate:
@@ -83,7 +90,7 @@ class RegionLink:
         return len(self.interests)
 
 
-def apply_delta(routing_table: RoutingTable, delta: RegionDelta) -> RegionUpdate:
+def apply_delta(routing_table: RegionRoutingTable, delta: RegionDelta) -> RegionUpdate:
     """What a table says to a change, all of it at once. A key that also comes is replaced."""
     added = routing_table.add(delta.ids, delta.regions, delta.id_rows)
     coming = set(delta.ids)
@@ -98,7 +105,7 @@ class CellLink:
     told, so covering, subsumption and merging are one. (papers: mics)
     """
 
-    def __init__(self, grid: HilbertGrid, gap: int = 0, max_ranges: int = 256) -> None:
+    def __init__(self, grid: HilbertGrid, gap: int = 0, *, max_ranges: int = 256) -> None:
         self._grid, self._max_ranges = grid, max_ranges
         self._counted_ranges = CountedRanges(gap)
         self._interests = RangeSet.empty()
@@ -130,7 +137,7 @@ class CellLink:
     def entry_count(self) -> int:
         return len(self._interests)
 
-    def _delta_to_ranges(self, delta: RegionDelta | CellUpdate) -> tuple[Any, Any]:
+    def _delta_to_ranges(self, delta: RegionDelta | CellUpdate) -> tuple[RangeEnds, RangeEnds]:
         if isinstance(delta, CellUpdate):
             added, gone = delta.advertised, delta.withdrawn
             return (added.first, added.last), (gone.first, gone.last)
@@ -138,8 +145,8 @@ class CellLink:
             delta.removed_regions
         )
 
-    def _regions_to_ranges(self, regions: Regions) -> Any:
+    def _regions_to_ranges(self, regions: Regions) -> RangeEnds:
         if not len(regions):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        rows = self._grid.find_ranges(regions, self._max_ranges)
+        rows = self._grid.find_ranges(regions, max_ranges=self._max_ranges)
         return rows.first, rows.last

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
-from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert import HilbertGrid
 from covey.overlay.brokers.broker import Broker, MakeLink
 from covey.overlay.brokers.link import CellLink, RegionLink
 from covey.overlay.brokers.messages import (
@@ -24,13 +24,13 @@ from covey.overlay.brokers.messages import (
 )
 from covey.overlay.faults import Faults
 from covey.overlay.simulator import NodeName, Simulator
-from covey.routing.strategies import StrategyChoice
+from covey.routing.strategies import RegionStrategyChoice
 from covey.space import Events, Space
 
 __all__ = ["BrokerNetwork", "cell_links", "region_links"]
 
 
-def region_links(space: Space, strategy: StrategyChoice = "exact") -> MakeLink:
+def region_links(space: Space, strategy: RegionStrategyChoice = "exact") -> MakeLink:
     """Links that advertise regions, held back by a strategy of `covey.routing`."""
     return lambda peer: RegionLink(peer, space, strategy)
 
@@ -55,7 +55,7 @@ class BrokerNetwork:
         broker_class: Callable[..., Broker] = Broker,
     ) -> None:
         self.space = space
-        self.simulator = Simulator(seed, faults, coalesce)
+        self.simulator = Simulator(seed, faults, coalesce=coalesce)
         self.simulator.on_output = self._record_output
         self.peers: dict[NodeName, list[NodeName]] = {}
         self.deliveries: list[tuple[int, Hashable]] = []
@@ -119,7 +119,7 @@ class BrokerNetwork:
 
     def announce(
         self, name: NodeName, ids: Sequence[Hashable], regions: Regions,
-        withdrawn_ids: Sequence[Hashable] = (),
+        *, withdrawn_ids: Sequence[Hashable] = (),
     ) -> None:  # fmt: skip
         """A publisher at a broker says what it will publish, and what no more."""
         self.simulator.inject(name, Announce(tuple(ids), regions, tuple(withdrawn_ids)))

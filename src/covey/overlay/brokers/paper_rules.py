@@ -28,7 +28,7 @@ class PaperBroker(Broker):
     """One broker, with one table."""
 
     def __init__(
-        self, space: Space, make_link: MakeLink, requires_announcements: bool = False
+        self, space: Space, make_link: MakeLink, *, requires_announcements: bool = False
     ) -> None:
         super().__init__(space, lambda peer: RegionLink(peer, space, "exact"))
         self._routing_table = RoutingTable(space)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.relations import contains
-from covey.index.hilbert.grid import HilbertGrid
+from covey.index.hilbert import HilbertGrid
 from covey.language import parse
 from covey.overlay.brokers.broker import Broker, MakeLink
 from covey.overlay.brokers.network import BrokerNetwork, cell_links, region_links
@@ -82,7 +82,9 @@ class _BrokerRun:
         return region_links(_SPACE, self.trial.strategy)
 
     def run(self) -> TrialOutcome:
-        return run_random_trial(self, _WEIGHTS, self.trial.steps, self.trial.with_faults)
+        return run_random_trial(
+            self, _WEIGHTS, self.trial.steps, with_faults=self.trial.with_faults
+        )
 
     def join(self) -> None:
         if len(self.brokers) < _MAX_BROKERS:
@@ -155,7 +157,9 @@ class _BrokerRun:
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions
         number = len(self.published_events)
-        self.network.announce(name, [(name, number)], regions, [] if before is None else [before])
+        self.network.announce(
+            name, [(name, number)], regions, withdrawn_ids=[] if before is None else [before]
+        )
         self.last_announcements[name] = (name, number)
         self.drain()
 

@@ -17,6 +17,4 @@ Modules, in the order in which data passes through them:
 - `replicas`: the replicas of roots at one node.
 - `paper_rules`: the rules of SMART as published; they lose events.
 - `trial`: random runs of a CAN, compared with brute force.
-- `study`: where subscriptions of a large CAN come to lie, without messages.
-- `kernels`: compiled loops of the study.
 """

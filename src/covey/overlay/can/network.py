@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from covey.overlay.can.messages import (
 )
 from covey.overlay.can.node import CanNode
 from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.seats import MakeSeats, Seats
 from covey.overlay.can.zones import CanZone, Point
 from covey.overlay.faults import Faults
 from covey.overlay.simulator import NodeName, Simulator
@@ -68,11 +68,11 @@ class CanNetwork:
         projection: CubeProjection,
         *,
         smart: bool = True,
-        uses_paper_rules: bool = False,
+        make_seats: MakeSeats = Seats,
         seed: int = 0,
         faults: Faults | None = None,
     ) -> None:
-        self.workload, self.smart, self.uses_paper_rules = workload, smart, uses_paper_rules
+        self.workload, self.smart, self.make_seats = workload, smart, make_seats
         self.simulator = Simulator(seed, faults)
         self.simulator.on_output = self._record_output
         self.members: list[NodeName] = []
@@ -93,13 +93,15 @@ class CanNetwork:
         workload: BallWorkload,
         projection: CubeProjection,
         zones: Sequence[CanZone],
-        **options: Any,
+        *,
+        smart: bool = True,
+        seed: int = 0,
     ) -> CanNetwork:
         """A network whose nodes have joined already: one for each zone, and all know each other's.
 
         For large ones, which would take long to join one by one.
         """
-        network = cls(workload, projection, **options)
+        network = cls(workload, projection, smart=smart, seed=seed)
         network.nodes[0].zones = (zones[0],)
         for zone in zones[1:]:
             network._add_node([zone])
@@ -155,7 +157,13 @@ class CanNetwork:
         return name
 
     def _make_node(self, name: NodeName, zones: list[CanZone]) -> CanNode:
-        return CanNode(name, self.workload.match_rows, zones, self.smart, self.uses_paper_rules)
+        return CanNode(
+            name,
+            self.workload.match_rows,
+            zones=zones,
+            smart=self.smart,
+            make_seats=self.make_seats,
+        )
 
     def _record_output(self, name: NodeName, message: object) -> None:
         if isinstance(message, CanDelivery):

@@ -39,9 +39,8 @@ from covey.overlay.can.messages import (
     ZoneHandoff,
 )
 from covey.overlay.can.neighbours import NeighbourView, touches_any
-from covey.overlay.can.paper_rules import PaperSmartSeats
 from covey.overlay.can.replicas import Replica, Replicas
-from covey.overlay.can.seats import Seat, SeatAction, Seats, SendToOwner, StartFlood
+from covey.overlay.can.seats import MakeSeats, Seat, SeatAction, Seats, SendToOwner, StartFlood
 from covey.overlay.can.zones import CanZone, Point, meets_any, merge_zones, nearest_distance
 from covey.overlay.simulator import OUTSIDE, NodeName, OutgoingMessages
 
@@ -66,22 +65,25 @@ class _HandoffState:
 
 
 class CanNode:
-    """One node. The first has the whole cube; others are told to `Join`."""
+    """One node. The first has the whole cube; others are told to `Join`.
+
+    `make_seats` decides by which rules subscriptions find their places.
+    """
 
     def __init__(
         self,
         name: NodeName,
         match_rows: MatchRows,
+        *,
         zones: Sequence[CanZone] = (),
         smart: bool = True,
-        uses_paper_rules: bool = False,
+        make_seats: MakeSeats = Seats,
     ) -> None:
         self.name, self.zones, self.smart = name, tuple(zones), smart
         self.epoch = 1
         self.replicas = Replicas()
         self.neighbour_view = NeighbourView()
-        seats = PaperSmartSeats if uses_paper_rules else Seats
-        self.seats = seats(self.replicas.find_covering if smart else None)
+        self.seats = make_seats(self.replicas.find_covering if smart else None)
         self.flood_tracker = FloodTracker(name)
         self.clients: dict[int, CanSubscription] = {}
         """The subscriptions that clients of this node have and did not cancel."""

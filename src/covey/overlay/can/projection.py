@@ -40,7 +40,7 @@ class CubeProjection:
 
     @classmethod
     def build_random(
-        cls, cube_dimensions: int, event_dimensions: int, max_radius: float = 0.5, seed: int = 0
+        cls, cube_dimensions: int, event_dimensions: int, *, max_radius: float = 0.5, seed: int = 0
     ) -> CubeProjection:
         """With random directions."""
         if not max_radius > 0:

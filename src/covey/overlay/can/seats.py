@@ -39,6 +39,7 @@ from covey.overlay.can.zones import Box, Point
 
 __all__ = [
     "FindRoot",
+    "MakeSeats",
     "Seat",
     "SeatAction",
     "SeatPhase",
@@ -420,6 +421,10 @@ class Seats:
             message.new_root_point,
         )
         return [done, *(self._complete_placement(seat) if is_new else self._continue_pending(seat))]
+
+
+MakeSeats = Callable[[FindRoot | None], Seats]
+"""The rules of a node: its seats, from what finds roots."""
 
 
 def box_contains(outer: Box, inner: Box) -> bool:

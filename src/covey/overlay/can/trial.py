@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from covey.errors import InvalidArgumentError
 from covey.overlay.can.network import BallWorkload, CanNetwork
+from covey.overlay.can.paper_rules import PaperSmartSeats
 from covey.overlay.can.projection import CubeProjection
+from covey.overlay.can.seats import Seats
 from covey.overlay.delivery_oracle import DeliveryOracle, TrialOutcome
 from covey.overlay.random_run import TRIAL_FAULTS, run_random_trial
 from covey.overlay.simulator import NodeName
@@ -47,9 +49,9 @@ class _CanRun:
         balls = BallWorkload.build_random(trial.steps, 2 * trial.steps, d, _MAX_RADIUS, trial.seed)
         self.network = CanNetwork(
             balls,
-            CubeProjection.build_random(k, d, _MAX_RADIUS, trial.seed),
+            CubeProjection.build_random(k, d, max_radius=_MAX_RADIUS, seed=trial.seed),
             smart=trial.smart,
-            uses_paper_rules=trial.uses_paper_rules,
+            make_seats=PaperSmartSeats if trial.uses_paper_rules else Seats,
             seed=trial.seed,
             faults=TRIAL_FAULTS if trial.with_faults else None,
         )
@@ -58,7 +60,9 @@ class _CanRun:
         self.subscription_count = self.event_count = 0
 
     def run(self) -> TrialOutcome:
-        return run_random_trial(self, _WEIGHTS, self.trial.steps, self.trial.with_faults)
+        return run_random_trial(
+            self, _WEIGHTS, self.trial.steps, with_faults=self.trial.with_faults
+        )
 
     def join(self) -> None:
         if len(self.network.members) < _MAX_NODES:

@@ -36,7 +36,7 @@ def compute_cell_bound(problem: Problem, demand: DemandGroups) -> float:
     """
     lower, upper = demand.grid.to_coordinates(demand.box_classes)
     d = lower.shape[1]
-    cells = EventGrid.from_boxes(lower, upper, 1 + int(_MAX_CELLS ** (1 / d)))
+    cells = EventGrid.from_boxes(lower, upper, max_boundaries=1 + int(_MAX_CELLS ** (1 / d)))
     masses = _measure_cells(problem, cells)
     wants = _find_wanted_cells(cells, lower, upper)[:, masses > 0]
     masses = masses[masses > 0]

@@ -34,7 +34,7 @@ _GAP_TOLERANCE = 0.002  # of the plan's bandwidth, between the bound and what it
 def compute_price_bound(problem: Problem, demand: DemandGroups, upper_bound: float) -> float:
     """A bandwidth below which there is no plan; 0 if there are too many kinds of boxes.
 
-    `most` is the bandwidth of some plan: filters of more than that are of no use.
+    `upper_bound` is the bandwidth of some plan: filters of more than that are of no use.
     """
     flat, has_few = (
         problem.subscribers.lower.shape[1] == 2,

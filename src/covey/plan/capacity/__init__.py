@@ -11,3 +11,40 @@ Modules, in the order in which data passes through them:
 - `max_flow`: the maximum flow behind the quotas, and the least load factor that serves all.
 - `full_assignment`: `assign_all`, `enforce_capacity` and `relieve_overload`: plans for everybody.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.plan.capacity.full_assignment import (
+        find_all_covering_leaves,
+        make_room_for_unassigned,
+    )
+    from covey.plan.capacity.leaf_quotas import (
+        compute_leaf_quotas,
+        find_frequent_leaf_sets,
+        find_leaf_of_rank,
+        map_to_leaf_sets,
+    )
+
+__all__ = [
+    "compute_leaf_quotas",
+    "find_all_covering_leaves",
+    "find_frequent_leaf_sets",
+    "find_leaf_of_rank",
+    "make_room_for_unassigned",
+    "map_to_leaf_sets",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "compute_leaf_quotas": "leaf_quotas",
+        "find_all_covering_leaves": "full_assignment",
+        "find_frequent_leaf_sets": "leaf_quotas",
+        "find_leaf_of_rank": "leaf_quotas",
+        "make_room_for_unassigned": "full_assignment",
+        "map_to_leaf_sets": "leaf_quotas",
+    },
+)

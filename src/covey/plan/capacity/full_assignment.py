@@ -103,8 +103,8 @@ def _assign_all_at_load(
     if (leaf_of < 0).any():
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
         most = problem.compute_capacities(problem.max_load)
-        filters = make_room_for_unassigned(
-            problem, allowed_bits, covering_bits.copy(), leaf_of, loads, most, filters
+        leaf_of, filters = make_room_for_unassigned(
+            problem, allowed_bits, covering_bits, leaf_of, loads, most, filters
         )
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
 
@@ -144,7 +144,7 @@ def relieve_overload(plan: Plan, moves_first: NDArray[np.bool_]) -> Plan:
     goes = order[rank_within_key(at[order]) < over[at[order]]]
     leaf_of = at.astype(np.int32)
     leaf_of[goes] = -1
-    filters = make_room_for_unassigned(
+    leaf_of, filters = make_room_for_unassigned(
         problem, near, bits, leaf_of, plan.loads - over, most, plan.filters
     )
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
@@ -158,12 +158,13 @@ def make_room_for_unassigned(
     loads: NDArray[np.int64],
     capacities: NDArray[np.int64],
     filters: BrokerFilters,
-) -> BrokerFilters:
-    """Gives a leaf to those who have none (-1), for which others move; filters widened for them.
+) -> tuple[NDArray[np.int32], BrokerFilters]:
+    """Return a leaf for all, also for those who have none (-1), and filters widened for them.
 
-    `near` is who may serve each, and `bits` who can. `loads` is of all that leaves serve, the given
-    ones and others. Who finds no room at all goes where it costs least.
+    Others move where that makes room. `loads` is of all that leaves serve, the given subscribers
+    and others. Who finds no room at all goes where it costs least.
     """
+    covering_bits, leaf_of, loads = covering_bits.copy(), leaf_of.copy(), loads.copy()
     sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
     make_room(allowed_bits, covering_bits, sizes, leaf_of, loads, capacities)
     filters = _widen_filters(problem, covering_bits, leaf_of, filters)
@@ -172,7 +173,7 @@ def make_room_for_unassigned(
         leaf_of[left], filters = extend_assignment(
             problem.take(left), filters, capacities, capacities
         )
-    return filters
+    return leaf_of, filters
 
 
 def _widen_filters(

@@ -69,7 +69,7 @@ def assign_by_quotas(
 ) -> NDArray[np.int32]:
     """A leaf for each row, of those that serve its set; -1 for whom there is none.
 
-    `before[s]` of set s have been served already, and it is counted up.
+    `served_counts[s]` of set s have been served already.
 
     >>> leaf_set_of_row = np.array([0, 0, 1, 0, 0], np.int32)
     >>> quotas = np.array([[1, 2], [0, 1]])
@@ -84,7 +84,6 @@ def assign_by_quotas(
     rank = np.arange(len(has_set)) - starts[sets] + served_counts[sets]
     found = np.full(len(leaf_set_of_row), -1, np.int32)
     found[has_set] = find_leaf_of_rank(np.cumsum(quotas, axis=1), sets, rank)
-    served_counts += counts
     return found
 
 

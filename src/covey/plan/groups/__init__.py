@@ -13,3 +13,25 @@ Modules, in the order in which data passes through them:
 - `filter_state`: filters in cells while they change; conversion to and from `BrokerFilters`.
 - `assignment_counts`: how many subscribers of each group each leaf serves; filters fitted to it.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.plan.groups.leaf_sets import Bits, find_covering_leaves, find_leaves_within_delay
+
+__all__ = [
+    "Bits",
+    "find_covering_leaves",
+    "find_leaves_within_delay",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "Bits": "leaf_sets",
+        "find_covering_leaves": "leaf_sets",
+        "find_leaves_within_delay": "leaf_sets",
+    },
+)

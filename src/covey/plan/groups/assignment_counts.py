@@ -27,6 +27,7 @@ def count_by_leaf(
     leaf_of: NDArray[np.int64],
     leaf_count: int,
     demand: DemandGroups,
+    *,
     weights: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int32]:
     """How many of each group each of so many leaves serves, from the leaf of each subscriber."""

@@ -74,11 +74,11 @@ class DemandGroups:
             else min(_MAX_BOUNDARIES, round(_MAX_TABLE_CELLS ** (1 / d)) // 2)
         )
         if filters is None:
-            cells = EventGrid.from_boxes(lower, upper, most)
+            cells = EventGrid.from_boxes(lower, upper, max_boundaries=most)
         else:
             low, high = filters.all_rectangles
             cells = EventGrid.from_boxes(
-                np.concatenate([lower, low]), np.concatenate([upper, high]), most
+                np.concatenate([lower, low]), np.concatenate([upper, high]), max_boundaries=most
             )
         measure = (
             cells.volume_measure

@@ -34,7 +34,7 @@ class EventGrid:
     is_exact: bool = True
 
     @classmethod
-    def from_boxes(cls, lower: Floats, upper: Floats, max_boundaries: int = 1024) -> EventGrid:
+    def from_boxes(cls, lower: Floats, upper: Floats, *, max_boundaries: int = 1024) -> EventGrid:
         """The ends of boxes, or so many of them on an axis."""
         axes, is_exact = [], True
         for k in range(lower.shape[1]):

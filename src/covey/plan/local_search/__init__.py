@@ -14,3 +14,26 @@ Modules, in the order in which data passes through them:
 
 The steps themselves are in `covey.plan.kernels.lns` and `covey.plan.kernels.destroy_repair`.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.plan.local_search.sampled_filters import search_sampled_filters
+    from covey.plan.local_search.search_rounds import SearchBudget, choose_step_count
+
+__all__ = [
+    "SearchBudget",
+    "choose_step_count",
+    "search_sampled_filters",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "SearchBudget": "search_rounds",
+        "choose_step_count": "search_rounds",
+        "search_sampled_filters": "sampled_filters",
+    },
+)

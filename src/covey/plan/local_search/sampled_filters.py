@@ -47,7 +47,7 @@ def search_sampled_filters(
         leaves, weights = np.r_[leaves, more], np.r_[weights, np.ones(len(more), np.int64)]
         sample_problem = sample_problem.concat_subscribers(others)
     demand = DemandGroups.from_problem(sample_problem, weights=weights, filters=filters)
-    served = count_by_leaf(leaves, len(sample_problem.tree.leaves), demand, weights)
+    served = count_by_leaf(leaves, len(sample_problem.tree.leaves), demand, weights=weights)
     state = to_filter_state(filters, sample_problem.max_rectangles, demand)
     rest = replace(budget, steps=budget.steps - first.steps, progress_start=_FIRST_PHASE_SHARE)
     return to_filters(run_search(sample_problem, demand, served, state, rest)[1], demand)

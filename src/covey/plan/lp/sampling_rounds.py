@@ -44,10 +44,11 @@ def run_sampling_rounds(
             drawn = random.choice(
                 count, _compute_sample_size(size, count), p=weights / weights.sum()
             )
-            found = cover_sample(problem, np.unique(drawn), programs, deadline_s, random)
+            found = cover_sample(problem, np.unique(drawn), deadline_s, random)
             if found is None:
                 return widen_rectangles(filters), programs
-            filters = found
+            filters, program = found
+            programs.append(program)
             wide = widen_rectangles(filters)
             if not len(find_uncovered(find_all_covering_leaves(problem, near, wide))):
                 return wide, programs
@@ -69,10 +70,12 @@ def _make_empty_filters(problem: Problem) -> BrokerFilters:
 
 
 def cover_sample(
-    problem: Problem, sample_rows: Ints, programs: list[RelaxationResult], deadline_s: float,
-    random: np.random.Generator,
-) -> BrokerFilters | None:  # fmt: skip
-    """Rounded filters that cover those drawn and a sample for load; None if time is over."""
+    problem: Problem, sample_rows: Ints, deadline_s: float, random: np.random.Generator
+) -> tuple[BrokerFilters, RelaxationResult] | None:
+    """Return rounded filters that cover those drawn and a sample for load, and their program.
+
+    None if time is over.
+    """
     n, count = len(problem.tree), len(problem.subscribers)
     attempts = int(np.log(count)) + 1
     for attempt in range(attempts):
@@ -91,8 +94,7 @@ def cover_sample(
         found = solve_relaxation(problem.max_rectangles, may, has, volumes, len(even), share, left)
         if found is None:
             continue
-        programs.append(found)
-        return round_rectangles(found.fractions, may, has, low, high, random)
+        return round_rectangles(found.fractions, may, has, low, high, random), found
     return None
 
 

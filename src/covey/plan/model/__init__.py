@@ -13,3 +13,24 @@ Modules, in the order in which data passes through them:
 - `plan`: `Plan` and `Violations`; bandwidth, loads, delays and verification.
 - `plan_io`: `SavedPlan`, a plan as a folder of JSON and Parquet.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.plan.model.filters import BrokerFilters
+    from covey.plan.model.plan import count_not_nested
+
+__all__ = [
+    "BrokerFilters",
+    "count_not_nested",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "BrokerFilters": "filters",
+        "count_not_nested": "plan",
+    },
+)

@@ -43,7 +43,7 @@ class BrokerTree:
 
     @classmethod
     def from_arrays(
-        cls, publisher: ArrayLike, brokers: ArrayLike, parents: ArrayLike | None = None
+        cls, publisher: ArrayLike, brokers: ArrayLike, *, parents: ArrayLike | None = None
     ) -> BrokerTree:
         """From anything numpy reads; without `parents` all brokers are the publisher's."""
         start, places = (

@@ -12,7 +12,9 @@ from covey.errors import InvalidArgumentError
 __all__ = ["as_numeric_array"]
 
 
-def as_numeric_array(name: str, values: ArrayLike, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+def as_numeric_array(
+    name: str, values: ArrayLike, *, dtype: DTypeLike = np.float64
+) -> NDArray[Any]:
     """What numpy reads of an argument; if it cannot, an error says which argument it was.
 
     >>> as_numeric_array("parents", ["-1", 0.0])

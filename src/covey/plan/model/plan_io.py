@@ -113,7 +113,7 @@ class SavedPlan:
     @classmethod
     def _from_json(cls, document: dict[str, Any]) -> SavedPlan:
         tree = BrokerTree.from_arrays(
-            document["publisher"], document["brokers"], document["parents"]
+            document["publisher"], document["brokers"], parents=document["parents"]
         )
         counts = np.array([len(one) for one in document["filters"]], np.int64)
         lower = np.zeros((len(tree), max(1, int(counts.max())), len(document["attributes"])))

@@ -177,7 +177,9 @@ class Problem:
             ("event_sample", np.float64),
         ):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, as_numeric_array(name, getattr(self, name), kind))
+                object.__setattr__(
+                    self, name, as_numeric_array(name, getattr(self, name), dtype=kind)
+                )
 
     @property
     def max_stretch(self) -> float:

@@ -25,7 +25,7 @@ def draw_positions(random: np.random.Generator, count: int) -> tuple[Floats, NDA
 
 
 def make_broker_tree(
-    random: np.random.Generator, broker_count: int, degree: int | None = None
+    random: np.random.Generator, broker_count: int, *, degree: int | None = None
 ) -> BrokerTree:
     """Brokers in the shares of subscribers, the publisher apart from all regions.
 
@@ -62,7 +62,7 @@ def build_clustered_tree(publisher: Floats, brokers: Floats, degree: int) -> Bro
         heads = np.array([_find_medoid(brokers, np.flatnonzero(head_of == h), h) for h in heads])
     head_of = _assign_to_heads(brokers, heads, degree)
     parents = np.where(np.isin(np.arange(len(brokers)), heads), PUBLISHER, head_of)
-    return BrokerTree.from_arrays(publisher, brokers, parents)
+    return BrokerTree.from_arrays(publisher, brokers, parents=parents)
 
 
 def _choose_spread_heads(positions: Floats, count: int) -> NDArray[np.int64]:

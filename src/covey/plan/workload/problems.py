@@ -48,7 +48,7 @@ def make_topics_problem(
 ) -> Problem:
     """Set #1: the baseline of the paper is skewed and not broad."""
     random = np.random.default_rng([seed, 1])
-    tree = make_broker_tree(random, broker_count, degree)
+    tree = make_broker_tree(random, broker_count, degree=degree)
     lower, upper, parents, levels = _build_topic_tree(random)
     popular = _draw_popularity(random, parents, levels, skewed, _BROAD if broad else _RARE)
     hottest = np.argsort(-(popular * np.array([[4], [1], [4]])).sum(axis=0))[:_DROPPED_TOPICS]
@@ -72,7 +72,7 @@ def make_interests_problem(
 ) -> Problem:
     """Set #2: topics with ten places each, and nothing that is near to anything."""
     random = np.random.default_rng([seed, 2])
-    tree = make_broker_tree(random, broker_count, degree)
+    tree = make_broker_tree(random, broker_count, degree=degree)
     places, _ = draw_positions(random, _POSITIONS)
     squares = random.uniform(0, _SIDE - 1, (50, 2))
     where = random.integers(0, _POSITIONS, (50, 10))
@@ -91,7 +91,7 @@ def make_hot_spots_problem(
 ) -> Problem:
     """Set #3: boxes round a hundred centres, at places that have nothing to do with them."""
     random = np.random.default_rng([seed, 3])
-    tree = make_broker_tree(random, broker_count, degree)
+    tree = make_broker_tree(random, broker_count, degree=degree)
     places, _ = draw_positions(random, _POSITIONS)
     cell = random.permutation(100)[
         random.choice(100, subscriber_count, p=_compute_zipf_weights(100, 0.5))

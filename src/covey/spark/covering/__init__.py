@@ -15,3 +15,21 @@ In the order in which data passes through them:
 Guarantee: the result does not depend on partitions or retries; the model of the result notifies
 exactly as a model of all subscriptions would.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.spark.covering.tables import STATUS_NAMES
+
+__all__ = [
+    "STATUS_NAMES",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "STATUS_NAMES": "tables",
+    },
+)

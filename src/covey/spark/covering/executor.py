@@ -18,8 +18,8 @@ from covey.covering.subsumption import Subsumption, find_subsumed
 from covey.index import SegmentIndex
 from covey.space.ragged_array import RaggedArray
 from covey.spark.covering.shared_array_job import NamedArrays, SharedArrayJob, concat_answers
-from covey.store.manifest.space_json import space_from_json, space_to_json
-from covey.store.storage.array_file import MappedArrays
+from covey.store.manifest import space_from_json, space_to_json
+from covey.store.storage import MappedArrays
 
 __all__ = ["SparkExecutor"]
 

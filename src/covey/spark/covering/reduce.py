@@ -32,7 +32,7 @@ from covey.spark.matcher import Matcher
 from covey.spark.model import MatcherModel
 from covey.sql_names import quote_identifier
 from covey.store import Store
-from covey.store.segments.segment import SubscriptionBatch
+from covey.store.segments import SubscriptionBatch
 
 __all__ = ["reduce_subscriptions"]
 
@@ -86,9 +86,9 @@ def reduce_subscriptions(
     found = reduce_regions(
         owned.regions,
         owned.subscription_rows,
-        events,
-        ReductionLimits(max_subtractions, max_false_positive_rate),
-        SparkExecutor(portions),
+        sample=events,
+        limits=ReductionLimits(max_subtractions, max_false_positive_rate),
+        executor=SparkExecutor(portions),
     )
     clock.lap("compact")
     statuses = SubscriptionStatuses.from_reduction(owned, found)

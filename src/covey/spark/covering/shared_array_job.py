@@ -16,10 +16,8 @@ from pyspark.sql import SparkSession
 
 from covey.spark.matching.worker_cache import freeze_gc
 from covey.spark.single_task import reraise_worker_errors
-from covey.store.storage.array_file import MappedArrays, encode_arrays
-from covey.store.storage.cache import Cache
-from covey.store.storage.content_store import ContentStore
-from covey.store.storage.location import open_storage
+from covey.store import Cache
+from covey.store.storage import ContentStore, MappedArrays, encode_arrays, open_storage
 
 __all__ = ["NamedArrays", "SharedArrayJob"]
 

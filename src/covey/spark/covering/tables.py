@@ -22,9 +22,8 @@ from covey.spark.covering.shared_array_job import NamedArrays, SharedArrayJob
 from covey.spark.id_types import IdType
 from covey.spark.matching.worker_cache import open_snapshot
 from covey.store import Changes, Manifest, StagedSegment, Store
-from covey.store.segments.segment import SubscriptionBatch
-from covey.store.storage.array_file import MappedArrays
-from covey.store.storage.location import open_storage
+from covey.store.segments import SubscriptionBatch
+from covey.store.storage import MappedArrays, open_storage
 
 __all__ = [
     "NEVER_MATCHES",

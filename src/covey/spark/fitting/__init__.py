@@ -17,3 +17,21 @@ In the order in which data passes through them:
 Guarantee: a task that Spark runs twice stages the same subscriptions twice and commits none; only
 the committed version is ever read.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+
+__all__ = [
+    "SparkExpressionTypes",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "SparkExpressionTypes": "expression_analysis",
+    },
+)

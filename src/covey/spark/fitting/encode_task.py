@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from covey.geometry import Regions
 from covey.language import Parser
-from covey.language.semantics.expression_types import KnownTypes, Refusal
+from covey.language.semantics import KnownTypes, Refusal
 from covey.space import Space
 from covey.spark.fitting.expression_analysis import SparkExpressionTypes
 from covey.spark.fitting.range_columns import RangeColumns, intersect_ranges
@@ -56,7 +56,7 @@ class EncodeTask:
     expression_types: KnownTypes = _NO_TYPES
 
     def with_expression_types(
-        self, types: SparkExpressionTypes, is_last_round: bool = False
+        self, types: SparkExpressionTypes, *, is_last_round: bool = False
     ) -> EncodeTask:
         """Return the same with what Spark has said; if it is the last time, nothing waits."""
         otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if is_last_round else None

@@ -26,9 +26,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from pyspark.sql.utils import is_remote
 
-from covey.language.semantics.expression_types import KnownTypes, Refusal
-from covey.language.values import literals
-from covey.language.values.literals import SLOT_MARK, LiteralError
+from covey.language.semantics import KnownTypes, Refusal
+from covey.language.values import SLOT_MARK, LiteralError, decode_literal, extract_literals
 from covey.space import Attribute, Type
 from covey.space.guard import guard_expression
 from covey.spark.query_log import mute_query_log
@@ -229,10 +228,10 @@ def _extract_template(expression: str) -> tuple[str, ...]:
     >>> _extract_template("round(price * 1.5, 2)")
     ('round(price * \\x00, \\x00)', 'decimal(2,1)', 'int')
     """
-    text, raws = literals.extract_literals(expression)
+    text, raws = extract_literals(expression)
     if any(raw[0] == "(" for raw in raws):
         return (expression,)  # a list of literals, which may be of several types
     try:
-        return (text, *(str(literals.decode_literal(raw).type) for raw in raws))
+        return (text, *(str(decode_literal(raw).type) for raw in raws))
     except LiteralError:
         return (expression,)

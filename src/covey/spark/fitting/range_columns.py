@@ -43,7 +43,7 @@ class RangeColumns:
         lower = np.where(has_lower, lower, whole.low).astype(whole.dtype)
         upper = upper if self.is_closed else upper - 1
         upper = np.where(has_upper, upper, whole.high).astype(whole.dtype)
-        return Scalars.from_intervals(whole, lower, upper, ~(has_lower | has_upper))
+        return Scalars.from_intervals(whole, lower, upper, nulls=~(has_lower | has_upper))
 
 
 def intersect_ranges(

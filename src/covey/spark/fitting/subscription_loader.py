@@ -38,7 +38,7 @@ from covey.spark.single_task import reraise_worker_errors, run_in_task
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, validity_range_columns
 from covey.store import StagedSegment, Store
-from covey.store.manifest.space_json import space_from_json, space_to_json
+from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["find_column_type", "load_subscriptions"]
 
@@ -59,6 +59,7 @@ def load_subscriptions(
     location: str,
     space: Space,
     base_version: int,
+    *,
     removed_column: Column | None = None,
     refusal_column: Column | None = None,
     commit_staged: CommitStaged | None = None,
@@ -111,7 +112,7 @@ def load_subscriptions(
             break
         types.ask(expressions)
         is_last = turn == _MAX_ANALYSIS_ROUNDS - 2
-        again = ReencodeTask(encoding.with_expression_types(types, is_last))
+        again = ReencodeTask(encoding.with_expression_types(types, is_last_round=is_last))
         waiting = outcomes.where(F.col("kind") == WAITING_KIND).select("rows")
         encoded = waiting.repartition(2 * _estimate_parallelism(spark)).mapInArrow(again, schema)
     outcomes = spark.read.schema(schema).parquet(path)
@@ -258,7 +259,9 @@ def _commit_and_merge(
     """Makes the version, in a task; segments are merged where there have become many."""
     started = time.perf_counter()
     with Store.open(location) as store:
-        version = store.commit_staged(staged_upserts, staged_removals, label, base_version)
+        version = store.commit_staged(
+            staged_upserts, staged_removals, label=label, base_version=base_version
+        )
         while (merged := store.merge()) is not None:
             version = merged
         snapshot = store.snapshot(version.version)

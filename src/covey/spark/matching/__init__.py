@@ -16,3 +16,53 @@ In the order in which data passes through them:
 `covey.stream` matches micro-batches with the same functions: `rebatch`, `to_events` and
 `match_bounded`.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.spark.matching.evaluation_errors import (
+        find_computable_rows,
+        find_raising_attributes,
+        find_undecided_pairs,
+    )
+    from covey.spark.matching.match_task import match_bounded, rebatch, to_events
+    from covey.spark.matching.worker_cache import (
+        freeze_gc,
+        open_live_snapshot,
+        open_live_zone_snapshot,
+        open_snapshot,
+        preopen_latest,
+    )
+
+__all__ = [
+    "find_computable_rows",
+    "find_raising_attributes",
+    "find_undecided_pairs",
+    "freeze_gc",
+    "match_bounded",
+    "open_live_snapshot",
+    "open_live_zone_snapshot",
+    "open_snapshot",
+    "preopen_latest",
+    "rebatch",
+    "to_events",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "find_computable_rows": "evaluation_errors",
+        "find_raising_attributes": "evaluation_errors",
+        "find_undecided_pairs": "evaluation_errors",
+        "freeze_gc": "worker_cache",
+        "match_bounded": "match_task",
+        "open_live_snapshot": "worker_cache",
+        "open_live_zone_snapshot": "worker_cache",
+        "open_snapshot": "worker_cache",
+        "preopen_latest": "worker_cache",
+        "rebatch": "match_task",
+        "to_events": "match_task",
+    },
+)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.errors import ResultTooLargeError
-from covey.index import MatchStats, Pairs
 from covey.space import Events, Space
 from covey.spark.matching.output import OutputFormat
 from covey.spark.matching.worker_cache import freeze_gc, open_snapshot, open_zone_snapshot
-from covey.store import Snapshot
+from covey.store import IdMatches, Snapshot
 
 __all__ = ["MatchTask", "match_bounded", "rebatch", "to_events"]
 
-Rows = NDArray[np.integer[Any]]
+Rows = NDArray[np.int64]
 
 _MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # at once
 _MAX_PAIRS = 1 << 22  # at once, unless one event alone has more
@@ -49,9 +47,9 @@ class MatchTask:
         for batch in rebatch(batches):
             version = self._open_snapshot(batch)
             events = to_events(batch, self.attribute_columns, version.space)
-            for rows, asked, ids in match_bounded(version, events, np.arange(len(events))):
+            for rows, matches in match_bounded(version, events, np.arange(len(events))):
                 some = batch.slice(rows[0], len(rows))
-                yield from self.output_format.to_batches(some, asked, ids)
+                yield from self.output_format.to_batches(some, matches.event_rows, matches.ids)
         freeze_gc()
 
     def _open_snapshot(self, batch: pa.RecordBatch) -> Snapshot:
@@ -103,29 +101,18 @@ def _concat_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def match_bounded(
-    snapshot: Snapshot,
-    events: Events,
-    event_rows: NDArray[np.int64],
-    stats: MatchStats | None = None,
-    forwarded_pairs: list[Pairs] | None = None,
-) -> Iterator[tuple[NDArray[np.int64], Rows, pa.Array]]:
-    """Consecutive events with whom they notify, in portions whose answers are not too large.
+    snapshot: Snapshot, events: Events, event_rows: Rows
+) -> Iterator[tuple[Rows, IdMatches]]:
+    """Yield consecutive rows of events with their matches, in portions that are not too large.
 
-    To `sent` is added which events go on to which zones, as `Snapshot.match` says.
+    Row i of the matches of a portion is row i of its events.
     """
-    proposed, onwards = MatchStats(), None if forwarded_pairs is None else list[Pairs]()
     try:
         asked = events if len(event_rows) == len(events) else events.take(event_rows)
-        found = snapshot.match_ids(asked, _MAX_PAIRS, proposed, onwards)
+        matches = snapshot.match_ids(asked, max_pairs=_MAX_PAIRS)
     except ResultTooLargeError:
         half = len(event_rows) // 2
-        yield from match_bounded(snapshot, events, event_rows[:half], stats, forwarded_pairs)
-        yield from match_bounded(snapshot, events, event_rows[half:], stats, forwarded_pairs)
+        yield from match_bounded(snapshot, events, event_rows[:half])
+        yield from match_bounded(snapshot, events, event_rows[half:])
     else:
-        if stats is not None:
-            stats.candidates += proposed.candidates
-        if forwarded_pairs is not None:
-            forwarded_pairs += [
-                Pairs(event_rows[some.query_rows], some.stored_rows) for some in onwards or ()
-            ]
-        yield event_rows, *found
+        yield event_rows, matches

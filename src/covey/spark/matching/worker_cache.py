@@ -49,7 +49,7 @@ def _check_label(snapshot: Snapshot, location: str, label: str | None) -> Snapsh
 
 
 def open_zone_snapshot(
-    location: str, version: int, label: str | None, zone: int, is_home: bool = False
+    location: str, version: int, label: str | None, zone: int, *, is_home: bool = False
 ) -> Snapshot:
     """What events of one zone can match, or what they are sent there for.
 
@@ -59,7 +59,7 @@ def open_zone_snapshot(
     if key not in _zone_snapshots:
         _zone_snapshots.clear()
         _zone_snapshots[key] = _check_label(
-            _open_store(location).zone_snapshot(version, zone, is_home), location, label
+            _open_store(location).zone_snapshot(version, zone, is_home=is_home), location, label
         )
     return _zone_snapshots[key]
 

@@ -20,14 +20,16 @@ from pyspark.sql.window import Window
 
 from covey.errors import InvalidArgumentError
 from covey.plan import BrokerTree, Problem, Violations
-from covey.plan.capacity.full_assignment import find_all_covering_leaves, make_room_for_unassigned
-from covey.plan.capacity.leaf_quotas import compute_leaf_quotas, find_frequent_leaf_sets
+from covey.plan.capacity import (
+    compute_leaf_quotas,
+    find_all_covering_leaves,
+    find_frequent_leaf_sets,
+    make_room_for_unassigned,
+)
 from covey.plan.greedy_assignment import extend_assignment
-from covey.plan.groups.leaf_sets import find_leaves_within_delay
-from covey.plan.local_search.sampled_filters import search_sampled_filters
-from covey.plan.local_search.search_rounds import SearchBudget, choose_step_count
-from covey.plan.model.filters import BrokerFilters
-from covey.plan.model.plan import count_not_nested
+from covey.plan.groups import find_leaves_within_delay
+from covey.plan.local_search import SearchBudget, choose_step_count, search_sampled_filters
+from covey.plan.model import BrokerFilters, count_not_nested
 from covey.spark.planning.tasks import (
     AssignBrokerTask,
     FindUncoveredTask,
@@ -209,7 +211,9 @@ def _move_subscribers(
     leaf_of = np.where(before < 0, -1, np.searchsorted(leaves, before)).astype(np.int32)
     near = find_leaves_within_delay(problem)
     bits = find_all_covering_leaves(problem, near, filters)
-    filters = make_room_for_unassigned(problem, near, bits, leaf_of, loads, capacities, filters)
+    leaf_of, filters = make_room_for_unassigned(
+        problem, near, bits, leaf_of, loads, capacities, filters
+    )
     changed = np.flatnonzero(leaves[leaf_of] != before)
     ids = rows[id_col].take(changed).to_pylist()
     return dict(zip(ids, leaves[leaf_of[changed]].tolist(), strict=True)), filters

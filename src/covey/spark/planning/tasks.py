@@ -10,9 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.plan import Plan, Problem, Subscribers
-from covey.plan.capacity.leaf_quotas import find_leaf_of_rank, map_to_leaf_sets
-from covey.plan.groups.leaf_sets import Bits, find_covering_leaves, find_leaves_within_delay
-from covey.plan.model.filters import BrokerFilters
+from covey.plan.capacity import find_leaf_of_rank, map_to_leaf_sets
+from covey.plan.groups import Bits, find_covering_leaves, find_leaves_within_delay
+from covey.plan.model import BrokerFilters
 
 __all__ = [
     "AssignBrokerTask",

@@ -16,3 +16,31 @@ In the order in which data passes through them:
 Cost: `transform` shuffles events once, or twice with "smart". Each staged segment is opened by
 every task that builds a zone with rows of it.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.spark.zones.builder import build_zone_segments
+    from covey.spark.zones.loader import ZONE_SAMPLE_SIZE, make_zone_map, profile_staged
+    from covey.spark.zones.partitioner import ZonePartitioner
+
+__all__ = [
+    "ZONE_SAMPLE_SIZE",
+    "ZonePartitioner",
+    "build_zone_segments",
+    "make_zone_map",
+    "profile_staged",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "ZONE_SAMPLE_SIZE": "loader",
+        "ZonePartitioner": "partitioner",
+        "build_zone_segments": "builder",
+        "make_zone_map": "loader",
+        "profile_staged": "loader",
+    },
+)

@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from covey.space import Space
 from covey.spark.single_task import reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
-from covey.store.manifest.space_json import space_from_json, space_to_json
-from covey.store.segments.segment import SubscriptionBatch
-from covey.store.zones.smart_replication import stage_zone
+from covey.store.manifest import space_from_json, space_to_json
+from covey.store.segments import SubscriptionBatch
+from covey.store.zones import stage_zone
 from covey.zones import ZoneMap, ZoneMembers
 
 __all__ = [
@@ -48,12 +48,13 @@ def publish_zones(
     base_version: int,
     staged_segments: Sequence[StagedSegment],
     zone_map: ZoneMap,
+    *,
     is_smart: bool,
     space: Space,
     label: str,
 ) -> dict[str, Any]:
     """Makes the version of `base` in which prepared segments are spread over zones."""
-    of_zones = build_zone_segments(spark, location, staged_segments, zone_map, is_smart)
+    of_zones = build_zone_segments(spark, location, staged_segments, zone_map, is_smart=is_smart)
     work = partial(
         _commit_zones,
         location,
@@ -72,6 +73,7 @@ def build_zone_segments(
     location: str,
     staged_segments: Sequence[StagedSegment],
     zone_map: ZoneMap,
+    *,
     is_smart: bool,
 ) -> list[StagedSegment]:
     """Segments of all zones, out of what was prepared."""
@@ -145,7 +147,7 @@ class _BuildZoneTask:
             np.frombuffer(b"".join(row["first"] for row in placed), _ROW_DTYPE).astype(np.int64),
             np.frombuffer(b"".join(row["is_elsewhere"] for row in placed), np.bool_),
         )
-        yield encode_staged(stage_zone(store, owned, some, self.is_smart))
+        yield encode_staged(stage_zone(store, owned, some, is_smart=self.is_smart))
 
     def _take_zone_subscriptions(
         self, store: Store, placements: Sequence[dict[str, Any]]

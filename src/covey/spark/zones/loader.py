@@ -21,7 +21,7 @@ from covey.spark.validity import VALIDITY, select_attribute_or_time
 from covey.spark.zones.builder import publish_zones
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import StagedSegment, Store
-from covey.store.manifest.space_json import combine_spaces, space_to_json
+from covey.store.manifest import combine_spaces, space_to_json
 from covey.zones import ZoneMap, ZoneSample, build_zone_tree
 
 __all__ = ["ZONE_SAMPLE_SIZE", "ZoneLoader", "choose_zone_count", "make_zone_map", "profile_staged"]
@@ -68,9 +68,9 @@ class ZoneLoader:
             base_version,
             staged_segments,
             zoning,
-            is_smart,
-            described.space,
-            uuid4().hex,
+            is_smart=is_smart,
+            space=described.space,
+            label=uuid4().hex,
         )
         return {
             **made,
@@ -121,7 +121,7 @@ def read_worker_memory_bytes(spark: SparkSession) -> int | None:
 
 
 def profile_staged(
-    location: str, base_space: Space, staged_segments: Sequence[StagedSegment], seed: int = 0
+    location: str, base_space: Space, staged_segments: Sequence[StagedSegment], *, seed: int = 0
 ) -> StagedProfile:
     """Reads prepared segments one after another."""
     random, store = np.random.default_rng(seed), Store.open(location)
@@ -148,10 +148,12 @@ def make_zone_map(
     """Zones by the attributes that are not to be spared; without events, of equal regions."""
     if events is None:
         events = Events(profile.space, 0, {})
-    sample = ZoneSample.from_events(events, profile.regions, profile.region_count)
+    sample = ZoneSample.from_events(events, profile.regions, represented_count=profile.region_count)
     tree = build_zone_tree(
-        sample, zone_count, frozenset(profile.constrained_attributes) - excluded_attributes
+        sample,
+        zone_count,
+        attributes=frozenset(profile.constrained_attributes) - excluded_attributes,
     )
     work, held = sample.measure_loads(tree)
     share = work if len(events) else held / max(1.0, held.sum())
-    return ZoneMap.build(tree, share, zone_count, profile.regions)
+    return ZoneMap.build(tree, share, requested_zones=zone_count, regions=profile.regions)

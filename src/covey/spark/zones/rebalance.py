@@ -21,7 +21,7 @@ from covey.spark.validity import VALIDITY
 from covey.spark.zones.builder import STAGED_SCHEMA, decode_staged, encode_staged
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import Snapshot, StagedSegment, Store
-from covey.store.zones.rebuild import collect_zone_subscriptions
+from covey.store.zones import collect_zone_subscriptions
 from covey.zones import RebalanceResult, ZoneSample, rebalance_zones
 
 __all__ = ["compute_zone_loads", "rebalance_model"]
@@ -46,7 +46,7 @@ def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> M
         return ZoneSample(events.take(mine), sample.event_work[mine], regions)
 
     work = sample.measure_loads(zoning.tree)[0]
-    to = rebalance_zones(zoning, work, of_zone, frozenset({VALIDITY}))
+    to = rebalance_zones(zoning, work, of_zone, excluded_attributes=frozenset({VALIDITY}))
     building = _RebuildZoneTask(state.location, state.version, to)
     put: list[StagedSegment] = []
     if to.changed_zones:
@@ -70,7 +70,9 @@ def compute_zone_loads(state: ModelState, events: Events) -> NDArray[np.float64]
 
 def _build_zone_sample(store: Store, state: ModelState, events: Events) -> ZoneSample:
     snapshot = store.snapshot(state.version)
-    return ZoneSample.from_events(events, _sample_regions(snapshot), len(snapshot))
+    return ZoneSample.from_events(
+        events, _sample_regions(snapshot), represented_count=len(snapshot)
+    )
 
 
 def _sample_regions(snapshot: Snapshot, seed: int = 0) -> Regions:

@@ -53,29 +53,22 @@ class ZoneMatchTask:
         for batch in rebatch(batches):
             zone = batch.column(batch.num_columns - 1)[0].as_py()
             version = open_zone_snapshot(self.location, self.version, self.label, zone)
-            events, sent = to_events(batch, self.attribute_columns, version.space), list[Pairs]()
-            for rows, asked, ids in match_bounded(
-                version, events, np.arange(len(events)), forwarded_pairs=sent
-            ):
-                yield from shape.to_batches(batch.slice(rows[0], len(rows)), asked, ids)
-            yield from self._forward_events(batch, sent)
+            events = to_events(batch, self.attribute_columns, version.space)
+            for rows, matches in match_bounded(version, events, np.arange(len(events))):
+                some = batch.slice(rows[0], len(rows))
+                yield from shape.to_batches(some, matches.event_rows, matches.ids)
+                yield from self._forward_events(some, matches.forwarded_pairs)
         freeze_gc()
 
     def _forward_events(
-        self, batch: pa.RecordBatch, forwarded_pairs: list[Pairs]
+        self, batch: pa.RecordBatch, forwarded_pairs: Pairs
     ) -> Iterator[pa.RecordBatch]:
         """Each event that goes on, once for each zone that it goes to."""
-        asked, zones = (
-            np.concatenate(
-                [np.empty(0, np.int64), *(getattr(some, name) for some in forwarded_pairs)]
-            )
-            for name in ("query_rows", "stored_rows")
-        )
-        once = Pairs.from_unsorted(asked, zones).drop_duplicates()
-        for start in range(0, len(once), batch.num_rows):
-            rows = pa.array(once.query_rows[start : start + batch.num_rows])
+        for start in range(0, len(forwarded_pairs), batch.num_rows):
+            stop = start + batch.num_rows
+            rows = pa.array(forwarded_pairs.query_rows[start:stop])
             columns = [column.take(rows) for column in batch.columns[:-1]]
-            columns.append(pa.array(once.stored_rows[start : start + batch.num_rows], pa.int32()))
+            columns.append(pa.array(forwarded_pairs.stored_rows[start:stop], pa.int32()))
             columns.append(pa.nulls(len(rows), self.id_type.arrow_type))
             yield pa.RecordBatch.from_arrays(columns, [*self.column_names, _ID_COL])
 
@@ -109,7 +102,6 @@ class HomeMatchTask:
         zone = forwarded.column(forwarded.num_columns - 2)[0].as_py()
         version = open_zone_snapshot(self.location, self.version, self.label, zone, is_home=True)
         events = to_events(forwarded, self.attribute_columns, version.space)
-        for rows, asked, ids in match_bounded(version, events, np.arange(len(events))):
-            yield from self.output_format.to_batches(
-                forwarded.slice(rows[0], len(rows)), asked, ids
-            )
+        for rows, matches in match_bounded(version, events, np.arange(len(events))):
+            some = forwarded.slice(rows[0], len(rows))
+            yield from self.output_format.to_batches(some, matches.event_rows, matches.ids)

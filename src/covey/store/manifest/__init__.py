@@ -15,3 +15,30 @@ Modules, in the order of a version's life:
 A manifest can be read without opening any segment. What a version contains is in
 `covey.store.segments`; `covey.store.writer` decides when the next manifest is published.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.store.manifest.manifest import list_versions, now_ms
+    from covey.store.manifest.space_json import combine_spaces, space_from_json, space_to_json
+
+__all__ = [
+    "combine_spaces",
+    "list_versions",
+    "now_ms",
+    "space_from_json",
+    "space_to_json",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "combine_spaces": "space_json",
+        "list_versions": "manifest",
+        "now_ms": "manifest",
+        "space_from_json": "space_json",
+        "space_to_json": "space_json",
+    },
+)

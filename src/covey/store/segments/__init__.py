@@ -15,3 +15,21 @@ Modules, in the order in which subscriptions pass through them:
 Row numbers mean something within one segment only; `covey.store.snapshot` numbers the rows of all
 segments of a version one after another.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.store.segments.segment import SubscriptionBatch
+
+__all__ = [
+    "SubscriptionBatch",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "SubscriptionBatch": "segment",
+    },
+)

@@ -18,3 +18,39 @@ Modules, in the order in which the content of a file passes through them:
 
 Nothing here knows what a segment, a manifest or a subscription is.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.store.storage.array_file import MappedArrays, encode_arrays
+    from covey.store.storage.backend import PARTIAL_SUFFIX, FileEntry, StorageBackend
+    from covey.store.storage.content_store import ContentStore
+    from covey.store.storage.location import open_storage
+    from covey.store.storage.lock import WriterLock
+
+__all__ = [
+    "PARTIAL_SUFFIX",
+    "ContentStore",
+    "FileEntry",
+    "MappedArrays",
+    "StorageBackend",
+    "WriterLock",
+    "encode_arrays",
+    "open_storage",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "ContentStore": "content_store",
+        "FileEntry": "backend",
+        "MappedArrays": "array_file",
+        "PARTIAL_SUFFIX": "backend",
+        "StorageBackend": "backend",
+        "WriterLock": "lock",
+        "encode_arrays": "array_file",
+        "open_storage": "location",
+    },
+)

@@ -34,7 +34,7 @@ class Cache:
     file system, which is mapped in place.
     """
 
-    def __init__(self, folder: Path | str | None = None, max_bytes: int = 32 << 30) -> None:
+    def __init__(self, folder: Path | str | None = None, *, max_bytes: int = 32 << 30) -> None:
         self.folder = Path(folder) if folder is not None else _default_folder()
         self.max_bytes = max_bytes
 

@@ -11,6 +11,27 @@ Modules, in the order in which subscriptions pass through them:
   subscription that covers it forwards events there.
 - `rebuild`: collect the subscriptions of a zone that changed in a rebalance.
 
-Modules are imported one by one (`from covey.store.zones.placement import split_by_zone`): the
-writer needs `placement`, and `smart_replication` needs the store, so this package imports neither.
+The writer needs `placement`, and `smart_replication` needs the store: exports are imported on first
+use.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.store.zones.rebuild import collect_zone_subscriptions
+    from covey.store.zones.smart_replication import stage_zone
+
+__all__ = [
+    "collect_zone_subscriptions",
+    "stage_zone",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "collect_zone_subscriptions": "rebuild",
+        "stage_zone": "smart_replication",
+    },
+)

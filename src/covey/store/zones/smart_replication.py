@@ -65,7 +65,7 @@ class SmartPlacement:
 
 
 def stage_zone(
-    store: Store, batch: SubscriptionBatch, members: ZoneMembers, is_smart: bool
+    store: Store, batch: SubscriptionBatch, members: ZoneMembers, *, is_smart: bool
 ) -> list[StagedSegment]:
     """Writes the segments of one zone, of all that meets it: row i of both is the same."""
     batch = batch.with_replicas(members.is_copy)
@@ -75,7 +75,7 @@ def stage_zone(
     onwards = homes.forward_to if len(homes.forward_to.values) else None
     written = []
     if len(homes.local.ids):
-        written.append(store.stage_zone_segment(members.zone, homes.local, onwards))
+        written.append(store.stage_zone_segment(members.zone, homes.local, forward_to=onwards))
     if len(homes.home_only.ids):
         written.append(store.stage_zone_segment(members.zone, homes.home_only, is_home=True))
     return written

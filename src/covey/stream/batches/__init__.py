@@ -13,3 +13,21 @@ Modules, in the order in which a batch passes through them:
 - `decision_log`: `BatchDecision` and `DecisionLog`, the records in the state folder.
 - `version_source`: how a worker task gets its snapshot: a fixed version, or the decided one.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.stream.batches.decision_log import DecisionLog
+
+__all__ = [
+    "DecisionLog",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "DecisionLog": "decision_log",
+    },
+)

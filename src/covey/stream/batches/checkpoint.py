@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from covey.errors import StreamError
-from covey.store.storage.backend import StorageBackend
+from covey.store.storage import StorageBackend
 from covey.stream.batches.decision_log import OffsetRanges
 
 __all__ = ["CHECKPOINT_FOLDER", "Checkpoint"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from covey.errors import StoreError
-from covey.store.storage.backend import PARTIAL_SUFFIX, FileEntry, StorageBackend
+from covey.store.storage import PARTIAL_SUFFIX, FileEntry, StorageBackend
 
 __all__ = ["BatchDecision", "DecisionLog", "OffsetRanges"]
 

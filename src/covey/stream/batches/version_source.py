@@ -14,14 +14,14 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from covey.errors import StreamError
-from covey.spark.matching.worker_cache import (
+from covey.spark.matching import (
     open_live_snapshot,
     open_live_zone_snapshot,
     open_snapshot,
     preopen_latest,
 )
 from covey.store import Snapshot
-from covey.store.storage.location import open_storage
+from covey.store.storage import open_storage
 from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
 from covey.stream.batches.decision_log import DecisionLog
 

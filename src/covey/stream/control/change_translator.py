@@ -20,7 +20,7 @@ from covey.geometry import Regions
 from covey.geometry.regions import Constraints
 from covey.geometry.scalars import Scalars
 from covey.language import Parser
-from covey.language.semantics.expression_types import ExpressionTypes
+from covey.language.semantics import ExpressionTypes
 from covey.space import Space
 from covey.space.keys import key_domain
 from covey.space.types import TIMESTAMP

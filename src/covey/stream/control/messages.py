@@ -52,6 +52,7 @@ UnreadableChangeHandler = Callable[[Sequence[SubscriptionChange]], None]
 def subscription_message(
     subscription_id: str,
     predicate: str,
+    *,
     revision: int | None = None,
     from_ms: int | None = None,
     to_ms: int | None = None,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from covey.spark.matching.worker_cache import open_snapshot
+from covey.spark.matching import open_snapshot
 from covey.spark.single_task import reraise_worker_errors
 from covey.store import Snapshot
 from covey.stream.control.rebuild import read_control_messages

@@ -32,6 +32,7 @@ class ControlTopicReader:
     def __init__(self, cluster: KafkaCluster, topic: str, position: Mapping[int, int]) -> None:
         self.topic = topic
         self.position = dict(position)
+        self._unreturned_changes: list[SubscriptionChange] = []
         assigned = [TopicPartition(topic, p, offset) for p, offset in position.items()]
         self._consumer, self._offset_consumer = cluster.create_consumer(), cluster.create_consumer()
         self._consumer.assign(assigned)
@@ -40,10 +41,10 @@ class ControlTopicReader:
         self._offset_consumer.assign(assigned)
         self._offset_consumer.pause(assigned)
 
-    def read_to_end(self, changes: list[SubscriptionChange]) -> None:
-        """Adds all changes up to what is committed at the moment of the call, in the log's order.
+    def read_to_end(self) -> list[SubscriptionChange]:
+        """Return all changes up to what is committed at the moment of the call, in the log's order.
 
-        What was added when it fails is not given again.
+        Each is returned once: what was read by a call that fails comes with the next one.
 
         Cost: a question to Kafka per partition, and what it takes to read the rest, which is
         fetched in the background.
@@ -61,20 +62,22 @@ class ControlTopicReader:
         until = time.monotonic() + _READ_TIMEOUT_S
         while any(self.position[p] < end for p, end in ends.items()):
             for message in _fetch_messages(self._consumer):
-                if self._accept_message(message, changes):
+                if self._accept_message(message):
                     until = time.monotonic() + _READ_TIMEOUT_S
             if time.monotonic() > until:
                 raise StreamError(
                     f"{self.topic!r} could not be read to its end in {_READ_TIMEOUT_S:g} seconds: "
                     f"it is at {self.position} of {ends}. Is a broker down?"
                 )
+        changes, self._unreturned_changes = self._unreturned_changes, []
+        return changes
 
     def close(self) -> None:
         """Ends the connections."""
         self._consumer.close()
         self._offset_consumer.close()
 
-    def _accept_message(self, message: Message, changes: list[SubscriptionChange]) -> bool:
+    def _accept_message(self, message: Message) -> bool:
         """Takes a message; whether it led on."""
         error = message.error()
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
@@ -85,7 +88,7 @@ class ControlTopicReader:
         assert partition is not None
         assert offset is not None
         if error is None:
-            changes.append(decode_change(message))
+            self._unreturned_changes.append(decode_change(message))
             offset += 1
         self.position[partition] = max(self.position[partition], offset)
         return True

@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from covey.language.semantics.expression_types import KnownTypes, Refusal
+from covey.language.semantics import KnownTypes, Refusal
 from covey.space import Space
-from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+from covey.spark.fitting import SparkExpressionTypes
 from covey.spark.single_task import reraise_worker_errors
 from covey.store import IdKind, Manifest, Snapshot, StagedSegment, Store
 from covey.stream.control.change_translator import ChangeTranslator

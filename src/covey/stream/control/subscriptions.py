@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from covey.spark.validity import VALIDITY
 from covey.store import Changes, Manifest, Snapshot, Store
-from covey.store.manifest.manifest import now_ms
+from covey.store.manifest import now_ms
 from covey.stream.batches.decision_log import BatchDecision, DecisionLog, OffsetRanges
 from covey.stream.control.change_translator import ChangeTranslator, find_last_ends
 from covey.stream.control.messages import SubscriptionChange, UnreadableChangeHandler
@@ -153,7 +153,9 @@ class LiveSubscriptions:
                     find_last_ends(regions, of, len(rows)) < horizon_us
                 )  # and was not changed since
                 self.store.apply(Changes.remove(now.take_ids(rows[over])), now.manifest.label)
-        self.store.vacuum(retain_seconds, _MERGE_GRACE_S, [self._last_decided_version])
+        self.store.vacuum(
+            retain_seconds, _MERGE_GRACE_S, keep_versions=[self._last_decided_version]
+        )
         self.decision_log.delete_older_than(retain_seconds)
 
     def close(self) -> None:
@@ -169,9 +171,8 @@ class LiveSubscriptions:
             self._unapplied_changes = [
                 one for one in self._unapplied_changes if not _is_before(one, known)
             ]
-        self.control_reader.read_to_end(
-            self._unapplied_changes
-        )  # which gives each once, whatever fails below
+        # Each change is returned once, whatever fails below.
+        self._unapplied_changes += self.control_reader.read_to_end()
         changes, position = self._unapplied_changes, dict(self.control_reader.position)
         if not changes:
             self._last_control_position = position, began

@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 
 from covey.errors import InvalidArgumentError
 from covey.space import Attribute
-from covey.spark.matching.evaluation_errors import find_raising_attributes
+from covey.spark.matching import find_raising_attributes
 from covey.spark.schemas import select_attribute, select_column
 from covey.spark.validity import VALIDITY
-from covey.spark.zones.partitioner import ZonePartitioner
+from covey.spark.zones import ZonePartitioner
 from covey.store import Snapshot
 from covey.stream.batches.version_source import VersionSource
 from covey.stream.config import StreamConfig
@@ -100,6 +100,7 @@ class MatchQuery:
         kafka_events: DataFrame,
         required_attributes: RequiredAttributes,
         version_source: VersionSource,
+        *,
         counts: CountsAccumulator | None = None,
         partitioner: ZonePartitioner | None = None,
     ) -> DataFrame:

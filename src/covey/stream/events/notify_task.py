@@ -19,15 +19,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from covey.errors import StreamError
-from covey.index import MatchStats
 from covey.space import Attribute, Events
-from covey.spark.matching.evaluation_errors import (
+from covey.spark.matching import (
     find_computable_rows,
     find_raising_attributes,
     find_undecided_pairs,
+    freeze_gc,
+    match_bounded,
+    rebatch,
+    to_events,
 )
-from covey.spark.matching.match_task import match_bounded, rebatch, to_events
-from covey.spark.matching.worker_cache import freeze_gc
 from covey.spark.validity import VALIDITY
 from covey.store import Snapshot
 from covey.stream.batches.version_source import VersionSource, get_task_batch
@@ -77,26 +78,24 @@ class NotifyTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         zone, batches = split_zone_column(batches) if self.is_zoned else (None, batches)
         version = self.version_source.open_snapshot(zone)
-        attributes, tally, made = (
-            self._select_attribute_columns(version),
-            MatchStats(),
-            TaskCounts(),
-        )
+        attributes, made = self._select_attribute_columns(version), TaskCounts()
         raising = find_raising_attributes(version.space, version.constrained_attributes)
         for batch in rebatch(batches):
             if unreadable := batch.num_rows - batch.column(1).null_count:
                 made = made.combine(TaskCounts(dead_letters=unreadable))
                 yield self._build_dead_letters(batch)
             events = to_events(_append_time_column(batch), attributes, version.space)
-            for rows, asked, ids in match_bounded(version, events, np.arange(len(events)), tally):
-                made = made.combine(TaskCounts(len(asked)))
+            for rows, matches in match_bounded(version, events, np.arange(len(events))):
+                made = made.combine(
+                    TaskCounts(len(matches.event_rows), candidates=matches.candidates)
+                )
                 some = batch.slice(rows[0], len(rows))
-                yield from self._build_notifications(some, asked, ids, version.manifest.version)
+                yield from self._build_notifications(
+                    some, matches.event_rows, matches.ids, version.manifest.version
+                )
             made = made.combine(self._count_errors(version, batch, events, raising))
         if self.counts is not None:
-            self.counts.add(
-                get_task_batch()[1], made.combine(TaskCounts(candidates=tally.candidates))
-            )
+            self.counts.add(get_task_batch()[1], made)
         freeze_gc()
 
     def _count_errors(

@@ -11,3 +11,24 @@ Modules, in the order in which a count passes through them:
 - `status`: `StatusReporter` writes the status file and serves the Prometheus endpoint.
 - `json_logging`: log records as lines of JSON on stderr.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.stream.metrics.json_logging import configure_json_logging
+    from covey.stream.metrics.status import read_status
+
+__all__ = [
+    "configure_json_logging",
+    "read_status",
+]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "configure_json_logging": "json_logging",
+        "read_status": "status",
+    },
+)

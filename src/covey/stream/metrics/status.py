@@ -15,7 +15,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from covey.errors import InvalidArgumentError
-from covey.store.manifest.manifest import now_ms
+from covey.store.manifest import now_ms
 from covey.stream.config import MetricsConfig
 from covey.stream.metrics.batch_metrics import BatchMetrics
 
@@ -98,7 +98,7 @@ class StatusReporter:
             _log.info("batch", extra=shown)
             self.write_file()
 
-    def write_file(self, is_last: bool = False) -> None:
+    def write_file(self, *, is_last: bool = False) -> None:
         """Renews the file, not more often than people can read; for sure if it is the last time."""
         with self._lock:
             now = time.monotonic()

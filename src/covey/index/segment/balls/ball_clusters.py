@@ -97,7 +97,7 @@ class BallClusters:
 
     @classmethod
     def build(
-        cls, metrics: NDArray[np.uint8], centres: Matrix, lower: Keys, upper: Keys, seed: int = 0
+        cls, metrics: NDArray[np.uint8], centres: Matrix, lower: Keys, upper: Keys, *, seed: int = 0
     ) -> BallClusters:
         """From one ball a row, as in `Balls`: its centre and the keys of scores that it admits.
 
@@ -158,7 +158,7 @@ class BallClusters:
         events, places = self._propose_pairs(np.ascontiguousarray(vectors))
         return events, self.order[places]
 
-    def find_containing(self, vectors: Matrix, max_pairs: int | None = None) -> RowPairs:
+    def find_containing(self, vectors: Matrix, *, max_pairs: int | None = None) -> RowPairs:
         """Pairs of a vector and a ball whose scores hold its score, exactly as Spark would say.
 
         Raises `ResultTooLargeError` if more than `max_pairs` are proposed.

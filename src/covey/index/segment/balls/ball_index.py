@@ -65,7 +65,7 @@ class BallIndex:
         """Where its regions are."""
         return np.arange(self.first_ordinal, self.first_ordinal + len(self))
 
-    def match(self, events: Events, max_pairs: int | None = None) -> tuple[Ints, Ints]:
+    def match(self, events: Events, *, max_pairs: int | None = None) -> tuple[Ints, Ints]:
         """Events and the ordinals of all balls that they are in.
 
         Raises `ResultTooLargeError` beyond `max_pairs`.
@@ -73,7 +73,7 @@ class BallIndex:
         column = events[self.name]
         assert isinstance(column, VectorColumn)
         whole = np.flatnonzero(column.states == ValueState.VALUE)
-        rows, balls = self.clusters.find_containing(column.matrix[whole], max_pairs)
+        rows, balls = self.clusters.find_containing(column.matrix[whole], max_pairs=max_pairs)
         return whole[rows], self.first_ordinal + balls
 
     def propose_covering(self, regions: Regions) -> tuple[Ints, Ints]:

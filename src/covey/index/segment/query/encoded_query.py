@@ -78,6 +78,7 @@ class EncodedQuery:
         regions: Regions,
         columns: Sequence[EncodedColumn],
         vocabularies: Mapping[str, TokenVocabulary],
+        *,
         any_token: bool = False,
     ) -> EncodedQuery:
         """One region a row, and again for each token that all of its events have.

@@ -40,6 +40,7 @@ def collect_pairs(
     search: Callable[..., int],
     node_count: int,
     arguments: Sequence[Any],
+    *,
     more_arguments: Sequence[Any] = (),
     max_pairs: int | None = None,
 ) -> Pair:

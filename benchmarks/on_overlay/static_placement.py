@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.overlay.can.kernels.static_placement import count_visited_nodes, place_subscriptions
+from benchmarks.on_overlay.kernels.placement_loops import count_visited_nodes, place_subscriptions
 from covey.overlay.can.zones import CanZone
 
 __all__ = ["StaticPlacement", "build_random_zones", "place_statically"]

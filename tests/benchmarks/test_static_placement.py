@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.on_overlay.static_placement import build_random_zones, place_statically
 from covey.overlay.can.network import BallWorkload, CanNetwork
 from covey.overlay.can.projection import CubeProjection
-from covey.overlay.can.study import build_random_zones, place_statically
 from covey.overlay.can.zones import CanZone
 
 
@@ -16,7 +16,7 @@ from covey.overlay.can.zones import CanZone
 def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
     balls, cube = (
         BallWorkload.build_random(150, 60, 4, 0.5, k),
-        CubeProjection.build_random(k, 4, 0.5, k),
+        CubeProjection.build_random(k, 4, max_radius=0.5, seed=k),
     )
     low, high = build_random_zones(20, k, seed=k)
     zones = [CanZone(tuple(a), tuple(b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
@@ -59,7 +59,10 @@ def test_zones_cut_the_cube() -> None:
 
 
 def test_more_subscriptions_need_fewer_copies_each() -> None:
-    cube, zones = CubeProjection.build_random(2, 4, 0.5, 1), build_random_zones(100, 2, seed=1)
+    cube, zones = (
+        CubeProjection.build_random(2, 4, max_radius=0.5, seed=1),
+        build_random_zones(100, 2, seed=1),
+    )
     copies = []
     for count in (200, 2000):
         balls = BallWorkload.build_random(count, 1, 4, 0.5, 3)

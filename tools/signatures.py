@@ -1,0 +1,140 @@
+"""Signatures of public functions, read from the sources: `python -m tools.signatures`.
+
+A function or method is public if neither its own name nor those of its module and class begin with
+an underscore. Kernels are left out: they are compiled, and write into arrays that they are given.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_IMMUTABLE = frozenset(["bool", "bytes", "float", "int", "str"])
+_WRITERS = frozenset(["append", "appendleft", "extend", "insert", "setdefault", "sort", "update"])
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFunction:
+    """A function or method with the name under which it is found, `module.Class.name`."""
+
+    name: str
+    node: Function
+    is_method: bool
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        """Return all parameters, but for `self` and `cls`."""
+        arguments = self.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        return [*positional[self.is_method :], *arguments.kwonlyargs]
+
+    @property
+    def positional_options(self) -> list[str]:
+        """Return the options that callers may give by position.
+
+        An option is a boolean, a limit or another parameter with a default, after the first two;
+        a boolean with a default is one wherever it stands, and a limit after the first.
+        """
+        arguments = self.node.args
+        positional = [*arguments.posonlyargs, *arguments.args][self.is_method :]
+        required = len(positional) - len(arguments.defaults)
+        return [
+            one.arg
+            for index, one in enumerate(positional)
+            if (index >= required and (index >= 2 or _is_bool(one) or (index and _is_limit(one))))
+            or (index >= 2 and _is_bool(one))
+        ]
+
+    @property
+    def written_parameters(self) -> list[str]:
+        """Return the parameters that the function writes into: out-parameters."""
+        mutable = {
+            one.arg
+            for one in self.parameters
+            if one.annotation is None or ast.unparse(one.annotation) not in _IMMUTABLE
+        }
+        written = {root for node in ast.walk(self.node) for root in _find_written(node)}
+        rebound = {
+            target.id
+            for node in ast.walk(self.node)
+            if isinstance(node, ast.Assign)
+            for target in _iter_targets(node)
+            if isinstance(target, ast.Name)
+        }
+        return sorted(mutable & written - rebound)
+
+
+def iter_public_functions(folder: Path) -> Iterator[PublicFunction]:
+    """Yield the public functions and methods of all sources below a package's folder."""
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder.parent).with_suffix("").parts
+        if "kernels" in parts or any(part.startswith("_") for part in parts[:-1]):
+            continue
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        elif parts[-1].startswith("_"):
+            continue
+        yield from _iter_body(ast.parse(path.read_text()).body, ".".join(parts), False)
+
+
+def _is_bool(parameter: ast.arg) -> bool:
+    return parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool"
+
+
+def _is_limit(parameter: ast.arg) -> bool:
+    return parameter.arg.startswith("max_") or parameter.arg == "limit"
+
+
+def _iter_body(body: list[ast.stmt], prefix: str, in_class: bool) -> Iterator[PublicFunction]:
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _iter_body(node.body, f"{prefix}.{node.name}", True)
+        elif isinstance(node, Function):
+            is_public = not node.name.startswith("_") or node.name in ("__init__", "__call__")
+            decorators = {ast.unparse(one).partition("(")[0] for one in node.decorator_list}
+            if is_public and "kernel" not in decorators:
+                is_method = in_class and "staticmethod" not in decorators
+                yield PublicFunction(f"{prefix}.{node.name}", node, is_method)
+
+
+def _find_written(node: ast.AST) -> Iterator[str]:
+    """Yield the variables into which a statement or call writes, rather than replacing them."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
+        for target in _iter_targets(node):
+            if isinstance(target, ast.Subscript | ast.Attribute) or isinstance(node, ast.AugAssign):
+                yield _find_root(target)
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _WRITERS
+    ):
+        yield _find_root(node.func.value)
+
+
+def _iter_targets(node: ast.Assign | ast.AugAssign | ast.Delete) -> Iterator[ast.expr]:
+    for target in [node.target] if isinstance(node, ast.AugAssign) else node.targets:
+        yield from target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+
+
+def _find_root(node: ast.expr) -> str:
+    """Return the variable of an expression such as `name.attribute[0]`, or nothing."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def main() -> None:
+    """Print the public functions that break a rule of signatures."""
+    for one in iter_public_functions(Path("src/covey")):
+        if one.positional_options:
+            print(f"{one.name}: takes {', '.join(one.positional_options)} by position")
+        if one.written_parameters:
+            print(f"{one.name}: writes into {', '.join(one.written_parameters)}")
+
+
+if __name__ == "__main__":
+    main()
