@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from benchmarks.harness import Value, progress
-from covey import Parser, SessionSettings
+from covey import CompilerError, Parser, SessionSettings
 from covey.testing.invalid_texts import malformed_predicates
 from covey.testing.random_cases import random_space
 
@@ -66,7 +66,9 @@ class _Worst:
     def add(self, text: str) -> None:
         start = time.perf_counter()
         try:
-            self.parsers[self.texts % 2].parse([text])
+            rejected = self.parsers[self.texts % 2].parse([text]).rejected
+            if isinstance(rejected.get(0), CompilerError):
+                raise rejected[0]
         except Exception as error:
             self.foreign += 1
             print(f"{type(error).__name__} on {text!r}", file=sys.stderr)

@@ -16,6 +16,9 @@ from covey.testing.spark_oracle import match_with_spark
 
 __all__ = ["FAILURES", "MAX_DERIVED", "Found", "fitted", "found_by", "table_of", "wrong_among"]
 
+COVEY_FAILED = "covey failed on this predicate"
+"""How the reason begins why a subscription is rejected that may be right (see `CompilerError`)."""
+
 FAILURES = (PySparkException, Py4JJavaError, CoveyError)
 """What a job that fails as a whole raises."""
 
@@ -57,7 +60,11 @@ def found_by(model: MatcherModel, events: DataFrame) -> Found:
 
 
 def wrong_among(events: DataFrame, texts: Mapping[str, str], found: Found) -> list[str]:
-    """Return the subscriptions that were taken and match other events than `where` keeps."""
+    """Return the subscriptions that were taken and match other events than `where` keeps.
+
+    Those on which covey failed are among them.
+    """
+    failed = {id_ for id_, reason in found.refused.items() if COVEY_FAILED in (reason or "")}
     taken = {id_: text for id_, text in texts.items() if id_ not in found.refused}
     kept = match_with_spark(events, taken, "n") if taken else set()
-    return sorted({id_ for _, id_ in kept ^ found.of(list(taken))})
+    return sorted({id_ for _, id_ in kept ^ found.of(list(taken))} | failed)

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.harness import Value, progress
 from benchmarks.on_attack.sizes import Sizes
+from covey.errors import CompilerError
 from covey.language.parser import Parser
 from covey.space import SessionSettings, Space
 
@@ -136,4 +137,8 @@ def _timed(space: Space, text: str) -> tuple[float, bool]:
     parser = Parser(space)
     start = time.thread_time()
     parsed = parser.parse([text])
-    return time.thread_time() - start, bool(parsed.rejected)
+    seconds = time.thread_time() - start
+    for error in parsed.rejected.values():
+        if isinstance(error, CompilerError):
+            raise error
+    return seconds, bool(parsed.rejected)

@@ -31,6 +31,7 @@ from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from covey.errors import (
+        CompilerError,
         CoveyError,
         InvalidArgumentError,
         PredicateError,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attribute",
+    "CompilerError",
     "CoveyError",
     "Events",
     "Explanation",

@@ -8,6 +8,7 @@ CoveyError
 ├── StreamError            a topic is missing, cannot be read, or no longer has what is needed
 ├── ResultTooLargeError    an answer exceeds the bound that was given with the question
 └── PredicateError         a predicate's text is wrong: says line, column and what to write instead
+    └── CompilerError      covey failed on a text that may be right: a fault of covey
 ```
 
 A message says what was wrong, where, and how to go on. Nothing of a library below covey reaches
@@ -19,6 +20,7 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "CompilerError",
     "CoveyError",
     "InvalidArgumentError",
     "PredicateError",
@@ -98,6 +100,27 @@ class PredicateError(CoveyError):
         return line[start : start + width], self.column - 1 - start
 
 
+class CompilerError(PredicateError):
+    """Covey failed on a predicate whose text may be right; others are not touched by it.
+
+    It is a `PredicateError`, since the text is refused like a wrong one. Where it occurs, covey has
+    a fault: tests count it as a failure.
+
+    >>> print(CompilerError.from_failure(KeyError("x"), "price > 5").problem)
+    covey failed on this predicate: KeyError('x')
+    """
+
+    @classmethod
+    def from_failure(cls, failure: Exception, text: str) -> CompilerError:
+        """Return the error of a text on which covey raised something unexpected."""
+        error = cls(
+            f"covey failed on this predicate: {failure!r:.200}", text, 0,
+            "this is a fault of covey: please report it",
+        )  # fmt: skip
+        error.__cause__ = failure
+        return error
+
+
 def extract_worker_error(traceback_text: str) -> CoveyError | None:
     """Return what covey raised in another process, from the text of a traceback; None if nothing.
 
@@ -108,9 +131,10 @@ def extract_worker_error(traceback_text: str) -> CoveyError | None:
     if not raised:
         return None
     name, said, shown, before = raised[-1].group("name", "said", "shown", "before")
-    if name == PredicateError.__name__ and shown is not None:
+    with_text = {one.__name__: one for one in (PredicateError, CompilerError)}
+    if name in with_text and shown is not None:
         problem = re.sub(r"^line \d+, column \d+: ", "", said)
-        return PredicateError(problem, shown, len(before))
+        return with_text[name](problem, shown, len(before))
     classes = {one.__name__: one for one in CoveyError.__subclasses__()}
     return classes.get(name, CoveyError)(said)
 

@@ -158,7 +158,7 @@ def test_types_that_spark_does_not_have_are_refused(type_: str) -> None:
 
 
 def test_what_is_too_deep_for_the_reader_is_refused() -> None:
-    texts = [f"{'sym || ' * n}sym = 'x'" for n in (100, 500, 550, 580)]
+    texts = [f"{'sym || ' * n}sym = 'x'" for n in (50, 100, 550, 580)]
     rejected = Parser(SPACE).parse(texts).rejected
     assert rejected.keys() == {1, 2, 3}
     assert all("nested too deeply" in str(error) for error in rejected.values())

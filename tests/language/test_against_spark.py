@@ -66,6 +66,71 @@ def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
     assert report.parsed_count == len(texts)
 
 
+def test_a_minus_binds_before_a_cast_where_a_number_follows(spark: SparkSession) -> None:
+    table = pa.table(
+        {
+            "b": pa.array([-128, -1, 1, 127, None], pa.int8()),
+            "i": pa.array([-128, -1, 1, 2, None], pa.int32()),
+            "t": pa.array(["-1", "2020-1-1", "-1.5", "2020-01-01", "-1a"], pa.string()),
+            "d": pa.array([-1.0, 1.0, -1.5, -0.5, None], pa.float64()),
+            "e": pa.array([Decimal(-1), Decimal(1), Decimal("-1.5"), Decimal(0), None]).cast(
+                pa.decimal128(38, 37)
+            ),
+        }
+    )
+    values = [
+        "-128::TINYINT", "- 128::TINYINT", "-128Y::TINYINT", "-1::STRING", "-1::STRING || 'a'",
+        "'-' || 1::STRING", "-i::STRING", "- 1::STRING", "-(1)::STRING", "1::INT::STRING",
+        "-1::INT::STRING", "- -1::INT", "-1.5::STRING", "-1.5D::STRING", "-1e0::STRING",
+        "i -1::INT", "2*-1::INT", "-i::STRING::INT", "-(1::INT)", "-(-1)::INT", "-/* x */1::INT",
+        "-\n1::INT", "-128::TINYINT + 1", "-.5::DOUBLE", "-1.::DOUBLE", "-1::DECIMAL(3,1)",
+        "-1L::INT", "-abs(i)::INT", "CASE WHEN i > 0 THEN -1::INT END", "-2147483648::INT", "+1",
+        "+ 1", "-1", "- 1", "+0", "+1Y", "-+1", "- - 1", "i::INT - -1::INT", "'a' 'b'::STRING",
+        "DATE '2020-01-01'::STRING", "(DATE '2020-01-01')::STRING",
+        "(TIMESTAMP '2020-01-01')::DATE",
+    ]  # fmt: skip
+    texts = [f"{name} = {value}" for name in "bte" for value in values]
+    texts += ["i IN (-1::INT, - 2::INT, i)", "i BETWEEN -1::INT AND -(-1)::INT", "NOT -1::INT = i"]
+    texts += ["t LIKE -1::STRING", "t LIKE -1::STRING || '%'", "e IN (+1, 0)", "e > +0 OR e < + 0"]
+    for ansi in (True, False):
+        settings = SessionSettings("UTC", ansi)
+        space = Space.from_arrow(table.schema, settings=settings, max_derived=1_000)
+        report = compare_with_spark(spark, space, table, texts)
+        assert report.disagreements == []
+        assert report.parsed_count >= 0.8 * len(texts)
+
+
+@pytest.mark.parametrize("time_zone", ["UTC", "Europe/Berlin", "America/New_York"])
+def test_literals_become_the_texts_that_spark_makes_of_them(
+    spark: SparkSession, time_zone: str
+) -> None:
+    literals = [
+        *(f"DATE '{day}'" for day in DAYS),
+        *(f"{kind} '{day} {clock}'" for day in DAYS for kind in KINDS for clock in CLOCKS),
+        "TIMESTAMP '294247-01-10 04:00:54.775807Z'", "TIMESTAMP '-290308-12-21 19:59:05.224192Z'",
+        "0.0", "-0.0", "-0.00", "1e-10BD", "-1e-7BD", "0.000001", "0e-7BD", "0e5BD", "1e3BD",
+        "100BD", "1e37BD", "00012.50", "123456789012345678901234567890.12345678", "1Y", "-5",
+        "- 5S", "-0", "-5L", "+5", "9223372036854775808", "-0.0000000",
+    ]  # fmt: skip
+    configure_session(spark, settings := SessionSettings(time_zone, False))
+    shown = spark.range(1).selectExpr(*(f"CAST({one} AS STRING)" for one in literals)).collect()[0]
+    words = sorted({*shown, *(word.lstrip("+") for word in shown), "a", "-0", "0", "0.0"})
+    space = Space.from_types({"u": pa.string()}, settings=settings)
+    texts = [f"u IN ({one}, 'a')" for one in literals]
+    texts += [f"u NOT IN ('b', {one})" for one in literals]
+    report = compare_with_spark(spark, space, pa.table({"u": words}), texts)
+    assert report.disagreements == []
+    assert report.parsed_count == len(texts)
+
+
+DAYS = (
+    "+10000-01-01", "+99999-12-31", "-0001-01-01", "-0044-03-15", "0000-01-01", "0001-01-01",
+    "1582-10-10", "1970-01-01", "9999-12-31", "-10000-02-29",
+)  # fmt: skip
+KINDS = ("TIMESTAMP", "TIMESTAMP_NTZ")
+CLOCKS = ("00:00:00", "01:02:03.4", "23:59:59.000001", "12:00:00.120")
+
+
 EMBEDDED = Space.from_types({"n": pa.int32(), "v": pa.list_(pa.float32())}, vectors={"v": 2})
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import InvalidArgumentError, PredicateError, SchemaError
+from covey.errors import CompilerError, InvalidArgumentError, PredicateError, SchemaError
 from covey.geometry import Regions
 from covey.language.compile.cache_keys import CacheKey
 from covey.language.compile.dnf import MAX_REGIONS, CompiledTemplate, compile_template
@@ -160,8 +160,33 @@ class Parser:
         return parsed
 
     def _parse_batch(self, texts: Sequence[str]) -> Predicates:
+        """The regions of these texts; one on which covey fails is rejected by itself."""
+        try:
+            return self._parse_rows(texts, {})
+        except Exception:  # of which nobody knows yet which texts are at fault
+            return self._parse_rows(texts, self._find_failures(texts, range(len(texts))))
+
+    def _find_failures(
+        self, texts: Sequence[str], rows: Sequence[int]
+    ) -> dict[int, PredicateError]:
+        """Find the texts that cannot be parsed even by themselves, half by half.
+
+        Cost: as much as to parse all of them, for each doubling of their number.
+        """
+        try:
+            self._parse_rows([texts[row] for row in rows], {})
+        except Exception as failure:
+            if len(rows) == 1:
+                return {rows[0]: CompilerError.from_failure(failure, texts[rows[0]])}
+            half = len(rows) // 2
+            found = self._find_failures(texts, rows[:half])
+            return found | self._find_failures(texts, rows[half:])
+        return {}
+
+    def _parse_rows(self, texts: Sequence[str], failures: dict[int, PredicateError]) -> Predicates:
+        """The regions of these texts but for those with a failure, which are rejected with it."""
         self._errors.clear()
-        templates, rejected = _group_by_template(texts, self.space.limits)
+        templates, rejected = _group_by_template(texts, self.space.limits, failures)
         pieces: dict[str, _TextGroup] = {}
         for template, group in templates.items():
             start = 0
@@ -314,6 +339,8 @@ class Parser:
             wrong = PredicateError(str(error), text, 0)
         except RecursionError:
             wrong = PredicateError("nested too deeply", text, 0, "use fewer operators")
+        except Exception as failure:
+            wrong = CompilerError.from_failure(failure, text)
         self._store_in_cache(self._errors, text, wrong)
         return wrong
 
@@ -335,16 +362,20 @@ def _check_texts(texts: Iterable[str]) -> Sequence[str]:
 
 
 def _group_by_template(
-    texts: Sequence[str], limits: PredicateLimits
+    texts: Sequence[str], limits: PredicateLimits, known_errors: dict[int, PredicateError]
 ) -> tuple[dict[str, _TextGroup], dict[int, PredicateError]]:
     """Group texts by template; what is too long for a predicate is rejected without a closer look.
+
+    So is a text whose error is known.
 
     Literals are in one flat list, as a list each would burden the collector.
     """
     found: dict[str, tuple[list[int], list[str]]] = {}
-    rejected: dict[int, PredicateError] = {}
+    rejected = dict(known_errors)
     cut = literals.extract_literals
     for row, text in enumerate(texts):
+        if row in known_errors:
+            continue
         if len(text) > limits.max_template:  # of a short one, nothing is too long
             try:
                 check_length(text, limits)

@@ -23,7 +23,8 @@ class PredicateLimits:
     Args:
         max_characters: characters of a text, literals included.
         max_template: characters of a text without its literals.
-        max_depth: parentheses and brackets inside each other.
+        max_depth: parentheses and brackets inside each other, and operators inside each other in
+            what a condition compares: in `a + b + c > 0` there are two.
         max_growth: how many times as long as its arguments the result of an expression may be,
             and the largest number that says how long a text or an array becomes, as in
             `repeat(x, 100)`.

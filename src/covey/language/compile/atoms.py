@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,11 @@ __all__ = [
 ]
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-_MAX_EQUAL_KEYS = 4096  # keys that a lossy cast makes equal to one literal
+_MAX_EQUAL_KEYS = 256  # keys that a lossy cast makes equal to the literals of a list, all together
+_TOO_MANY_KEYS = (
+    "so many values equal this after Spark's cast that they cannot be listed; write a whole "
+    "number, or a range"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,7 @@ class Membership:
     def _find_equal_keys(self, slots: LiteralColumns) -> tuple[list[set[Any]], NDArray[np.bool_]]:
         """The keys equal to a literal of each predicate, and where some literal is null."""
         keys: list[set[Any]] = [set() for _ in range(slots.count)]
+        more_keys = [0] * slots.count  # than there are literals
         nullish = np.zeros(slots.count, np.bool_)
         for ref in self.refs:
             row_of = np.arange(slots.count)
@@ -189,27 +195,20 @@ class Membership:
                     int(row_of[k]), LocatedLiteralError(str(failure), ref.slot)
                 )
             nullish[row_of[at.outcome == NULL]] = True
-            for k in np.flatnonzero(at.outcome == OK).tolist():
-                keys[row_of[k]] |= self._list_equal_keys(
-                    at.at_least[k], at.above[k], slots, int(row_of[k]), ref
-                )
+            cuts = np.flatnonzero(at.outcome == OK)
+            rows = row_of[cuts].tolist()
+            if at.at_least.dtype == object and any(isinstance(at.at_least[k], str) for k in cuts):
+                for row, text in zip(rows, at.at_least[cuts].tolist(), strict=True):
+                    keys[row].add(text)
+                continue
+            ends = zip(at.at_least[cuts].tolist(), at.above[cuts].tolist(), strict=True)
+            for row, (at_least, above) in zip(rows, ends, strict=True):
+                more_keys[row] += above - at_least - 1
+                if more_keys[row] <= _MAX_EQUAL_KEYS:
+                    keys[row].update(range(at_least, above))
+                else:
+                    slots.failures.setdefault(row, LocatedLiteralError(_TOO_MANY_KEYS, ref.slot))
         return keys, nullish
-
-    def _list_equal_keys(
-        self, at_least: Any, above: Any, slots: LiteralColumns, row: int, ref: LiteralRef
-    ) -> set[Any]:
-        if isinstance(at_least, str):
-            return {at_least}
-        if above - at_least > _MAX_EQUAL_KEYS:
-            slots.failures.setdefault(
-                row,
-                LocatedLiteralError(
-                    "so many values equal this after Spark's cast that they cannot be listed",
-                    ref.slot,
-                ),
-            )
-            return set()
-        return set(range(int(at_least), int(above)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +376,10 @@ def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintB
     if tokens:
         merged.append(reduce(TagTokens.intersect, tokens))
     batches: list[Any] = [atom.constrain(slots) for atom in merged]
-    return reduce(lambda a, b: a.intersect(b), batches)  # type: ignore[no-any-return]
+    while len(batches) > 1:  # in pairs, as what many exclude by and by becomes long
+        pairs = zip_longest(batches[::2], batches[1::2])
+        batches = [a if b is None else a.intersect(b) for a, b in pairs]
+    return batches[0]  # type: ignore[no-any-return]
 
 
 def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bool_]) -> Scalars:

@@ -92,7 +92,7 @@ class Conditions:
                 continue  # a branch that is not taken measures nothing either
             for argument in filter(lambda one: one.find(exp.Column), call.expressions):
                 if self.operands.expressions.type_of(argument).is_vector:
-                    attribute = self.operands.resolve_attribute(argument)
+                    attribute = self.operands.expressions.resolve_attribute(argument)
                     attributes[attribute.name] = attribute
         quiet = ValueState.NULL | ValueState.VALUE | ValueState.NULL_ELEMENTS
         return [Nullness(attribute, quiet) for attribute in attributes.values()]
@@ -105,9 +105,7 @@ class Conditions:
             sides = union.sides if isinstance(union, DnfProduct) else [union]
             for atom in (atom for side in sides for conjunction in side for atom in conjunction):
                 if atom.attribute.can_raise:
-                    found[atom.attribute.name] = Truth(
-                        self.operands.flag_attribute(atom.attribute), 1
-                    )
+                    found[atom.attribute.name] = Truth(atom.attribute.flag, 1)
         return list(found.values())
 
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
@@ -122,7 +120,7 @@ class Conditions:
         attributes = [
             a.attribute for a in conjunction if a.attribute.can_raise and _may_admit_null(a)
         ]
-        return tuple(Truth(self.operands.flag_attribute(attribute), 1) for attribute in attributes)
+        return tuple(Truth(attribute.flag, 1) for attribute in attributes)
 
     def _convert_node(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
         if type(node) in _OPS:
@@ -233,9 +231,9 @@ class Conditions:
                 types.append(literal[1].type)
                 self.operands.cache_keys[literal[0].slot] = list_key
         if not refs:
-            self.operands.resolve_attribute(node.this)
+            self.operands.expressions.resolve_attribute(node.this)
             return []
-        attribute = self.operands.resolve_attribute(node.this)
+        attribute = self.operands.expressions.resolve_attribute(node.this)
         common = common_type_of_list([attribute.type, *types], self.operands.space.settings)
         if common is None:
             raise self.operands.tree.error(
@@ -248,8 +246,7 @@ class Conditions:
         if len(refs) == 1 and refs[0].cast_type == TIMESTAMP and not has_null:
             return self.to_dnf(exp.EQ(this=node.this, expression=node.expressions[0]), outcome)
         if needs_cast(attribute.type, common):
-            self.operands.derived_attributes.pop(attribute.name, None)
-            attribute = self.operands.cast_attribute(node.this, common)
+            attribute = self.operands.expressions.derive_cast(node.this, common)
         if is_lossy_cast(attribute.type, common):
             return self._convert_lossy_list(node, attribute, refs, common, has_null, outcome)
         if self._compares_pairwise(attribute.type, refs):
@@ -317,7 +314,7 @@ class Conditions:
         """Whether an expression is null; what can raise Spark computes only if it can be null."""
         if self.operands.expressions.resolve_attribute(subject).can_raise:
             return self._convert_boolean(node, outcome)
-        attribute = self.operands.resolve_attribute(subject)
+        attribute = self.operands.expressions.resolve_attribute(subject)
         return [(Nullness(attribute, ValueState.NULL if is_null else _NOT_NULL),)]
 
     def _convert_like(
@@ -333,7 +330,7 @@ class Conditions:
             or pattern_kind(typed.value) == "other"
         ):
             return self._convert_boolean(node, outcome)
-        attribute = self.operands.resolve_attribute(subject)
+        attribute = self.operands.expressions.resolve_attribute(subject)
         if pattern_kind(typed.value) == "exact":
             return [(Membership(attribute, (ref,), outcome),)]
         return _prefix_condition(attribute, ref, outcome)
@@ -367,7 +364,7 @@ class Conditions:
             ):
                 self.operands.cache_keys[literal[0].slot] = plain_text_key
                 return _prefix_condition(
-                    self.operands.resolve_attribute(arguments[0]), literal[0], outcome
+                    self.operands.expressions.resolve_attribute(arguments[0]), literal[0], outcome
                 )
             if literal is not None and literal[0].slot >= 0:
                 self.operands.cache_keys[literal[0].slot] = plain_text_key
@@ -383,7 +380,7 @@ class Conditions:
                 "repeat the column before it, or use IN for several values" if is_literal
                 else "compare it with something",
             )  # fmt: skip
-        attribute = self.operands.resolve_attribute(node)
+        attribute = self.operands.expressions.resolve_attribute(node)
         return [(Truth(attribute, int(outcome)),)]
 
 

@@ -46,7 +46,7 @@ def distance_condition(
     if len(having) != 1:
         return None
     centre = _read_centre(operands, sides[1] if having[0] is sides[0] else sides[0])
-    attribute = operands.resolve_attribute(having[0])
+    attribute = operands.expressions.resolve_attribute(having[0])
     if not attribute.type.is_vector:
         raise operands.tree.error(
             f"{attribute.name} is {attribute.type}, no vector", having[0], "name a vector column"

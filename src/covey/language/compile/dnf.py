@@ -69,30 +69,44 @@ def compile_template(
     operands.check_slots()
     return CompiledTemplate(
         tuple(dict.fromkeys(conjunctions)),
-        tuple(operands.derived_attributes.values()),
+        _find_derived_attributes(conjunctions),
         operands.all_cache_keys(),
     )
 
 
 class _DnfConverter:
-    """The connectives of one tree."""
+    """The connectives of one tree.
+
+    What is known of a node is remembered: an operand is asked for by every chain around it, for
+    both outcomes and for whether it raises.
+    """
 
     def __init__(
         self, tree: PredicateTree, space: Space, max_regions: int, types: ExpressionTypes | None
     ) -> None:
         self.operands = Operands(tree, space, types)
         self.conditions = Conditions(self.operands, max_regions)
+        # By identity, each with its node, which thereby lives as long as its number means it.
+        self._unions: dict[tuple[int, bool], tuple[exp.Expr, Dnf]] = {}
+        self._non_raising: dict[int, tuple[exp.Expr, Dnf | None]] = {}
+        self._desugared: dict[int, tuple[exp.Expr, exp.Expr]] = {}
 
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf:
         """For which events a condition has an outcome, as a union of conjunctions."""
-        node = self._desugar(unwrap_parentheses(node))
+        node = unwrap_parentheses(node)
+        key = id(node), outcome
+        if key not in self._unions:
+            self._unions[key] = node, self._convert(self._desugar(node), outcome)
+        return self._unions[key][1]
+
+    def _convert(self, node: exp.Expr, outcome: bool) -> Dnf:
         if isinstance(node, exp.Not):
             return self.to_dnf(node.this, not outcome)
         if isinstance(node, exp.And | exp.Or):
             parts = flatten_chain(node)
             if isinstance(node, exp.And) == outcome:
                 return self._cross_product(self._convert_each(parts, outcome), node)
-            return self._unite(parts, outcome, node)
+            return self._unite(parts, outcome, node)[-1]
         if isinstance(node, exp.Boolean):
             return [()] if node.this == outcome else []
         if isinstance(node, exp.Null):
@@ -105,6 +119,11 @@ class _DnfConverter:
 
     def _desugar(self, node: exp.Expr) -> exp.Expr:
         """The same condition in terms of fewer kinds of nodes."""
+        if id(node) not in self._desugared:
+            self._desugared[id(node)] = node, self._rewrite(node)
+        return self._desugared[id(node)][1]
+
+    def _rewrite(self, node: exp.Expr) -> exp.Expr:
         if node.args.get("negate"):
             positive = node.copy()
             positive.set("negate", None)
@@ -128,7 +147,12 @@ class _DnfConverter:
 
     def non_raising(self, node: exp.Expr) -> Dnf | None:
         """For which events a condition does not raise; `None` for all of them."""
-        node = self._desugar(unwrap_parentheses(node))
+        node = unwrap_parentheses(node)
+        if id(node) not in self._non_raising:
+            self._non_raising[id(node)] = node, self._find_non_raising(self._desugar(node))
+        return self._non_raising[id(node)][1]
+
+    def _find_non_raising(self, node: exp.Expr) -> Dnf | None:
         if isinstance(node, exp.Not):
             return self.non_raising(node.this)
         if isinstance(node, exp.Boolean | exp.Null):
@@ -140,15 +164,17 @@ class _DnfConverter:
         nothing = [] if settled else [part for part in parts if isinstance(part, exp.Null)]
         if nothing or any(() in self.to_dnf(part, settled) for part in parts):
             return None  # a constant decides: Spark's optimizer evaluates nothing else
-        first, *rest = parts
-        calm = self.non_raising(first)
-        for part in rest:
+        calm = self.non_raising(parts[0])
+        if all(self.non_raising(part) is None for part in parts[1:]):
+            return calm
+        # Each part is computed where those before it did not settle the chain.
+        settled_before = self._unite(parts, settled, node)
+        for before, part in zip(settled_before, parts[1:], strict=False):
             next_calm = self.non_raising(part)
             if next_calm is not None:
                 both = [side for side in (calm, next_calm) if side is not None]
-                calm = self.to_dnf(first, settled) + self._cross_product(both, node)
+                calm = before + self._cross_product(both, node)
                 self._check_alternatives(calm, node)
-            first = type(node)(this=first, expression=part)
         return calm
 
     def _convert_each(self, nodes: Sequence[exp.Expr], outcome: bool) -> list[Dnf]:
@@ -167,26 +193,39 @@ class _DnfConverter:
     def _cross_product(self, sides: Sequence[Dnf], node: exp.Expr) -> Dnf:
         product: Dnf = [()]
         for side in sides:
+            self.conditions.check_alternatives(len(product) * len(side), node)
             product = [tuple(dict.fromkeys(a + b)) for a in product for b in side]
-            self._check_alternatives(product, node)
         return product
 
-    def _unite(self, nodes: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> Dnf:
+    def _unite(self, nodes: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> list[Dnf]:
+        """For which events some of the first conditions have an outcome, by how many they are.
+
+        Unless a constant decides, there is a union for each number of conditions.
+        """
         unions = self._convert_each(nodes, outcome)
         if any(() in union for union in unions):
-            return [()]  # a constant decides: Spark's optimizer evaluates nothing else
+            return [[()]]  # a constant decides: Spark's optimizer evaluates nothing else
         found: Dnf = []
-        quiet: list[Dnf] = []
+        prefixes: list[Dnf] = []
+        quiet: Dnf = [()]
         for part, union in zip(nodes, unions, strict=True):
-            found = _merge_memberships(found + self._cross_product([*quiet, union], node))
-            self._check_alternatives(found, node)
-            calm = self.non_raising(part)
+            if union:
+                found = _merge_memberships(found + self._cross_product([quiet, union], node))
+                self._check_alternatives(found, node)
+            prefixes.append(found)
+            calm = self.non_raising(part) if len(prefixes) < len(nodes) else None
             if calm is not None:
-                quiet.append(calm)
-        return found
+                quiet = self._cross_product([quiet, calm], node)
+        return prefixes
 
     def _check_alternatives(self, conjunctions: Sequence[Conjunction], node: exp.Expr) -> None:
         self.conditions.check_alternatives(len(conjunctions), node)
+
+
+def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attribute, ...]:
+    """The attributes of some conjunctions that Spark computes."""
+    attributes = (atom.attribute for conjunction in conjunctions for atom in conjunction)
+    return tuple(dict.fromkeys(one for one in attributes if one.is_derived))
 
 
 def _has_only_booleans(node: exp.In) -> bool:

@@ -20,14 +20,13 @@ __all__ = ["Operands"]
 
 
 class Operands:
-    """The operands of one tree; collects the derived attributes and the keys of its plan."""
+    """The operands of one tree; collects the keys of its plan."""
 
     def __init__(
         self, tree: PredicateTree, space: Space, types: ExpressionTypes | None = None
     ) -> None:
         self.tree, self.space = tree, space
         self.expressions = Expressions(tree, space, types)
-        self.derived_attributes: dict[str, Attribute] = {}
         self.cache_keys: dict[int, CacheKey] = {}
 
     def all_cache_keys(self) -> tuple[tuple[int, CacheKey], ...]:
@@ -47,13 +46,6 @@ class Operands:
                 "something in this predicate is outside the language", self.tree.root
             )
 
-    def resolve_attribute(self, node: exp.Expr) -> Attribute:
-        """The attribute that an expression is; a derived one is noted."""
-        attribute = self.expressions.resolve_attribute(node)
-        if attribute.is_derived:
-            self.derived_attributes[attribute.name] = attribute
-        return attribute
-
     def comparison_attribute(
         self, node: exp.Expr, ref: LiteralRef, literal: TypedLiteral
     ) -> Attribute:
@@ -61,7 +53,7 @@ class Operands:
         if not node.find(exp.Column):
             self.expressions.type_or_none(node)
             raise self.expressions.constant_error(node)
-        attribute = self.resolve_attribute(node)
+        attribute = self.expressions.resolve_attribute(node)
         if not attribute.type.is_scalar and literal.value is not None:
             raise self.tree.error(
                 f"{attribute.name} is {attribute.type}", node,
@@ -82,21 +74,8 @@ class Operands:
         if attribute.type == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
             self.cache_keys[ref.slot] = literal_key
         if needs_cast(attribute.type, common):
-            if attribute.is_derived:
-                del self.derived_attributes[attribute.name]
-            return self.cast_attribute(node, common)
+            return self.expressions.derive_cast(node, common)
         return attribute
-
-    def cast_attribute(self, node: exp.Expr, common: Type) -> Attribute:
-        """An expression cast to the type in which Spark compares it."""
-        attribute = self.expressions.derive_cast(node, common)
-        self.derived_attributes[attribute.name] = attribute
-        return attribute
-
-    def flag_attribute(self, attribute: Attribute) -> Attribute:
-        """The attribute that tells whether another one can be computed; it is noted."""
-        self.derived_attributes[attribute.flag.name] = attribute.flag
-        return attribute.flag
 
     def list_types(self, node: exp.Expr) -> tuple[Type, ...]:
         """The types of the values of a list."""

@@ -71,12 +71,16 @@ def _combine_pieces(pieces: list[tuple[Rows, ConstraintBatch]]) -> Constraints:
     batch: Any = type(batches[0]).concat(batches)
     order = np.argsort(rows, kind="stable")
     rows = rows[order]
-    while (repeated := np.flatnonzero(np.r_[False, rows[1:] == rows[:-1]])).size:
-        # One of each run of repeats at a time: the last, met with the one before it.
-        last = repeated[~np.isin(repeated + 1, repeated)]
-        met = batch.take(order[last - 1]).intersect(batch.take(order[last]))
-        size = len(batch)
-        batch = type(batch).concat([batch, met])
-        order[last - 1] = size + np.arange(len(last))
-        order, rows = np.delete(order, last), np.delete(rows, last)
-    return Constraints(rows, batch.take(order))
+    batch = batch.take(order)
+    while (starts := np.r_[True, rows[1:] != rows[:-1]]).sum() < len(rows):
+        # Each run of repeats in pairs, as what many exclude by and by becomes long.
+        places = np.arange(len(rows))
+        in_run = places - np.maximum.accumulate(np.where(starts, places, 0))
+        second = np.flatnonzero(in_run % 2 == 1)
+        met = batch.take(second - 1).intersect(batch.take(second))
+        kept = np.delete(places, second)
+        sources = places.copy()
+        sources[second - 1] = len(rows) + np.arange(len(second))
+        batch = type(batch).concat([batch, met]).take(sources[kept])
+        rows = rows[kept]
+    return Constraints(rows, batch)

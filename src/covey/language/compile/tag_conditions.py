@@ -32,7 +32,7 @@ def tag_condition(
         subject, other = other, subject
     if not subject.find(exp.Column) or not operands.expressions.type_of(subject).is_tags:
         return None
-    attribute = operands.resolve_attribute(subject)
+    attribute = operands.expressions.resolve_attribute(subject)
     if name == "array_contains":
         literal = operands.read_literal(other)
         if literal is None or literal[1].type != STRING:

@@ -67,7 +67,7 @@ _COMMON_MISTAKES = [
          "write it as price > 5 AND city = 'Rome'"),
         (r"^\s*(?P<at>if)\s(?!\s*\()", "IF … THEN is no condition", "write the condition alone"),
         (r"(?P<at>&&)", "&& is no operator here", "write AND"),
-        (r"(?P<at>=>)", "=> is no operator here", "write >="),
+        (r"(?P<at>(?<!<)=>)", "=> is no operator here", "write >="),
         (r"(?<!<)(?P<at>=<)", "=< is no operator here", "write <="),
         (r"(?P<at>[=!]?~\*?)", "{at} is no operator here", "write RLIKE for a regular expression"),
         (r"(?P<at>!\s+=)", "! and = stand apart", "write !="),

@@ -156,12 +156,12 @@ def _check_sizes(names: NameResolver, node: exp.Anonymous) -> None:
                 f"how long the result of {name} is must be a literal number", node,
                 "write the number",
             )  # fmt: skip
-        _check_size(names, node, Decimal(size))
+        _check_size(names, node, size)
 
 
-def _check_size(names: NameResolver, node: exp.Anonymous, size: Decimal) -> None:
+def _check_size(names: NameResolver, node: exp.Anonymous, size: int | Decimal) -> None:
     most = names.space.limits.max_growth
-    if abs(size) > most:
+    if not -most <= size <= most:
         raise names.tree.error(
             f"the result of {call_name(node)} may have {most:,} elements at most", node,
             "write a smaller number",
@@ -188,10 +188,14 @@ def _check_position(names: NameResolver, node: exp.Anonymous) -> None:
 
 def _may_be_smallest(value: object) -> bool:
     """Return whether Spark could read a value as the smallest int; None is not known."""
+    if value is None:
+        return True
     try:
-        return value is None or int(Decimal(str(value).strip())) == -(1 << 31)
-    except (InvalidOperation, ValueError, OverflowError):
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
         return False  # a key of a map
+    # Only compared: as an int, 1e1000000 would have a million digits.
+    return -(1 << 31) - 1 < number <= -(1 << 31) if number.is_finite() else False
 
 
 def _check_format(names: NameResolver, node: exp.Anonymous) -> None:
@@ -201,7 +205,7 @@ def _check_format(names: NameResolver, node: exp.Anonymous) -> None:
         raise names.tree.error(
             f"the format of {call_name(node)} must be a literal", node, "write the format itself"
         )
-    for number in re.findall(r"\d+", str(arguments[0].value) if arguments else ""):
+    for number in re.findall(r"[0-9]+", str(arguments[0].value) if arguments else ""):
         _check_size(names, node, Decimal(number))
 
 

@@ -45,6 +45,7 @@ _SIZED = re.compile(r"\b(?:var)?char\s*\(", re.IGNORECASE)
 
 
 _MAX_LISTED = 1_000
+_MAX_SIZE_DIGITS = 9  # of the size of a type, zeros before it not counted
 
 
 class NameResolver:
@@ -134,7 +135,9 @@ class NameResolver:
         written = literals.split_list(self.fix_literal(node))
         if not all(one.isdigit() for one in written):
             raise self.tree.error("the size of a type is a whole number", node)
-        return list(map(int, written))
+        if any(len(one.lstrip("0")) > _MAX_SIZE_DIGITS for one in written):
+            raise self.tree.error("the size of this type is too large", node, "write 38 at most")
+        return [int(one.lstrip("0") or "0") for one in written]
 
     def fix_literal(self, node: exp.Expr) -> str:
         """A literal as written, which becomes part of a name."""
@@ -149,11 +152,12 @@ class NameResolver:
         if not isinstance(inner, exp.Literal) or inner.is_string or self.is_literal_list(inner):
             return None
         raw = self.fix_literal(inner)
+        signed = f"-{raw}" if inner is not node else raw
         try:
-            literals.decode_literal(raw)
+            literals.decode_literal(signed)
         except LiteralError as error:
             raise self.tree.error(str(error), node) from None
-        return f"-{raw}" if inner is not node else raw
+        return signed
 
     def is_literal_list(self, node: exp.Expr) -> bool:
         """Whether a literal node stands for a list of literals."""

@@ -37,7 +37,7 @@ _TOKEN = re.compile(
       | (?P<end>\))
       | (?P<branch>\|)
       | (?P<class>\[)
-      | (?P<repeat>[*+?]|\{(?P<least>\d+)(?P<to>,(?P<most>\d*))?\})(?P<mode>[?+]?)
+      | (?P<repeat>[*+?]|\{(?P<least>[0-9]+)(?P<to>,(?P<most>[0-9]*))?\})(?P<mode>[?+]?)
       | (?P<atom>\\(?:[pP]\{[^}]*\}|x\{[^}]*\}|x..|u....|N\{[^}]*\}|0[0-7]{1,3}|c.|.)|.)""",
     re.DOTALL | re.VERBOSE,
 )
@@ -269,10 +269,16 @@ def _read_repeat_bounds(repeat: re.Match[str]) -> tuple[int, int]:
     """Return how often a quantifier repeats at least and at most."""
     if repeat["least"] is None:
         return {"?": (0, 1), "*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED)}[repeat["repeat"]]
-    least = min(int(repeat["least"]), _UNBOUNDED)
+    least = _read_count(repeat["least"])
     if repeat["to"] is None:
         return least, least
-    return least, min(int(repeat["most"] or _UNBOUNDED), _UNBOUNDED)
+    return least, _read_count(repeat["most"]) if repeat["most"] else _UNBOUNDED
+
+
+def _read_count(digits: str) -> int:
+    """Return how often a quantifier repeats, by its digits, of which there may be many."""
+    significant = digits.lstrip("0")
+    return min(int(significant or "0"), _UNBOUNDED) if len(significant) <= 10 else _UNBOUNDED
 
 
 def _find_class_end(pattern: str, at: int) -> int:

@@ -129,8 +129,10 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
         raise PredicateError("this is no Spark SQL predicate", text, 0)
     _check_counts(tree, tokens)
     _check_types(tree, tokens)
-    _check_precedence(replace(tree, root=roots[0]))
-    return PredicateTree(text, roots[0], raws, starts, shifts)
+    tree = replace(tree, root=_bind_minus_signs(tokens, roots[0]))
+    _check_nesting(tree, limits)
+    _check_precedence(tree)
+    return tree
 
 
 def check_length(text: str, limits: PredicateLimits) -> None:
@@ -198,6 +200,33 @@ def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None
             )
 
 
+_FLAT = (exp.Paren, exp.Column, exp.Dot, exp.DataType, exp.Identifier)
+
+
+def _check_nesting(tree: PredicateTree, limits: PredicateLimits) -> None:
+    """Raise PredicateError where too many operators are inside each other.
+
+    Spark's analyzer takes the square of their number, or worse. A chain of ANDs or ORs counts once,
+    and not at all where it is no part of an expression.
+    """
+    todo = [(tree.root, -1, True)]  # a condition itself does not count
+    while todo:
+        node, depth, is_condition = todo.pop()
+        is_chain = isinstance(node, exp.And | exp.Or)
+        is_condition = is_condition and (is_chain or isinstance(node, exp.Not | exp.Paren))
+        parent = node.parent
+        is_counted = not (
+            (is_chain and (is_condition or type(parent) is type(node)))
+            or isinstance(node, _FLAT)
+            or (isinstance(node, exp.If) and isinstance(parent, exp.Case))
+        )
+        children = list(node.iter_expressions())
+        depth += is_counted and bool(children)
+        if depth > limits.max_depth:
+            raise tree.error("nested too deeply", node, "use fewer operators")
+        todo += [(child, depth, is_condition) for child in children]
+
+
 _FORBIDDEN_CHARACTERS = re.compile(r"[;{}#$@]|/\*")
 
 
@@ -253,13 +282,46 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
             place = tree.source_offset(token.start)
             raise PredicateError(f"{token.text} is no operator", tree.text, place, hint)
-    for before, plus, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+    around = [None, *tokens, None, None]
+    for before, plus, after, following in zip(around, tokens, around[2:], around[3:], strict=False):
         if plus.token_type is not TokenType.PLUS or (before and before.token_type in _ENDS_VALUE):
             continue
-        if after is None or after.token_type is not TokenType.NUMBER:
+        is_cast = following is not None and following.token_type is TokenType.DCOLON
+        if after is None or after.token_type is not TokenType.NUMBER or is_cast:
             raise PredicateError(
                 "a + before this", tree.text, tree.source_offset(plus.start), "leave it out"
             )
+
+
+def _bind_minus_signs(tokens: Sequence[Token], root: exp.Expr) -> exp.Expr:
+    """Return a tree in which a minus before a number is a part of it, as in `-128::TINYINT`.
+
+    Spark casts the number -128. The parser negates what the cast makes of 128, which Spark does
+    only where something else than a number follows the minus.
+    """
+    numbers = {
+        number.text
+        for minus, number, colons in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if minus.token_type is TokenType.DASH
+        and number.token_type is TokenType.NUMBER
+        and colons.token_type is TokenType.DCOLON
+    }
+    for literal in list(root.find_all(exp.Literal)) if numbers else ():
+        if literal.this not in numbers:
+            continue
+        cast: exp.Expr = literal
+        while isinstance(cast.parent, exp.Cast):
+            cast = cast.parent
+        minus = cast.parent
+        if not isinstance(minus, exp.Neg):
+            continue  # of a subtraction
+        number = literal.copy()
+        if minus is root:
+            root = cast.pop()
+        else:
+            minus.replace(cast)
+        literal.replace(exp.Neg(this=number))
+    return root
 
 
 _TYPES = frozenset(
@@ -271,8 +333,19 @@ _SIZED_TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "tim
 
 
 def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
-    """The types of casts: the parser knows some names for them that Spark does not."""
+    """The types of casts: the parser knows some names for them that Spark does not.
+
+    And it casts the text of `DATE '2024-05-31'::STRING` before it makes a date of it.
+    """
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
+        is_cast = after is not None and after.token_type is TokenType.DCOLON
+        if is_text and is_cast and before.text.lower() in _TYPES:
+            raise PredicateError(
+                f"it is not clear whether {before.text} or :: comes first",
+                tree.text, tree.source_offset(before.start),
+                f"write ({before.text.upper()} '…')::STRING",
+            )  # fmt: skip
         if before.token_type not in (TokenType.ALIAS, TokenType.DCOLON):
             continue
         is_sized = after is not None and after.token_type is TokenType.L_PAREN

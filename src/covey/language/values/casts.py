@@ -71,9 +71,10 @@ def to_integer(text: str, bits: int, ansi: bool) -> int | None:
     if match is None or text in ("", "+", "-"):
         return None
     digits = match.group() if ansi else match.group(1)
-    if len(digits.lstrip("+-0")) > 20:
+    significant = digits.lstrip("+-0")
+    if len(significant) > 20:
         return None
-    value = int(digits) if digits.strip("+-") else 0
+    value = int(significant or "0") * (-1 if digits.startswith("-") else 1)
     return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
 
 

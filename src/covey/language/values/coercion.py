@@ -18,7 +18,8 @@ import numpy as np
 
 from covey.language.values import casts
 from covey.language.values.literals import LiteralError, TypedLiteral, round_to_float32
-from covey.space.keys import decode_float, decode_key, encode_double, encode_floats, key_domain
+from covey.language.values.sql_literals import format_day, format_time
+from covey.space.keys import decode_float, encode_double, encode_floats, key_domain
 from covey.space.space import SessionSettings
 from covey.space.text_bounds import next_text
 from covey.space.types import (
@@ -243,9 +244,7 @@ def _make_order_image(
         divisor = 10**attribute.scale
         return lambda key: encode_double(key / divisor)  # Python rounds it once
     if common == FLOAT:
-        return lambda key: _encode_float(
-            Decimal(key).scaleb(-attribute.scale, casts.EXACT_CONTEXT), common
-        )
+        return lambda key: _encode_float(_scale_down(key, attribute.scale), common)
     if common.is_decimal:
         shift = common.scale - attribute.scale
         return lambda key: key * 10**shift if shift >= 0 else _divide_half_up(key, 10**-shift)
@@ -272,12 +271,22 @@ def _guess_key(attribute: Type, common: Type, bound: int) -> int:
     return bound // casts.DAY_US if attribute == DATE else bound
 
 
+def _scale_down(key: int, scale: int) -> Decimal | float:
+    """A key as the number that it stands for; a double where that has all of its digits."""
+    if scale == 0 and abs(key) <= 1 << 53:
+        return float(key)
+    return Decimal(key).scaleb(-scale, casts.EXACT_CONTEXT)
+
+
 def _encode_float(number: Any, common: Type) -> int:
     """A number as the key of a float or a double."""
     if common == DOUBLE:
         return encode_double(float(number))
-    exact = Decimal(number) if math.isfinite(number) else None
-    single = np.float32(number) if exact is None else round_to_float32(exact)
+    if isinstance(number, float):
+        with np.errstate(over="ignore"):
+            single = np.float32(number)
+    else:
+        single = round_to_float32(Decimal(number))
     return int(encode_floats(np.array([single], np.float32))[0])
 
 
@@ -347,11 +356,10 @@ def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
     if literal.type.is_decimal:
         return str(literal.value)
     if literal.type == DATE:
-        return str(decode_key(literal.value, DATE))
+        return format_day(literal.value)
     if literal.type.is_datetime:
         local = literal.value
         if literal.type == TIMESTAMP:
             local = casts.utc_to_local(local, settings.time_zone)
-        shown = str(decode_key(local, TIMESTAMP_NTZ))
-        return shown.rstrip("0") if "." in shown else shown
+        return format_time(local).rstrip("0").removesuffix(".")
     raise LiteralError(f"a list that mixes text with {literal.type} is not read here")

@@ -13,7 +13,7 @@ import numpy as np
 from covey.space.keys import decode_key
 from covey.space.types import FLOAT, Type
 
-__all__ = ["float32_literal", "key_literal", "quote_string"]
+__all__ = ["float32_literal", "format_day", "format_time", "key_literal", "quote_string"]
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -53,13 +53,10 @@ def key_literal(key: Any, type_: Type) -> str:
     if type_.is_decimal:
         return f"{meant:f}BD"
     if type_.name == "date":
-        return f"DATE '{_format_day(int(key))}'"
+        return f"DATE '{format_day(int(key))}'"
     if type_.is_datetime:
-        days, micros = divmod(int(key), 86_400_000_000)
-        seconds, fraction = divmod(micros, 1_000_000)
-        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}"
         zone = "Z" if type_.name == "timestamp" else ""
-        return f"{type_.name.upper()} '{_format_day(days)} {clock}{zone}'"
+        return f"{type_.name.upper()} '{format_time(int(key))}{zone}'"
     return str(int(key))
 
 
@@ -68,8 +65,24 @@ def _special_literal(number: float) -> str:
     return "'NaN'" if math.isnan(number) else "'Infinity'" if number > 0 else "'-Infinity'"
 
 
-def _format_day(days: int) -> str:
-    """A day by the proleptic Gregorian calendar, for any year."""
+def format_time(micros: int) -> str:
+    """A local time with all of its digits, for any year.
+
+    >>> format_time(0), format_time(-(10**18))
+    ('1970-01-01 00:00:00.000000', '-29719-04-05 22:13:20.000000')
+    """
+    days, within = divmod(micros, 86_400_000_000)
+    seconds, fraction = divmod(within, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}"
+    return f"{format_day(days)} {clock}"
+
+
+def format_day(days: int) -> str:
+    """A day by the proleptic Gregorian calendar, for any year; Spark writes it like that.
+
+    >>> format_day(19000), format_day(10**7), format_day(-(10**6))
+    ('2022-01-08', '+29349-01-26', '-0768-02-04')
+    """
     spans, rest = divmod(days, 146_097)
     near = np.datetime64(rest, "D").astype(object)
     year = near.year + 400 * spans
