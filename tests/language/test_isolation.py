@@ -113,6 +113,16 @@ def test_numbers_of_too_many_digits_are_refused(text: str) -> None:
     assert type(reject(text)) is PredicateError
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("inside", ["\\{0}", "{0}{0}", "\\{0} ({0}{0}", "-- \\{0}"])
+def test_a_quote_that_is_not_closed_is_read_once(quote: str, inside: str) -> None:
+    body = inside.format(quote) * 20_000
+    assert "characters besides its literals" in str(reject(f"i = 1 -- 2\nAND t = {quote}{body}"))
+    assert reject(f"t = {quote}{body.replace(' (', '')}{quote}") is None
+    short = inside.format(quote) * 10
+    assert "quote" in str(reject(f"i = 5 AND t = {quote}{short}"))
+
+
 @pytest.mark.parametrize("operator", [" + 1", " || 'a'", " - length(t)", "::STRING", " % 7"])
 def test_operators_inside_each_other_are_bounded(operator: str) -> None:
     """Spark's analyzer takes more than the square of their number."""

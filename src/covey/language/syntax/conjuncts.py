@@ -11,7 +11,7 @@ __all__ = ["fill_template", "split_conjuncts"]
 
 _AND = re.compile(r"(?<!\s)\s++and\s+", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\b", re.IGNORECASE)
-_BINDS_LOOSER = re.compile(r"\bor\b|\bcase\b|->|`", re.IGNORECASE)
+_BINDS_LOOSER = re.compile(r"\bor\b|\bcase\b|->|[`'\"]", re.IGNORECASE)  # or is not closed
 
 
 def split_conjuncts(template: str) -> list[str]:

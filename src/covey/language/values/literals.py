@@ -51,13 +51,14 @@ __all__ = [
 _TAIL = r"(?:[eE][+-]?[0-9]+)?(?:[bB][dD]|[LSYDFlsydf])?(?![\w`])"
 _NUMBER = rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_TAIL}"
 _SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")[^"\\]*+)*+"'
+_UNCLOSED = r".*+"  # to the end of the text: otherwise each of its quotes would be read to there
 _ONE = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
 # The first character decides what can follow: an expression that starts with a plain set of
 # characters is searched for several times faster than one that starts with a choice.
 _LITERAL = re.compile(
     rf"""(['"`0-9.(](?:
-        (?<=')(?<!\w'){_SINGLE}
-      | (?<=")(?<!\w"){_DOUBLE}
+        (?<=')(?<!\w')(?:{_SINGLE}|{_UNCLOSED})
+      | (?<=")(?<!\w")(?:{_DOUBLE}|{_UNCLOSED})
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
       | (?<=\()\s*+{_ONE}(?:\s*+,\s*+{_ONE})*+\s*+\)
@@ -90,6 +91,8 @@ def extract_literals(text: str) -> tuple[str, list[str]]:
     ('price > \\x00 AND city IN \\x00', ['5', "('Rome', 'Oslo')"])
     """
     parts = _LITERAL.split(blank_comments(text))
+    if not parts[-1] and len(parts) > 1 and not _is_closed(parts[-2]):
+        parts[-3:] = ["".join(parts[-3:])]
     if SLOT_MARK in text:
         parts = [
             p.replace(SLOT_MARK, "\ufffd") if i % 2 == 0 or p[0] == "`" else p
@@ -132,6 +135,7 @@ def blank_comments(text: str) -> str:
 
 _NOTABLE = re.compile(
     rf"""(?<=[rR])'[^']*'|'{_SINGLE}|(?<=[rR])"[^"]*"|"{_DOUBLE}|`(?:[^`]|``)*`"""
+    rf"""|['"]{_UNCLOSED}"""
     r"""|--(?:\\\n|[^\r\n])*|/\*(?!\+)(?:[^*/]*\*/)?""",
     re.DOTALL,
 )
@@ -151,12 +155,27 @@ def _find_comment_end(text: str, start: int) -> int:
 
 def iterate_tokens(text: str) -> Iterator[re.Match[str]]:
     """The literals and quoted names of a text without comments, in order."""
-    return _LITERAL.finditer(text)
+    for match in _LITERAL.finditer(text):
+        if match.end() < len(text) or _is_closed(match.group()):
+            yield match
+
+
+def _is_closed(raw: str) -> bool:
+    """Whether a literal is one: a text whose quote is not closed is none."""
+    return raw[0] not in "'\"" or _CLOSED.fullmatch(raw) is not None
+
+
+_CLOSED = re.compile(rf"""'{_SINGLE}|"{_DOUBLE}""", re.DOTALL)
 
 
 def blank_literals(text: str) -> str:
     """The text with blanks in place of literals, quoted names and comments."""
-    return _LITERAL.sub(lambda match: " " * len(match.group()), blank_comments(text))
+    plain = blank_comments(text)
+    pieces, end = [], 0
+    for match in iterate_tokens(plain):
+        pieces += [plain[end : match.start()], " " * len(match.group())]
+        end = match.end()
+    return "".join([*pieces, plain[end:]])
 
 
 _BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"} | dict.fromkeys(
