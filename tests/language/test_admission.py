@@ -10,7 +10,13 @@ import pytest
 from covey import Space
 from covey.errors import SchemaError
 from covey.language import Parser
-from covey.language.semantics.row_functions import REFUSED_FUNCTIONS, ROW_FUNCTIONS
+from covey.language.semantics.expression_types import KnownTypes
+from covey.language.semantics.row_functions import (
+    CHECKED_ARGUMENTS,
+    REFUSED_FUNCTIONS,
+    ROW_FUNCTIONS,
+    ArgumentKind,
+)
 from covey.space import PredicateLimits
 
 SPACE = Space.from_types(
@@ -157,6 +163,15 @@ def test_types_that_spark_does_not_have_are_refused(type_: str) -> None:
     assert refusal(f"sym::{type_} IS NULL") is not None
 
 
+@pytest.mark.parametrize("unit", ["ARRAY<", "array <", "STRUCT<a: ", "MAP<INT, "])
+def test_types_inside_each_other_are_bounded(unit: str) -> None:
+    for depth in (17, 100, 300):
+        text = f"CAST(tags AS {unit * depth}INT{'>' * depth}) IS NULL"
+        assert "nested too deeply; CAST to a simpler type" in str(refusal(text))
+    assert refusal(f"size(CAST(tags AS {'ARRAY<' * 3}INT{'>' * 3})) > 1 AND {'price > 1 AND ' * 20}"
+                   "price < 1") is None  # fmt: skip
+
+
 def test_what_is_too_deep_for_the_reader_is_refused() -> None:
     texts = [f"{'sym || ' * n}sym = 'x'" for n in (50, 100, 550, 580)]
     rejected = Parser(SPACE).parse(texts).rejected
@@ -197,6 +212,63 @@ def test_sizes_within_the_limit_are_admitted() -> None:
 def test_patterns_without_end_are_refused_unless_they_are_allowed(text: str, problem: str) -> None:
     assert problem in str(refusal(text))
     assert refusal(text, any_regex=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("parse_url(sym, 'QUERY', '(a|b)*') = 'x'", "a group that is repeated too often"),
+        ("parse_url(sym, 'QUERY', '(a+)+') = 'x'", "a repetition inside a repetition"),
+        ("try_parse_url(sym, 'QUERY', '(a|b)*') = 'x'", "a group that is repeated too often"),
+        ("parse_url(sym, 'QUERY', 'a|(.*.*b)') = 'x'", "repetitions that can match the same text"),
+        ("parse_url(sym, 'QUERY', sym) = 'x'", "a pattern that is no literal"),
+        ("parse_url(sym, 'QUERY', 'q') = 'x'", None),
+        ("parse_url(sym, 'HOST') = 'x'", None),
+        (f"date_format(ts, '{'[' * 30}y{']' * 30}') = 'x'", "16 brackets inside each other"),
+        (f"date_format(ts, '{'[' * 17}') = 'x'", "16 brackets inside each other"),
+        (f"to_char(ts, '{'[' * 17}') = 'x'", "16 brackets inside each other"),
+        (f"to_date(sym, '{'y' * 201}') > ts", "200 characters at most"),
+        ("CAST(to_timestamp(sym, sym) AS TIMESTAMP) > ts", "the format of to_timestamp must be"),
+        ("CAST(unix_timestamp(sym, sym) AS BIGINT) > 5", "the format of unix_timestamp must be"),
+        ("date_format(ts, lower('Y')) = 'x'", "the format of date_format must be a literal"),
+        ("date_format(ts, '[HH:mm][ss]') = 'x'", None),
+        ("date_format(ts, NULL) = 'x'", None),
+        ("from_unixtime(qty) = 'x'", None),
+        ("to_char(price, '999.99') = 'x'", None),
+        ("CAST(to_number(sym, sym) AS DOUBLE) > 5", "the number format of to_number must be"),
+        ("size(CAST(sentences(sym, sym, 'US') AS ARRAY<STRING>)) > 1", "the language of sentences"),
+        (f"from_json(sym, 'a {'ARRAY<' * 350}INT{'>' * 350}') IS NULL", "brackets inside"),
+        (f"from_csv(sym, 'a {'STRUCT<a:' * 17}INT{'>' * 17}') IS NULL", "brackets inside"),
+        (f"variant_get(parse_json(sym), '$', '{'ARRAY<' * 17}INT') IS NULL", "brackets inside"),
+        (f"from_json(sym, 'a INT{', a INT' * 900}') IS NULL", "4,000 characters at most"),
+        ("from_json(sym, sym) IS NULL", "the schema of from_json must be a literal"),
+        (f"from_json(sym, schema_of_json('{'[' * 17}')) IS NULL", "brackets inside each other"),
+        (f"from_xml(sym, schema_of_xml('{'<a>' * 101}')) IS NULL", "100 tags at most"),
+        ("schema_of_json(sym) = 'x'", "the sample of schema_of_json must be a literal"),
+        ("CAST(from_json(sym, 'a STRUCT<b: ARRAY<INT>>') AS STRING) = 'x'", None),
+        ("CAST(from_json(sym, schema_of_json('{\"a\": [1]}')) AS STRING) = 'x'", None),
+        (f"get_json_object(sym, '${'.a' * 61}') = 'x'", "60 steps at most"),
+        (f"get_json_object(sym, '${'[*]' * 61}') = 'x'", "60 steps at most"),
+        (f"variant_get(parse_json(sym), '${'[0]' * 61}', 'INT') = 1", "60 steps at most"),
+        ("get_json_object(sym, sym) = 'x'", "the path of get_json_object must be a literal"),
+        ("get_json_object(sym, '$.a[0].b') = 'x'", None),
+    ],
+)  # fmt: skip
+def test_what_spark_compiles_is_a_short_literal_with_few_brackets(
+    text: str, problem: str | None
+) -> None:
+    rejected = Parser(SPACE, types=KnownTypes({})).parse([text]).rejected  # Spark is asked later
+    if problem is None:
+        assert not rejected
+    else:
+        assert problem in str(rejected[0])
+
+
+def test_every_argument_that_is_checked_is_one_of_a_row_function() -> None:
+    assert CHECKED_ARGUMENTS.keys() <= ROW_FUNCTIONS
+    assert {kind for places in CHECKED_ARGUMENTS.values() for kind in places.values()} == {
+        *ArgumentKind
+    }
 
 
 @pytest.mark.parametrize(

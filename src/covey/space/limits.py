@@ -29,8 +29,9 @@ class PredicateLimits:
             and the largest number that says how long a text or an array becomes, as in
             `repeat(x, 100)`.
         any_regex: admit patterns that can take very long or a stack of any depth: repetitions
-            inside or after each other that can match the same text, groups that are repeated,
-            references to groups, and patterns that are no literals.
+            inside or after each other that can match the same text, groups that are repeated
+            without end, too many choices or parts, references to groups, and patterns that are no
+            literals. Such a pattern may end Spark: its stack is as deep as a text is long.
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 

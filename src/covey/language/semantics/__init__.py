@@ -8,8 +8,11 @@ regular expressions, no results without bounds.
 Modules in the order in which data passes through them:
 
 - `name_resolver`: columns, fields and types by name, and literals that are part of a name.
-- `row_functions`: the functions of Spark that a predicate may call, and why others are refused.
-- `regex_risk`: regular expressions that could take very long, found by reading them.
+- `row_functions`: the functions of Spark that a predicate may call, why others are refused, and
+  which arguments are checked as what.
+- `arguments`: patterns, formats, schemas, paths and sizes, which are checked so.
+- `regex_characters`, `regex_syntax`: patterns as Java reads them.
+- `regex_risk`: patterns that could take very long or too much stack, found by reading them.
 - `admission`: `check_admitted`, every node and call of a tree against these rules.
 - `canonical_form`: the one text of an expression.
 - `function_types`: result types of functions and operators, without Spark.

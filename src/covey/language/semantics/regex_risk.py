@@ -1,145 +1,105 @@
-"""Regular expressions that no event can turn into endless work.
+r"""Regular expressions that no event can turn into endless work, or into too deep a stack.
 
 Java's matcher tries one possibility after another, and what it may still try is on its stack. How
-much that can be is found by reading the pattern, without trying it:
+much that can be is computed from the tree of a pattern, without trying it:
 
-- A repeated group, as in `(a|b)*`, needs a stack as deep as the text is long.
-- A repetition inside a repetition, as in `(a+)+`, takes exponential time on some texts, and so does
-  a choice that is repeated, as in `(a|ab){40}`.
-- Repetitions one after another that can match the same characters, as in `.*a.*b.*c`, take a power
-  of the length of the text, with the number of them as its exponent.
-- A reference to a group makes all of that possible.
+- A repeated group, as in `(a|b)*`, needs a stack as deep as the text is long. An error of the stack
+  is none that Spark recovers from, so a pattern may have 1,000 frames, of the 7,000 that Java has.
+  A possessive group, as in `(a|b)*+`, needs no stack.
+- Each choice that the next character does not decide multiplies the steps of what comes after it:
+  `a?a` has 2 ways, `.*x` as many as the text has characters, and `(a|ab){40}` has 2 to the power of
+  40. A search begins at each character, which multiplies the steps again.
+- A choice that the next character decides, as in `[a-z]+@`, multiplies nothing, and neither does
+  one after which nothing can fail, as the last one of `a.*b.*`.
 
-A repetition that ends where something else must begin, as in `[a-z]+@`, offers nothing to try.
+A pattern may take 40 times the square of the length of a text.
 
-Cost: linear in the length of the pattern.
+Cost: linear in the length of the pattern, and bounded.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from typing import NamedTuple, assert_never
+
+from covey.language.semantics.regex_characters import ALL_CHARACTERS, ANYTHING
+from covey.language.semantics.regex_syntax import (
+    UNBOUNDED,
+    Alternation,
+    Assertion,
+    Character,
+    Concatenation,
+    Group,
+    Lookaround,
+    Node,
+    RegexSyntaxError,
+    Repetition,
+    Text,
+    Traits,
+    make_concatenation,
+    make_repetition,
+    make_text,
+    parse_regex,
+)
 
 __all__ = ["find_like_risk", "find_regex_risk"]
 
-_MAX_REPEATS = 1_000  # of a group, for the depth of the stack
-_MAX_CHOICES = 1_000_000  # besides those of repetitions without end
-_MAX_OVERLAPS = 2  # repetitions without end that can match what follows; a search is one of them
-_UNBOUNDED = 1 << 31
+_TEXT_LENGTH = 100
+_MAX_STEPS = 40 * _TEXT_LENGTH**2
+"""The steps that a pattern may take on a text of `_TEXT_LENGTH` characters, whatever they are.
 
-_TOKEN = re.compile(
-    r"""\\(?P<reference>[1-9k])
-      | (?P<assertion>[\^$]|\\b\{g\}|\\[bBAzZG])
-      | \(\?(?P<flags>[a-zA-Z]*-?[a-zA-Z]*)\)                   # for what follows
-      | (?P<open>\((?:\?(?:[=!>]|<[=!]|<\w+>|[a-zA-Z-]*:))?)
-      | (?P<end>\))
-      | (?P<branch>\|)
-      | (?P<class>\[)
-      | (?P<repeat>[*+?]|\{(?P<least>[0-9]+)(?P<to>,(?P<most>[0-9]*))?\})(?P<mode>[?+]?)
-      | (?P<atom>\\(?:[pP]\{[^}]*\}|x\{[^}]*\}|x..|u....|N\{[^}]*\}|0[0-7]{1,3}|c.|.)|.)""",
-    re.DOTALL | re.VERBOSE,
-)
-_CLASS = re.compile(r"\^?(?:\\.|[^\]\[\\])+\]", re.DOTALL)  # after its first bracket
-_SIMPLE = re.compile(r"(?:\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\])*", re.DOTALL)  # Python reads it as Java
+More than the square of the length is more than that here already.
+"""
+_MORE_THAN_SQUARE = 300  # times the steps, on a text that is ten times as long
+_MAX_DEPTH = 1_000  # frames of 130 bytes on a stack of 1 MiB, which Spark has used a part of
+_MAX_WILDCARDS = 2  # of LIKE, for a message
 
-_OTHER = "\N{EURO SIGN}"  # stands for all characters beyond ASCII
-_ALL = frozenset(map(chr, range(128))) | {_OTHER}
-Characters = frozenset[str]
+_MAX_COMPARED = 200  # branches of different first characters, beyond which all count as alike
+
+_TOO_OFTEN = "a group that is repeated too often"
+_SAME_TEXT = "repetitions that can match the same text"
 
 
-class _DangerError(Exception):
-    """What is dangerous about a pattern."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Subpattern:
-    """A part of a pattern: how it begins, and how many ways to match it a matcher may try.
+class _Follow(NamedTuple):
+    """What a matcher tries after a part; None in its place if that cannot fail.
 
     Args:
-        first: the characters that it may begin with.
-        is_optional: whether it matches the empty text.
-        overlaps: its repetitions without end that can match what follows them in it.
-        choices: the product of all other ways.
-        ends: repetitions at its end, each with its characters and its number of ways, if bounded.
-        depth: how often a group in it is repeated.
-        is_group: whether it is in parentheses.
+        first: the characters with which it may begin.
+        entry_steps: the steps after which it is clear that it does not begin at a place.
     """
 
-    first: Characters = frozenset()
-    is_optional: bool = True
-    overlaps: int = 0
-    choices: int = 1
-    ends: tuple[tuple[Characters, int | None], ...] = ()
-    depth: int = 1
-    is_group: bool = False
+    first: int
+    entry_steps: int
 
-    def concatenate(self, other: _Subpattern) -> _Subpattern:
-        """Return both, one after the other."""
-        met = [ways for characters, ways in self.ends if characters & other.first]
-        kept = [end for end in self.ends if other.is_optional and not end[0] & other.first]
-        choices = self.choices * other.choices
-        for ways in met:
-            choices *= ways or 1
-        part = _Subpattern(
-            self.first | other.first if self.is_optional else self.first,
-            self.is_optional and other.is_optional,
-            self.overlaps + other.overlaps + met.count(None),
-            min(choices, _UNBOUNDED),
-            (*kept, *other.ends),
-            max(self.depth, other.depth),
-        )
-        part.check_limits()
-        return part
-
-    def check_limits(self) -> None:
-        """Raise _DangerError where there is too much to try."""
-        if self.choices > _MAX_CHOICES:
-            raise _DangerError("too many choices")
-        if self.overlaps > _MAX_OVERLAPS:
-            raise _DangerError("repetitions that can match the same text")
-
-    def alternate(self, other: _Subpattern) -> _Subpattern:
-        """Return either of both."""
-        pairs = zip_longest(self.ends, other.ends, fillvalue=(frozenset[str](), 1))
-        ends = tuple(
-            (a | b, None if m is None or n is None else max(m, n)) for (a, m), (b, n) in pairs
-        )
-        choices = min(self.choices + other.choices, _UNBOUNDED)
-        return _Subpattern(
-            self.first | other.first, self.is_optional or other.is_optional,
-            max(self.overlaps, other.overlaps), choices, ends, max(self.depth, other.depth),
-        )  # fmt: skip
-
-    def repeat(self, min_count: int, max_count: int, is_possessive: bool) -> _Subpattern:
-        """Return it so many times."""
-        if not self.is_group:
-            ways = None if max_count > _MAX_REPEATS else max_count - min_count + 1
-            ends = () if is_possessive or ways == 1 else ((self.first, ways),)
-            return _Subpattern(self.first, min_count == 0, ends=ends)
-        if max_count <= 1:
-            return replace(self, is_optional=self.is_optional or min_count == 0, is_group=False)
-        is_endless = self.overlaps > 0 or any(ways is None for _, ways in self.ends)
-        if is_endless and (max_count > _MAX_REPEATS or self.is_optional):
-            raise _DangerError("a repetition inside a repetition")
-        if max_count * self.depth > _MAX_REPEATS:
-            raise _DangerError("a group that is repeated too often")
-        whole = self
-        for _ in range(max_count - 1):
-            longer = whole.concatenate(self)
-            if longer == whole:
-                break
-            whole = longer
-        choices = whole.choices * (max_count - min_count + 1)
-        again = replace(
-            whole, is_optional=self.is_optional or min_count == 0, choices=choices,
-            depth=max_count * self.depth,
-        )  # fmt: skip
-        again.check_limits()
-        return again
+    @staticmethod
+    def before(part: Traits, follow: _Follow | None) -> _Follow | None:
+        """Return what is tried if a part comes before what is tried after it."""
+        if follow is None:
+            return None if part.cannot_fail else _Follow(part.first, part.entry_steps)
+        if not part.can_be_empty:
+            return _Follow(part.first, part.entry_steps)
+        return _Follow(part.first | follow.first, part.entry_steps + follow.entry_steps)
 
 
+class _Cost(NamedTuple):
+    """What a part costs from one place of a text.
+
+    Args:
+        ways: how often what comes after it is tried beyond its first character.
+        steps: the steps inside the part.
+    """
+
+    ways: float
+    steps: float
+
+
+_ANYTHING = _Follow(ANYTHING, 1)
+_STEP = _Cost(1, 1)
+
+
+@lru_cache(maxsize=1 << 12)
 def find_regex_risk(pattern: str) -> str | None:
     r"""Return what is dangerous about a pattern in Java's syntax, None if nothing is.
 
@@ -147,160 +107,221 @@ def find_regex_risk(pattern: str) -> str | None:
     (None, None)
     >>> find_regex_risk("(a+)+$")
     'a repetition inside a repetition'
-    >>> find_regex_risk(r"(.)\1"), find_regex_risk("(a|b)*")
-    ('a reference to a group', 'a group that is repeated too often')
+    >>> find_regex_risk(r"(.)\1"), find_regex_risk("(a|b)*"), find_regex_risk("(a|b)*+")
+    ('a reference to a group', 'a group that is repeated too often', None)
     >>> find_regex_risk("a.*b.*"), find_regex_risk("^.*a.*b"), find_regex_risk("a.*b.*c")
     (None, None, 'repetitions that can match the same text')
     """
     try:
-        _check_pattern(_expand_quotes(pattern))
-    except _DangerError as danger:
-        return str(danger)
-    return None
+        root = parse_regex(pattern)
+    except RegexSyntaxError as error:
+        return str(error)
+    return _find_tree_risk(root, None, is_search=not _is_anchored(root))
 
 
 def find_like_risk(pattern: str) -> str | None:
     """Return what is dangerous about a pattern of LIKE, of which Spark makes a regular expression.
 
+    Which character escapes others is not looked at: a wildcard is at least as much as a character.
+
     >>> find_like_risk("%a%b%"), find_like_risk("%a%b%c")
     (None, 'more than 2 % before its end')
     """
-    is_much = pattern.rstrip("%").count("%") > _MAX_OVERLAPS
-    return f"more than {_MAX_OVERLAPS} % before its end" if is_much else None
+    if pattern.rstrip("%").count("%") > _MAX_WILDCARDS:
+        return f"more than {_MAX_WILDCARDS} % before its end"
+    any_character = Character(Traits(ALL_CHARACTERS))
+    parts: list[Node] = []
+    for n, text in enumerate(pattern.split("%")):
+        if n:
+            parts.append(make_repetition(any_character, 0, UNBOUNDED, ""))
+        for m, literal in enumerate(text.split("_")):
+            parts += [any_character] if m else []
+            parts += [make_text(literal)] if literal else []
+    follow = None if pattern.endswith("%") else _ANYTHING
+    return _find_tree_risk(make_concatenation(parts), follow, is_search=False)
 
 
-def _expand_quotes(pattern: str) -> str:
-    r"""Return a pattern with escapes in place of `\Q…\E`."""
-    return re.sub(
-        r"\\Q(.*?)(?:\\E|\Z)|\\.",
-        lambda found: found.group() if found[1] is None else re.escape(found[1]),
-        pattern,
-        flags=re.DOTALL,
+def _find_tree_risk(root: Node, follow: _Follow | None, *, is_search: bool) -> str | None:
+    """Return what is dangerous about a pattern, before something that may fail or may not."""
+    for repetition in _list_repetitions(root):
+        if repetition.traits.depth > _MAX_DEPTH:
+            is_nested = any(map(_is_variable, _list_repetitions(repetition.body)))
+            is_nested &= _is_variable(repetition)
+            return "a repetition inside a repetition" if is_nested else _TOO_OFTEN
+    if root.traits.depth > _MAX_DEPTH:
+        return "too many parts one after another"
+    steps = _count_steps(root, follow, is_search, _TEXT_LENGTH)
+    if steps <= _MAX_STEPS:
+        return None
+    grows = steps > _MORE_THAN_SQUARE * _count_steps(root, follow, is_search, _TEXT_LENGTH // 10)
+    return _SAME_TEXT if grows else "too many choices"
+
+
+def _count_steps(root: Node, follow: _Follow | None, is_search: bool, length: int) -> float:
+    """Return the steps that a matcher takes on a text of so many characters, or more."""
+    cost = _Counter(length).count(root, follow)
+    return (cost.steps + cost.ways) * (length if is_search else 1)
+
+
+def _is_anchored(node: Node) -> bool:
+    """Return whether a pattern matches at the beginning of a text only."""
+    match node:
+        case Assertion():
+            return node.is_begin
+        case Concatenation():
+            return bool(node.parts) and _is_anchored(node.parts[0])
+        case Group():
+            return _is_anchored(node.body)
+        case Alternation():
+            return all(map(_is_anchored, node.branches))
+        case _:
+            return False
+
+
+def _children(node: Node) -> Sequence[Node]:
+    match node:
+        case Concatenation():
+            return node.parts
+        case Alternation():
+            return node.branches
+        case Group() | Lookaround() | Repetition():
+            return (node.body,)
+        case _:
+            return ()
+
+
+def _list_repetitions(root: Node) -> list[Repetition]:
+    """Return all repetitions of a pattern."""
+    found, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        waiting += _children(node)
+        if isinstance(node, Repetition):
+            found.append(node)
+    return found
+
+
+def _is_variable(repetition: Repetition) -> bool:
+    return repetition.max_count >= UNBOUNDED and not repetition.is_possessive
+
+
+class _Counter:
+    """Counts ways and steps on texts of one length."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def count(self, node: Node, follow: _Follow | None) -> _Cost:
+        """Return the cost of a part before what follows it."""
+        match node:
+            case Character() | Assertion():
+                return _STEP
+            case Text():
+                return _Cost(1, 1 + len(node.text) // 8)
+            case Lookaround():
+                return self._count_lookaround(node)
+            case Group():
+                cost = self.count(node.body, None if node.is_atomic else follow)
+                return _Cost(1 if node.is_atomic else cost.ways, cost.steps + 1)
+            case Concatenation():
+                return self._count_concatenation(node, follow)
+            case Alternation():
+                return self._count_alternation(node, follow)
+            case Repetition():
+                if isinstance(node.body, Character):
+                    return self._count_repeated_character(node, follow)
+                return self._count_repeated_group(node, follow)
+            case _:
+                assert_never(node)
+
+    def _count_lookaround(self, node: Lookaround) -> _Cost:
+        if not node.is_behind:
+            return _Cost(1, 1 + self.count(node.body, None).steps)
+        places = 1 + min(node.body.traits.max_length, self._length)
+        return _Cost(1, 1 + places * self.count(node.body, _ANYTHING).steps)
+
+    def _count_concatenation(self, node: Concatenation, follow: _Follow | None) -> _Cost:
+        follows = [follow]
+        for part in reversed(node.parts):
+            follows.append(_Follow.before(part.traits, follows[-1]))
+        ways, steps = 1.0, 0.0
+        for part, before, after in zip(node.parts, follows[:0:-1], follows[-2::-1], strict=True):
+            cost = self.count(part, after)
+            # What cannot fail is tried once: the first way to it is the last.
+            steps += cost.steps * (1 if before is None else ways)
+            ways *= cost.ways
+        return _Cost(ways, steps)
+
+    def _count_alternation(self, node: Alternation, follow: _Follow | None) -> _Cost:
+        costs = [self.count(branch, follow) for branch in node.branches]
+        steps = sum(cost.steps for cost in costs) + len(costs)
+        if follow is None:
+            return _Cost(1, steps)
+        ways_by_first: dict[int, float] = defaultdict(float)
+        words_by_first: dict[int, list[str]] = defaultdict(list)
+        for branch, cost in zip(node.branches, costs, strict=True):
+            first = branch.traits.first
+            if isinstance(branch, Text) and branch.text.isascii():
+                words_by_first[first].append(branch.text)
+            else:
+                first |= follow.first if branch.traits.can_be_empty else 0
+                ways_by_first[first] += cost.ways
+        for first, words in words_by_first.items():
+            ways_by_first[first] += _count_prefixes(words)
+        return _Cost(_find_most_ways(ways_by_first), steps)
+
+    def _count_repeated_character(self, node: Repetition, follow: _Follow | None) -> _Cost:
+        most = min(node.max_count, self._length)
+        if follow is None or node.is_possessive:
+            return _Cost(1, most + 1)
+        exits = min(node.max_count - node.min_count + 1, self._length)
+        is_decided = not node.traits.first & follow.first
+        return _Cost(1 if is_decided else exits, most + exits * follow.entry_steps)
+
+    def _count_repeated_group(self, node: Repetition, follow: _Follow | None) -> _Cost:
+        body, most = node.body.traits, min(node.max_count, self._length)
+        if node.is_possessive:
+            return _Cost(1, (most + 1) * (self.count(node.body, None).steps + 1))
+        again = ANYTHING if body.can_be_empty else body.first
+        inner = follow
+        if node.max_count > 1 and (follow is not None or node.min_count > 1):
+            entry_steps = body.entry_steps + (follow.entry_steps if follow else 0)
+            inner = _Follow(again | (follow.first if follow else 0), entry_steps)
+        cost = self.count(node.body, inner)
+        if inner is None:
+            return _Cost(1, most * (cost.steps + 1) + 1)
+        ways, steps, exits = 1.0, 0.0, 0.0
+        for turn in range(node.max_count + 1):
+            exits += ways if turn >= node.min_count else 0
+            steps += ways * (cost.steps + inner.entry_steps)
+            if turn == node.max_count or ways > _MAX_STEPS:
+                break
+            ways *= cost.ways
+        if follow is None:
+            return _Cost(1, steps)
+        return _Cost(exits if again & follow.first else ways, steps)
+
+
+def _find_most_ways(ways_by_first: Mapping[int, float]) -> float:
+    """Return how many ways the characters have with which most of them can begin."""
+    if len(ways_by_first) > _MAX_COMPARED:
+        return sum(ways_by_first.values())
+    return max(
+        sum(ways for first, ways in ways_by_first.items() if first >> bit & 1)
+        for bit in range(ANYTHING.bit_length())
     )
 
 
-@dataclass(slots=True)
-class _OpenGroup:
-    """A group that is not closed yet: the branches that are complete, and the parts of the last."""
+def _count_prefixes(words: Sequence[str]) -> int:
+    """Return how many of some words one text can begin with.
 
-    opener: str
-    branches: list[_Subpattern]
-    before: _Subpattern
-    last: _Subpattern | None = None
-
-    def add_part(self, part: _Subpattern) -> None:
-        """Add a part; the last one may still be repeated."""
-        self.settle_last()
-        self.last = part
-
-    def settle_last(self) -> None:
-        """Add the last part to those before it."""
-        if self.last is not None:
-            self.before, self.last = self.before.concatenate(self.last), None
-
-    def start_branch(self) -> None:
-        """Begin another branch."""
-        self.settle_last()
-        self.branches.append(self.before)
-        self.before = _Subpattern()
-
-    def close(self) -> _Subpattern:
-        """Return all of it as one part."""
-        self.start_branch()
-        whole, *others = self.branches
-        for other in others:
-            whole = whole.alternate(other)
-        whole.check_limits()
-        if self.opener.startswith(("(?=", "(?!", "(?<=", "(?<!")):
-            return replace(whole, first=_ALL, is_optional=True, ends=(), is_group=True)
-        return replace(whole, is_group=True)
-
-
-def _check_pattern(pattern: str) -> None:
-    """Raise _DangerError if there is one."""
-    groups, at = [_OpenGroup("", [], _Subpattern())], 0
-    ignores_case = "(?" in pattern and any("i" in one for one in re.findall(r"\(\?(\w+)", pattern))
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
-        assert token is not None
-        at = token.end()
-        if token["reference"]:
-            raise _DangerError("a reference to a group")
-        opened = token["open"] or ""
-        flags = token["flags"] or opened.partition("<")[0].strip("(?:=!>")
-        if set(flags) - set("ims-"):
-            raise _DangerError(f"the flag {(set(flags) - set('ims-')).pop()}")
-        group = groups[-1]
-        if token["class"]:
-            end = _find_class_end(pattern, at)
-            group.add_part(
-                _Subpattern(_find_matching_characters(pattern[at - 1 : end], ignores_case), False)
-            )
-            at = end
-        elif opened:
-            groups.append(_OpenGroup(opened, [], _Subpattern()))
-        elif token["end"]:
-            if len(groups) > 1:
-                groups.pop()
-                groups[-1].add_part(group.close())
-        elif token["branch"]:
-            group.start_branch()
-        elif token["assertion"]:
-            group.add_part(_Subpattern(_ALL))
-        elif token["repeat"]:
-            least, most = _read_repeat_bounds(token)
-            part = group.last or _Subpattern(_ALL, False)
-            group.last = part.repeat(least, most, token["mode"] == "+")
-        elif token["atom"]:
-            group.add_part(
-                _Subpattern(_find_matching_characters(token["atom"], ignores_case), False)
-            )
-    while len(groups) > 1:
-        part = groups.pop().close()
-        groups[-1].add_part(part)
-    whole = groups[0].close()
-    is_anchored = re.match(r"(\(\?[is]+\))?\^", pattern) and not re.search(r"\(\?\w*m", pattern)
-    is_search = not is_anchored or len(groups[0].branches) > 1
-    if whole.overlaps:
-        replace(whole, overlaps=whole.overlaps + is_search).check_limits()
-
-
-def _read_repeat_bounds(repeat: re.Match[str]) -> tuple[int, int]:
-    """Return how often a quantifier repeats at least and at most."""
-    if repeat["least"] is None:
-        return {"?": (0, 1), "*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED)}[repeat["repeat"]]
-    least = _read_count(repeat["least"])
-    if repeat["to"] is None:
-        return least, least
-    return least, _read_count(repeat["most"]) if repeat["most"] else _UNBOUNDED
-
-
-def _read_count(digits: str) -> int:
-    """Return how often a quantifier repeats, by its digits, of which there may be many."""
-    significant = digits.lstrip("0")
-    return min(int(significant or "0"), _UNBOUNDED) if len(significant) <= 10 else _UNBOUNDED
-
-
-def _find_class_end(pattern: str, at: int) -> int:
-    """Return where a class of characters ends whose first bracket is before `at`."""
-    found = _CLASS.match(pattern, at)
-    if found is None or "&&" in found.group():
-        raise _DangerError("a class inside a class")
-    return found.end()
-
-
-@lru_cache(maxsize=1 << 10)
-def _find_matching_characters(atom: str, ignores_case: bool) -> Characters:
-    """Return the characters that an atom or a class matches, or more."""
-    inside = atom[1:-1] if len(atom) > 1 and atom[0] == "[" else atom
-    if atom == "." or not _SIMPLE.fullmatch(inside):
-        return _ALL
-    flags = re.ASCII | re.DOTALL | (re.IGNORECASE if ignores_case else 0)
-    try:
-        one = re.compile(atom, flags)
-    except re.error:
-        return _ALL
-    found = {character for character in _ALL if one.fullmatch(character)}
-    if not inside.isascii():
-        found.add(_OTHER)
-    return frozenset(found)
+    >>> _count_prefixes(["pixel", "pixel pro", "phone", "pixel 7", "pixel"])
+    3
+    """
+    most, chain = 0, list[str]()
+    for word in sorted(words):
+        while chain and not word.startswith(chain[-1]):
+            chain.pop()
+        chain.append(word)
+        most = max(most, len(chain))
+    return most

@@ -4,11 +4,25 @@ A row function is deterministic, makes one value of the values of one row, and r
 no other row, no clock, no session, no file. Whatever is not listed is refused, so that a function
 that a later Spark adds is not called before somebody has looked at it. A test compares the list
 with the registry of the Spark that is installed.
+
+Some arguments are programs of their own, such as patterns and formats, or say how long a result
+becomes. `CHECKED_ARGUMENTS` names them all; `covey.language.semantics.arguments` checks them. Spark
+itself takes few values only of the others: charsets, collations, units of time, padding modes,
+formats of `to_binary`, and characters of `mask`. Maps of options cannot be written, since `map` is
+refused.
 """
 
 from __future__ import annotations
 
-__all__ = ["REFUSED_FUNCTIONS", "ROW_FUNCTIONS", "find_refusal_reason"]
+from enum import Enum
+
+__all__ = [
+    "CHECKED_ARGUMENTS",
+    "REFUSED_FUNCTIONS",
+    "ROW_FUNCTIONS",
+    "ArgumentKind",
+    "find_refusal_reason",
+]
 
 _BY_GROUP = {
     "array_funcs": """
@@ -69,7 +83,7 @@ _BY_GROUP = {
         equal_null isnan isnotnull isnull regexp regexp_like rlike
     """,
     "st_funcs": """
-        st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid
+        st_asbinary st_setsrid st_srid
     """,
     "string_funcs": """
         ascii base64 bit_length btrim char char_length character_length chr collate collation
@@ -103,6 +117,75 @@ _BY_GROUP = {
 
 ROW_FUNCTIONS = frozenset(name for names in _BY_GROUP.values() for name in names.split())
 """The functions that a predicate may call."""
+
+
+class ArgumentKind(Enum):
+    """What Spark makes of an argument that is checked, in the words of messages."""
+
+    PATTERN = "pattern"
+    URL_KEY = "key"
+    TIME_FORMAT = "format"
+    NUMBER_FORMAT = "number format"
+    TEXT_FORMAT = "text format"
+    SCHEMA = "schema"
+    SAMPLE = "sample"
+    PATH = "path"
+    LOCALE = "language"
+    SIZE = "size"
+    POSITION = "position"
+
+
+_CHECKED_PLACES: dict[ArgumentKind, dict[str, tuple[int, ...]]] = {
+    # A literal that Java's matcher decides in bounded time, unless any_regex is allowed.
+    ArgumentKind.PATTERN: {
+        "regexp": (1,), "regexp_count": (1,), "regexp_extract": (1,), "regexp_extract_all": (1,),
+        "regexp_instr": (1,), "regexp_like": (1,), "regexp_replace": (1,), "regexp_substr": (1,),
+        "rlike": (1,), "split": (1,),
+    },
+    # The same for the pattern that Spark makes of a key.
+    ArgumentKind.URL_KEY: {"parse_url": (2,), "try_parse_url": (2,)},
+    # A literal, short, with few brackets inside each other: Java builds it and runs it recursively.
+    ArgumentKind.TIME_FORMAT: {
+        "date_format": (1,), "from_unixtime": (1,), "to_char": (1,), "to_date": (1,),
+        "to_time": (1,), "to_timestamp": (1,), "to_timestamp_ltz": (1,), "to_timestamp_ntz": (1,),
+        "to_unix_timestamp": (1,), "to_varchar": (1,), "try_to_date": (1,), "try_to_time": (1,),
+        "try_to_timestamp": (1,), "unix_timestamp": (1,),
+    },
+    # A short literal.
+    ArgumentKind.NUMBER_FORMAT: {"to_number": (1,), "try_to_number": (1,)},
+    ArgumentKind.LOCALE: {"sentences": (1, 2)},
+    # A literal whose numbers, which are widths, are at most max_growth.
+    ArgumentKind.TEXT_FORMAT: {"format_string": (0,), "printf": (0,)},
+    # A literal, or schema_of_…() of one, with few brackets inside each other: Spark parses both
+    # recursively, and sends types to workers.
+    ArgumentKind.SCHEMA: {
+        "from_csv": (1,), "from_json": (1,), "from_xml": (1,), "try_variant_get": (2,),
+        "variant_get": (2,),
+    },
+    ArgumentKind.SAMPLE: {"schema_of_csv": (0,), "schema_of_json": (0,), "schema_of_xml": (0,)},
+    # A literal of few steps.
+    ArgumentKind.PATH: {"get_json_object": (1,), "try_variant_get": (1,), "variant_get": (1,)},
+    # A literal number of at most max_growth: the result is as long as it says.
+    ArgumentKind.SIZE: {
+        "repeat": (1,), "space": (0,), "lpad": (1,), "rpad": (1,), "array_repeat": (1,),
+        "array_insert": (1,), "format_number": (1,), "sequence": (0, 1, 2), "round": (1,),
+        "bround": (1,), "ceil": (1,), "ceiling": (1,), "floor": (1,),
+    },
+    # Never the smallest int, which makes Spark read outside an array.
+    ArgumentKind.POSITION: {"element_at": (1,), "split_part": (2,), "try_element_at": (1,)},
+}  # fmt: skip
+
+
+def _list_by_function() -> dict[str, dict[int, ArgumentKind]]:
+    checked: dict[str, dict[int, ArgumentKind]] = {}
+    for kind, functions in _CHECKED_PLACES.items():
+        for name, places in functions.items():
+            checked.setdefault(name, {}).update(dict.fromkeys(places, kind))
+    return checked
+
+
+CHECKED_ARGUMENTS = _list_by_function()
+"""By function, which arguments are checked, and as what."""
 
 REFUSED_FUNCTIONS = {
     "is not a function of the event alone": """
@@ -161,6 +244,9 @@ REFUSED_FUNCTIONS = {
         tuple_sketch_estimate_integer tuple_sketch_summary_double tuple_sketch_summary_integer
         tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_double
         tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
+    """,
+    "trusts bytes to be a geometry: others can end Spark": """
+        st_geogfromwkb st_geomfromwkb
     """,
     "takes a function with ->, which is outside the language": """
         aggregate array_sort exists filter forall map_filter map_zip_with reduce transform

@@ -190,6 +190,10 @@ def _slot_token(raw: str, slot: int) -> str:
     return f"'{name}'" if raw[0] in "'\"" else name
 
 
+_TYPE_BRACKET = re.compile(r"\b(?:array|map|struct)\s*<|>", re.IGNORECASE)
+_MAX_TYPE_DEPTH = 16  # the parser and Spark take seconds to read a type of a hundred
+
+
 def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None:
     depth = 0
     for i, character in enumerate(sql):
@@ -198,6 +202,12 @@ def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None
             raise PredicateError(
                 "nested too deeply", tree.text, tree.source_offset(i), "use fewer parentheses"
             )
+    depth = 0
+    for bracket in _TYPE_BRACKET.finditer(sql):
+        depth = max(depth - 1, 0) if bracket.group() == ">" else depth + 1
+        if depth > _MAX_TYPE_DEPTH:
+            place = tree.source_offset(bracket.start())
+            raise PredicateError("nested too deeply", tree.text, place, "CAST to a simpler type")
 
 
 _FLAT = (exp.Paren, exp.Column, exp.Dot, exp.DataType, exp.Identifier)

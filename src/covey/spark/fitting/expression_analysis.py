@@ -23,7 +23,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from pyspark.sql.utils import is_remote
 
 from covey.language.semantics import KnownTypes, Refusal
@@ -33,9 +33,15 @@ from covey.space.guard import guard_expression
 from covey.spark.query_log import mute_query_log
 from covey.spark.schemas import select_attribute, to_attribute_type
 
-__all__ = ["SparkExpressionTypes", "extract_spark_reason", "find_failure_reasons"]
+__all__ = [
+    "SparkExpressionTypes",
+    "extract_spark_reason",
+    "find_failure_reasons",
+    "read_expression_type",
+]
 
 _MAX_PROJECTED_EXPRESSIONS = 100  # expressions in one projection
+_MAX_TYPE_DEPTH = 100  # types inside each other; some 300 cannot be sent to workers
 
 
 class SparkExpressionTypes:
@@ -98,19 +104,20 @@ class SparkExpressionTypes:
             "*", *(F.lit(None).cast(t).alias(c[1:-1]) for c, t in given)
         )
         try:
-            return to_attribute_type(frame.select(F.expr(expression)).schema.fields[0].dataType)
-        except (PySparkException, Py4JJavaError):
+            found = read_expression_type(frame.select(F.expr(expression)).schema.fields[0].dataType)
+        except (PySparkException, Py4JJavaError, RecursionError):
             return None
+        return found if isinstance(found, Type) else None
 
     def _analyse_expressions(self, expressions: Sequence[str]) -> None:
         """Find out about each of some expressions by itself, though in one projection."""
         try:
             columns = [F.expr(one).alias(f"e{i}") for i, one in enumerate(expressions)]
             fields = self._empty_events.select(*columns).schema.fields
-        except (PySparkException, Py4JJavaError) as error:
+        except (PySparkException, Py4JJavaError, RecursionError) as error:
             self._bisect_failure(expressions, error, self._analyse_expressions)
             return
-        types = (to_attribute_type(field.dataType) for field in fields)
+        types = (read_expression_type(field.dataType) for field in fields)
         self.known_types |= dict(zip(expressions, types, strict=True))
 
     def _refuse_unplannable(self, expressions: Sequence[str]) -> None:
@@ -166,6 +173,33 @@ class SparkExpressionTypes:
                     "than columns, each of which is computed for every event; reuse expressions, "
                     "or raise max_derived, which is maxDerived for a Matcher"
                 )
+
+
+def read_expression_type(data_type: DataType) -> Type | Refusal:
+    """Return the type of an expression as attributes have it, or why workers cannot take it.
+
+    >>> from pyspark.sql.types import IntegerType
+    >>> str(read_expression_type(ArrayType(IntegerType())))
+    'array<int>'
+    """
+    level, depth = [data_type], 0
+    while level:
+        level = [inner for one in level for inner in _list_inner_types(one)]
+        depth += 1
+    if depth > _MAX_TYPE_DEPTH:
+        return Refusal(
+            f"its type has more than {_MAX_TYPE_DEPTH} types inside each other; take a part of it "
+            "in a column of the events"
+        )
+    return to_attribute_type(data_type)
+
+
+def _list_inner_types(data_type: DataType) -> list[DataType]:
+    if isinstance(data_type, ArrayType):
+        return [data_type.elementType]
+    if isinstance(data_type, MapType):
+        return [data_type.keyType, data_type.valueType]
+    return [field.dataType for field in data_type] if isinstance(data_type, StructType) else []
 
 
 def _generate_code(spark: SparkSession, frame: DataFrame) -> None:

@@ -1,0 +1,87 @@
+r"""Sets of characters that a pattern matches, never too small, as numbers: a bit for each of ASCII.
+
+Further bits stand for the ends of lines beyond ASCII, for all others of Unicode's first plane, for
+those of the further planes, which Java stores as two, and for the end of a text. Under some flags
+and collations `k` also matches the Kelvin sign and `s` a long s, so a few letters of ASCII go
+together with those beyond it.
+
+>>> characters_between("a", "c") == characters_between("A", "C")
+False
+>>> add_other_case(characters_between("a", "c")) == add_other_case(characters_between("A", "C"))
+True
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ALL_CHARACTERS",
+    "ANYTHING",
+    "END_OF_LINE",
+    "END_OF_TEXT",
+    "ESCAPED_CLASSES",
+    "SUPPLEMENTARY",
+    "add_other_case",
+    "characters_between",
+    "characters_of_property",
+]
+
+_BASIC, _SEPARATORS, SUPPLEMENTARY, END_OF_TEXT = 1 << 128, 1 << 129, 1 << 130, 1 << 131
+ALL_CHARACTERS, ANYTHING = END_OF_TEXT - 1, 2 * END_OF_TEXT - 1
+END_OF_LINE = END_OF_TEXT | _SEPARATORS | 1 << ord("\n") | 1 << ord("\r")
+"""What comes after `$`."""
+_ASCII = _BASIC - 1
+
+
+def characters_between(first: str, last: str) -> int:
+    """Return the set of the characters from one to another."""
+    low, high = ord(first), ord(last)
+    members = (1 << min(high + 1, 128)) - (1 << low) if low < 128 else 0
+    if high >= 128 and low <= 0xFFFF:
+        members |= _BASIC
+    if any(low <= ord(one) <= high for one in "\x85\u2028\u2029"):
+        members |= _SEPARATORS
+    return members | SUPPLEMENTARY if high > 0xFFFF else members
+
+
+_UPPER, _LOWER = characters_between("A", "Z"), characters_between("a", "z")
+_DIGITS = characters_between("0", "9")
+_BEYOND_ASCII = _BASIC | SUPPLEMENTARY  # of letters and digits
+_WITH_OTHERS = sum(1 << ord(letter) for letter in "KSIksi")
+"""Letters that are the same as some beyond ASCII if case does not count."""
+
+_SPACES = characters_between("\t", "\r") | 1 << ord(" ")
+_NAMED = {
+    "d": _DIGITS,
+    "w": _UPPER | _LOWER | _DIGITS | 1 << ord("_"),
+    "s": _SPACES,
+    "h": 1 << 9 | 1 << 32 | _BASIC,
+    "v": characters_between("\n", "\r") | _SEPARATORS,
+}
+ESCAPED_CLASSES = {
+    **{name: (members, members & _ASCII) for name, members in _NAMED.items()},
+    **{
+        name.upper(): (ALL_CHARACTERS & ~(members & _ASCII), _ASCII & ~members)
+        for name, members in _NAMED.items()
+    },
+}
+r"""By the letter of a class such as `\d`: what it may match, and what it matches for certain."""
+
+_LETTERS = frozenset({"l", "lu", "ll", "lt", "lm", "lo", "alpha", "alphabetic", "upper", "lower",
+    "uppercase", "lowercase", "letter", "ideographic", "latin"})  # fmt: skip
+_NUMBERS = frozenset({"n", "nd", "nl", "no", "digit"})
+
+
+def characters_of_property(name: str) -> int:
+    r"""Return a set with all characters of a property, as in `\p{Lu}`."""
+    plain = name.lower().removeprefix("is")
+    if plain in _LETTERS:
+        return _UPPER | _LOWER | _BEYOND_ASCII
+    return _DIGITS | _BEYOND_ASCII if plain in _NUMBERS else ALL_CHARACTERS
+
+
+def add_other_case(members: int) -> int:
+    """Return a set with the letters that it has in upper and in lower case."""
+    members |= (members & _UPPER) << 32 | (members & _LOWER) >> 32
+    if members & _WITH_OTHERS:
+        members |= _BASIC
+    return members | _WITH_OTHERS if members & _BASIC else members

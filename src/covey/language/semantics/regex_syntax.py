@@ -1,0 +1,485 @@
+r"""Regular expressions as Java reads them, as trees.
+
+What a tree says of a pattern is never too little: the characters with which a part may begin are
+those under any flags and any collation, so letters match in both cases and a dot matches all.
+Patterns are refused where their meaning in Java is not certain: classes inside classes, references
+to groups, the flags x and U, `\R`, `\X`, `\b{g}`, and repetitions of repetitions or of assertions.
+
+Cost: linear in the length of a pattern, and bounded, since patterns of too many parts are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from covey.language.semantics.regex_characters import (
+    ALL_CHARACTERS,
+    ANYTHING,
+    END_OF_LINE,
+    END_OF_TEXT,
+    ESCAPED_CLASSES,
+    SUPPLEMENTARY,
+    add_other_case,
+    characters_between,
+    characters_of_property,
+)
+
+__all__ = [
+    "UNBOUNDED",
+    "Alternation",
+    "Assertion",
+    "Character",
+    "Concatenation",
+    "Group",
+    "Lookaround",
+    "Node",
+    "RegexSyntaxError",
+    "Repetition",
+    "Text",
+    "Traits",
+    "make_concatenation",
+    "make_repetition",
+    "make_text",
+    "parse_regex",
+]
+
+UNBOUNDED = 1 << 31  # how often something is repeated without end
+_MAX_PARTS = 1_500
+_MAX_NESTING = 50  # Java's compiler has room for 1,800
+_MAX_CLASS_ITEMS = 500  # each may be a frame of Java's matcher, which has room for 4,500
+
+_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)|\\.", re.DOTALL)
+_LITERALS = re.compile(r"[^\\\[(){.*+?^$|]+")
+_GROUP = re.compile(
+    r"\((?:\?(?:(?P<look><?[=!])|(?P<atomic>>)|<[a-zA-Z]\w*>|(?P<flags>[a-zA-Z-]*)(?P<end>[:)])))?",
+    re.ASCII,
+)
+_QUANTIFIER = re.compile(
+    r"(?:([*+?])|\{([0-9]{1,9})(?:(,)([0-9]{1,9})?)?\})([?+]?)(?P<more>[*+?{])?"
+)
+_ESCAPE = re.compile(
+    r"""\\(?:x\{(?P<braced>[0-9a-fA-F]{1,6})\} | x(?P<hex>[0-9a-fA-F]{2})
+      | u(?P<unicode>[0-9a-fA-F]{4}) | 0(?P<octal>[0-3][0-7]{2}|[0-7]{1,2}) | c(?P<control>.)
+      | [pP](?:\{(?P<property>[^}]*)\}|(?P<letter>[A-Z])) | (?P<one>.))""",
+    re.DOTALL | re.VERBOSE,
+)
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+
+
+class RegexSyntaxError(Exception):
+    """What is wrong with a pattern, or not certain about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of a part of a pattern.
+
+    Args:
+        first: what may come where it begins, which is the end of the text for some assertions.
+        can_be_empty: whether it can match the empty text.
+        cannot_fail: whether it matches, if nothing else, the empty text at any place.
+        entry_steps: the steps after which a matcher knows that it does not begin at a place.
+        depth: the frames on Java's stack when what comes after it is tried.
+        max_length: how many characters it can match.
+    """
+
+    first: int
+    can_be_empty: bool = False
+    cannot_fail: bool = False
+    entry_steps: int = 1
+    depth: int = 1
+    max_length: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """One character of a set."""
+
+    traits: Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Several literal characters, in lower case."""
+
+    traits: Traits
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """The beginning or end of a text, a line or a word."""
+
+    traits: Traits
+    is_begin: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lookaround:
+    """What must be there, or must not, before or after a place."""
+
+    traits: Traits
+    body: Node
+    is_behind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A part in parentheses; an atomic one is never entered again."""
+
+    traits: Traits
+    body: Node
+    is_atomic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenation:
+    """Parts one after another."""
+
+    traits: Traits
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """One of several branches."""
+
+    traits: Traits
+    branches: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """A character or a group that is repeated."""
+
+    traits: Traits
+    body: Node
+    min_count: int
+    max_count: int
+    is_possessive: bool
+
+
+Node = Character | Text | Assertion | Lookaround | Group | Concatenation | Alternation | Repetition
+
+_ANY = Character(Traits(ALL_CHARACTERS))
+
+
+def _make_assertion(first: int, *, is_begin: bool = False) -> Node:
+    return Assertion(Traits(first, can_be_empty=True, max_length=0), is_begin)
+
+
+def parse_regex(pattern: str) -> Node:
+    """Return the tree of a pattern.
+
+    Raises:
+        RegexSyntaxError: Java refuses it, or what it means there is not certain.
+    """
+    return _Reader(_expand_quotes(pattern)).read()
+
+
+def make_concatenation(parts: Sequence[Node]) -> Node:
+    """Return parts one after another as one."""
+    if len(parts) == 1:
+        return parts[0]
+    first = entry_steps = depth = max_length = 0
+    can_be_empty = cannot_fail = True
+    for part in parts:
+        traits = part.traits
+        if can_be_empty:
+            first, entry_steps = first | traits.first, entry_steps + traits.entry_steps
+        can_be_empty &= traits.can_be_empty
+        cannot_fail &= traits.cannot_fail
+        depth, max_length = depth + traits.depth, max_length + traits.max_length
+    traits = Traits(first, can_be_empty, cannot_fail, max(entry_steps, 1), depth, max_length)
+    return Concatenation(traits, tuple(parts))
+
+
+def make_alternation(branches: Sequence[Node]) -> Node:
+    """Return one of several branches as one part."""
+    if len(branches) == 1:
+        return branches[0]
+    first = 0
+    for branch in branches:
+        first |= branch.traits.first
+    of = [branch.traits for branch in branches]
+    traits = Traits(
+        first,
+        any(one.can_be_empty for one in of),
+        any(one.cannot_fail for one in of),
+        sum(one.entry_steps for one in of),
+        max(one.depth for one in of) + 2,
+        max(one.max_length for one in of),
+    )
+    return Alternation(traits, tuple(branches))
+
+
+def make_text(text: str) -> Node:
+    """Return literal characters as one part."""
+    first = add_other_case(characters_between(text[0], text[0]))
+    if len(text) == 1:
+        return Character(Traits(first))
+    return Text(Traits(first, max_length=len(text)), text.lower())
+
+
+def make_repetition(body: Node, min_count: int, max_count: int, mode: str) -> Node:
+    """Return a part so many times; `mode` is `+` if possessive, `?` if it is tried less first."""
+    inner, is_possessive = body.traits, mode == "+"
+    if is_possessive or (mode == "?" and isinstance(body, Character)) or max_count == 1:
+        depth = inner.depth + 3
+    elif isinstance(body, Character):
+        # Java counts characters of one length, and begins another frame where the length changes.
+        is_counted = max_count < UNBOUNDED and inner.first & SUPPLEMENTARY
+        depth = max(max_count, 1) if is_counted else 1
+    else:
+        depth = max_count * (inner.depth + 3)
+    traits = Traits(
+        inner.first,
+        inner.can_be_empty or min_count == 0,
+        inner.cannot_fail or min_count == 0,
+        inner.entry_steps,
+        depth,
+        inner.max_length * max_count,
+    )
+    return Repetition(traits, body, min_count, max_count, is_possessive)
+
+
+def _expand_quotes(pattern: str) -> str:
+    r"""Return a pattern with escapes in place of `\Q…\E`."""
+    if "\\Q" not in pattern:
+        return pattern
+    return _QUOTED.sub(
+        lambda found: found.group() if found[1] is None else re.escape(found[1]), pattern
+    )
+
+
+@dataclass(slots=True)
+class _OpenGroup:
+    """A group that is not closed yet: its complete branches, and the parts of the last one."""
+
+    opener: re.Match[str] | None
+    branches: list[Node] = field(default_factory=list)
+    parts: list[Node] = field(default_factory=list)
+    can_be_repeated: bool = False
+    """Whether the last part may have a quantifier."""
+
+    def add_part(self, part: Node, can_be_repeated: bool = True) -> None:
+        """Add a part to the last branch."""
+        self.parts.append(part)
+        self.can_be_repeated = can_be_repeated
+
+    def end_branch(self) -> None:
+        """Begin another branch."""
+        self.branches.append(make_concatenation(self.parts))
+        self.parts, self.can_be_repeated = [], False
+
+    def close(self) -> Node:
+        """Return all of it as one part."""
+        self.end_branch()
+        return make_alternation(self.branches)
+
+
+class _Reader:
+    """Reads one pattern, without `\\Q`, from left to right."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern, self._at, self._parts = pattern, 0, 0
+        self._groups = [_OpenGroup(None)]
+        self._has_lines = False  # whether ^ may stand for the beginning of a line
+
+    def read(self) -> Node:
+        """Return the tree."""
+        while self._at < len(self._pattern):
+            self._parts += 1
+            if self._parts > _MAX_PARTS:
+                raise RegexSyntaxError("too many parts")
+            self._read_part(self._pattern[self._at])
+        if len(self._groups) > 1:
+            raise RegexSyntaxError("a group that is not closed")
+        return self._groups[0].close()
+
+    def _read_part(self, character: str) -> None:
+        group = self._groups[-1]
+        if character == "(":
+            self._open_group()
+        elif character == ")":
+            self._close_group()
+        elif character == "|":
+            self._at += 1
+            group.end_branch()
+        elif character in "*+?{":
+            self._repeat_last()
+        elif character == "[":
+            group.add_part(self._read_class())
+        elif character == "\\":
+            self._read_escape()
+        elif character == ".":
+            self._at += 1
+            group.add_part(_ANY)
+        elif character in "^$":
+            self._at += 1
+            is_begin = character == "^" and not self._has_lines
+            first = END_OF_LINE if character == "$" else ANYTHING
+            group.add_part(_make_assertion(first, is_begin=is_begin), can_be_repeated=False)
+        else:
+            self._read_literals()
+
+    def _read_literals(self) -> None:
+        """Read characters that stand for themselves; a quantifier is about the last of them."""
+        found = _LITERALS.match(self._pattern, self._at)
+        assert found is not None
+        text, self._at = found.group(), found.end()
+        is_repeated = self._pattern[self._at : self._at + 1] in set("*+?{")
+        if is_repeated and len(text) > 1:
+            self._groups[-1].add_part(make_text(text[:-1]))
+            text = text[-1]
+        self._groups[-1].add_part(make_text(text))
+
+    def _open_group(self) -> None:
+        opener = _GROUP.match(self._pattern, self._at)
+        if opener is None or (opener.group() == "(" and self._pattern[opener.end() :][:1] == "?"):
+            raise RegexSyntaxError("a group of a kind that is not known")
+        self._at = opener.end()
+        flags = opener["flags"] or ""
+        if wrong := sorted(set(flags) - set("ims-")):
+            raise RegexSyntaxError(f"the flag {wrong[0]}")
+        self._has_lines |= "m" in flags
+        if opener["end"] == ")":
+            self._groups[-1].can_be_repeated = False
+            return
+        self._groups.append(_OpenGroup(opener))
+        if len(self._groups) > _MAX_NESTING:
+            raise RegexSyntaxError("too many groups inside each other")
+
+    def _close_group(self) -> None:
+        self._at += 1
+        if len(self._groups) == 1:
+            raise RegexSyntaxError("a group that is not open")
+        closed = self._groups.pop()
+        body, opener = closed.close(), closed.opener
+        assert opener is not None
+        if look := opener["look"]:
+            is_behind = look[0] == "<"
+            if is_behind and body.traits.max_length >= UNBOUNDED:
+                raise RegexSyntaxError("a look behind that has no end")
+            depth = body.traits.depth + 1
+            traits = Traits(ANYTHING, can_be_empty=True, depth=depth, max_length=0)
+            self._groups[-1].add_part(Lookaround(traits, body, is_behind), can_be_repeated=False)
+            return
+        inner = body.traits
+        traits = Traits(
+            inner.first, inner.can_be_empty, inner.cannot_fail, inner.entry_steps + 1,
+            inner.depth + 2, inner.max_length,
+        )  # fmt: skip
+        self._groups[-1].add_part(Group(traits, body, bool(opener["atomic"])))
+
+    def _repeat_last(self) -> None:
+        group = self._groups[-1]
+        found = _QUANTIFIER.match(self._pattern, self._at)
+        if found is None or found["more"] or not group.can_be_repeated:
+            raise RegexSyntaxError("a repetition of nothing, or of a repetition")
+        self._at = found.end()
+        sign, least, comma, most, mode, _ = found.groups()
+        if sign:
+            min_count, max_count = {"?": (0, 1), "*": (0, UNBOUNDED), "+": (1, UNBOUNDED)}[sign]
+        else:
+            min_count = int(least)
+            max_count = int(most or UNBOUNDED) if comma else min_count
+        if max_count < min_count:
+            raise RegexSyntaxError("a repetition whose bounds are in the wrong order")
+        body = group.parts.pop()
+        group.add_part(make_repetition(body, min_count, max_count, mode), can_be_repeated=False)
+
+    def _read_escape(self) -> None:
+        found = self._match_escape()
+        name = found["one"]
+        if name is not None and name in "AbBzZG":
+            self._at = found.end()
+            if self._pattern.startswith("{", self._at):
+                raise RegexSyntaxError("a repetition of nothing, or of a repetition")
+            first = {"z": END_OF_TEXT, "Z": END_OF_LINE}.get(name, ANYTHING)
+            assertion = _make_assertion(first, is_begin=name == "A")
+            self._groups[-1].add_part(assertion, can_be_repeated=False)
+            return
+        members, _, _ = self._read_escaped(found)
+        self._groups[-1].add_part(Character(Traits(add_other_case(members))))
+
+    def _match_escape(self) -> re.Match[str]:
+        found = _ESCAPE.match(self._pattern, self._at)
+        if found is None:
+            raise RegexSyntaxError("an escape of nothing")
+        return found
+
+    def _read_escaped(self, found: re.Match[str]) -> tuple[int, int, str]:
+        """Return what an escape may match, what it matches for certain, and its one character."""
+        self._at = found.end()
+        if (name := found["property"] or found["letter"]) is not None:
+            is_inverted = found.group()[1] == "P"
+            return (ALL_CHARACTERS if is_inverted else characters_of_property(name)), 0, ""
+        one: str = found["one"] or ""
+        if one in ESCAPED_CLASSES:
+            return *ESCAPED_CLASSES[one], ""
+        code = found["braced"] or found["hex"] or found["unicode"]
+        if code is not None:
+            if int(code, 16) > 0x10FFFF:
+                raise RegexSyntaxError("a character that is none")
+            character = chr(int(code, 16))
+        elif found["octal"]:
+            character = chr(int(found["octal"], 8))
+        elif found["control"]:
+            character = chr(ord(found["control"]) ^ 64)
+        elif one in _CONTROLS:
+            character = _CONTROLS[one]
+        elif one in "123456789k":
+            raise RegexSyntaxError("a reference to a group")
+        elif one.isascii() and one.isalnum():
+            raise RegexSyntaxError(f"the escape \\{one}")
+        else:
+            character = one
+        if 0xD800 <= ord(character) <= 0xDFFF:
+            return ALL_CHARACTERS, 0, ""  # a half of a character, which Java may join to another
+        members = characters_between(character, character)
+        return members, members if character.isascii() else 0, character
+
+    def _read_class(self) -> Node:
+        """Read a class in brackets."""
+        self._at += 1
+        is_inverted = self._pattern.startswith("^", self._at)
+        self._at += is_inverted
+        members = certain = items = 0
+        while not (items and self._pattern.startswith("]", self._at)):
+            may_match, surely_matches = self._read_class_item()
+            members, certain, items = members | may_match, certain | surely_matches, items + 1
+            if items > _MAX_CLASS_ITEMS:
+                raise RegexSyntaxError("a class of too many characters")
+        self._at += 1
+        members = ALL_CHARACTERS & ~certain if is_inverted else add_other_case(members)
+        return Character(Traits(members))
+
+    def _read_class_item(self) -> tuple[int, int]:
+        """Return what a character, a range or an escape matches: perhaps, and for certain."""
+        members, certain, low = self._read_class_character()
+        following = self._pattern[self._at + 1 : self._at + 2]
+        if not low or not self._pattern.startswith("-", self._at) or following in "]":
+            return members, certain
+        if following == "[":
+            raise RegexSyntaxError("a class inside a class")
+        self._at += 1
+        _, _, high = self._read_class_character()
+        if not high or high < low:
+            raise RegexSyntaxError("a range that is in the wrong order")
+        members = characters_between(low, high)
+        return members, members & ((1 << 128) - 1)
+
+    def _read_class_character(self) -> tuple[int, int, str]:
+        character = self._pattern[self._at : self._at + 1]
+        if not character:
+            raise RegexSyntaxError("a class that is not closed")
+        if character == "[" or self._pattern.startswith("&&", self._at):
+            raise RegexSyntaxError("a class inside a class")
+        if character == "\\":
+            return self._read_escaped(self._match_escape())
+        self._at += 1
+        members = characters_between(character, character)
+        return members, members if character.isascii() else 0, character

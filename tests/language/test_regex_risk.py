@@ -1,0 +1,86 @@
+"""Patterns that Java's matcher decides in bounded time and with a bounded stack, and no others."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from covey.language.semantics.regex_risk import find_like_risk, find_regex_risk
+
+REPEATED, CHOICES = "a group that is repeated too often", "too many choices"
+SAME_TEXT, LONG = "repetitions that can match the same text", "too many parts one after another"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^(\d{1,3}\.){3}\d{1,3}$", "(?i)iphone 1[2-5]", "^[0-9]+$", "error.*timeout", r"\bbike\b",
+        r"^[\w.+-]+@[\w-]+\.[\w.-]+$", r"\b\w+@\w+\.\w{2,4}\b", "^.*a.*b", "a.*b.*", "@(.*)$",
+        r"^\s*(GET|POST|PUT) /api/v\d+/(users|orders)/\d+(\?.*)?$", r"^([A-Z]{2}\d+)(-[a-z]+)?$",
+        r"(?i)(refund|chargeback|dispute).*(card|account|bank|payment)", "oom|out of memory",
+        r"https?://[^/]+/.*\.(png|jpe?g)$", r"^(?=.*\d)(?=.*[a-z]).{8,}$", r"\$\d+(\.\d\d)?",
+        r"(?<!foo)bar", r"\p{Lu}\p{L}+", "[^0-9]", "", "a||b", "]}", "[]a]", "[^]a-]+b", r"[\w-]+=",
+        r"\Q(a+)+\E", r"\x41\u0042\t\cA\0101\x{1F600}", "(?<year>[0-9]{4})-(?:0[1-9]|1[0-2])",
+        "(a|b)*+c", "(?>a|ab)c", "|".join(f"word{n}" for n in range(300)), "x" * 4_000,
+    ],
+)  # fmt: skip
+def test_patterns_as_people_write_them_are_admitted(pattern: str) -> None:
+    assert find_regex_risk(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("a?" * 19 + "b", CHOICES), ("(a?){19}b", CHOICES), ("^" + "a{0,1}" * 40 + "b", CHOICES),
+        ("(a|ab){40}c", CHOICES), ("(a|A){40}b", CHOICES), ("(?:x|x|x)" * 20 + "y", CHOICES),
+        ("(abc|abcabc){30}d", CHOICES), ("^(a{0,50}){3}b", SAME_TEXT), (r"(\w|\d){40}!", CHOICES),
+        ("(a|b?){40}c", CHOICES), ("(?=" + "a?" * 30 + "b)", CHOICES), ("(?:a??){30}b", CHOICES),
+        ("(?<=(a|aa){20})b", CHOICES), ("[k\u212a]?" * 30 + "!", CHOICES),
+        (r"\Qa\E?" * 30 + "b", CHOICES), ("[^b]?" * 30 + "b", CHOICES),
+        ("a*a*b", SAME_TEXT), ("a.*b.*c", SAME_TEXT), ("^.*.*.*x", SAME_TEXT),
+        ("a{0,999}a{0,999}b", SAME_TEXT), (r"\s*\s*\s*x", SAME_TEXT), (r"^\w*\d*\w*x$", SAME_TEXT),
+        ("(?=.*a.*b)x", SAME_TEXT), ("(?>a*a*b)", SAME_TEXT), ("(.*,.*)*+x", SAME_TEXT),
+        ("(a|b)*", REPEATED), ("(a|b)*?c", REPEATED), ("(?:ab)+", REPEATED), ("(?>a|b)*", REPEATED),
+        ("(a|b){400}", REPEATED), ("((a){20}){20}", REPEATED), ("(a?b){1000}", REPEATED),
+        (".{0,5000}x", REPEATED),
+        ("a?b" * 400, LONG), ("[ab]" * 1_100, LONG), ("(a)" * 400, LONG),
+        ("(" * 60 + "a" + ")" * 60, "too many groups inside each other"),
+        ("[" + "\u0416\u0436" * 300 + "]", "a class of too many characters"),
+        ("|".join(["a"] * 2_000), "too many parts"),
+        (r"(.)\1", "a reference to a group"), (r"(?<x>a)\k<x>", "a reference to a group"),
+        ("[a[b]]", "a class inside a class"), ("[a&&b]", "a class inside a class"),
+        ("(?x)a +", "the flag x"), ("(?i-U:a)", "the flag U"), (r"\X*", r"the escape \X"),
+        ("a**", "a repetition of nothing, or of a repetition"), ("a{2}{3}",) * 2, ("^*a",) * 2,
+        ("*a",) * 2, ("(?=a)*",) * 2, ("(?<=a*)b", "a look behind that has no end"),
+        ("(a", "a group that is not closed"), ("a)", "a group that is not open"),
+        ("[a", "a class that is not closed"), ("\\", "an escape of nothing"),
+        ("(?$a)", "a group of a kind that is not known"), ("[b-a]",) * 2, ("a{3,2}",) * 2,
+    ],
+)  # fmt: skip
+def test_patterns_that_could_take_all_time_or_stack_are_refused(pattern: str, problem: str) -> None:
+    found = find_regex_risk(pattern)
+    assert found is not None
+    assert problem in (found, pattern)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        r"([^\w\W]?){250}", "(", "a?", "[a]", "a|", "(a|", "a{1,9}", "(?:a|b)", r"\Q", "[a", "(?=",
+        "x*y*", "[a-", r"\x{", "(?i)", "ab|", "(?<=a)", "((a?){9}|)", r"[\w", "(a?b", "(a*)*+",
+    ],
+)  # fmt: skip
+def test_a_long_pattern_is_decided_at_once(unit: str) -> None:
+    started = time.monotonic()
+    for pattern in (unit, unit * (65_536 // len(unit)), f"({unit}" * 5_000 + "){9}" * 5_000):
+        find_regex_risk(pattern)
+    assert time.monotonic() - started < 10  # where it used to take hours, and all memory
+
+
+def test_a_pattern_of_like_has_bounded_steps_and_stack() -> None:
+    for pattern in ("%a%b%", "%iphone%", "a%", "_", "", "%100\\%%", "%", "a_c%", "x" * 4_000):
+        assert find_like_risk(pattern) is None, pattern
+    assert find_like_risk("%a%b%c") == "more than 2 % before its end"
+    assert find_like_risk("_" * 2_000) == LONG
+    assert find_like_risk("%_%" + "_" * 500 + "b") == CHOICES

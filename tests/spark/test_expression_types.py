@@ -1,0 +1,28 @@
+"""Types of expressions as Spark tells them, however deep they are."""
+
+from __future__ import annotations
+
+import pickle
+
+from pyspark.sql.types import ArrayType, DataType, IntegerType, StructField, StructType
+
+from covey.language.semantics.expression_types import Refusal
+from covey.spark.fitting.expression_analysis import read_expression_type
+
+
+def nested(depth: int, is_struct: bool) -> DataType:
+    """Return a type with so many types inside each other."""
+    type_: DataType = IntegerType()
+    for _ in range(depth - 1):
+        type_ = StructType([StructField("a", type_)]) if is_struct else ArrayType(type_)
+    return type_
+
+
+def test_a_type_that_workers_cannot_be_sent_is_refused() -> None:
+    for is_struct in (True, False):
+        for depth in (101, 350, 5_000):
+            found = read_expression_type(nested(depth, is_struct))
+            assert isinstance(found, Refusal)
+            assert "more than 100 types inside each other" in found.reason
+        known = read_expression_type(nested(100, is_struct))
+        assert pickle.loads(pickle.dumps({"x": [known]})) == {"x": [known]}
