@@ -229,7 +229,8 @@ def test_derived_attributes_have_the_types_that_spark_gives_them(
 DERIVED = (
     """
 i8 + 1; i8 + i16; i32 * i64; i32 / 2; f32 + i32; f32 * 2; f32 / 2; f64 - d10; d10 + 1; d10 *
-d10; d10 / 3; d10 % 7; d3818 * d3818; d3818 / d10; d10 + i32; d10 * i64; i32 div 4; i64 % 5; -
+d10; d10 / 3; d10 % 7; d3818 * d3818; d3818 / d10; d10 + i32; d10 * i64; i32 div 4; i64 % 5; d10
++ (5); d10 * (- 5); d10 - ((50)); -
 d10; abs(f32); abs(d18); floor(d10); ceil(f64); floor(d38); round(f32, 2); round(i32);
 sqrt(i32); pow(f64, 2); ln(d10); lower(name); concat(name, 'x'); name || 'x'; length(name);
 substring(name, 1, 2); split(name, ' '); split(name, ' ')[0]; year(day); hour(ts);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,13 +101,16 @@ def events(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, SCHEMA)
 
 
-def matched(events: DataFrame, texts: list[str]) -> tuple[set[tuple[int, str]], dict[str, str]]:
+def matched(
+    events: DataFrame, texts: list[str], max_derived: int = 64
+) -> tuple[set[tuple[int, str]], dict[str, str]]:
     """Return the pairs of events and predicates that match, and why which predicate is refused."""
     from covey.spark import Matcher
 
     ids = dict(enumerate(texts))
     frame = events.sparkSession.createDataFrame(list(ids.items()), "id INT, predicate STRING")
-    model = Matcher(eventSchema=events.schema, eventCols=["n"]).fit(frame)
+    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], maxDerived=max_derived)
+    model = matcher.fit(frame)
     pairs = {(row["n"], ids[row["id"]]) for row in model.transform(events).collect()}
     refused = {ids[row["id"]]: row["error"] for row in model.rejectedSubscriptions.collect()}
     return pairs, refused
@@ -201,6 +205,32 @@ def test_functions_that_only_spark_knows_have_their_types(
     assert set(refused) <= {"attrs = attrs OR n = 1"}
     kept = [text for text in texts if text not in refused]
     assert pairs == match_with_spark(events, {text: text for text in kept}, "n")
+
+
+def test_an_expression_has_the_type_that_its_own_literals_give_it(spark: SparkSession) -> None:
+    values = [
+        ("0.2", "0.20"), ("0.1428571429", "12.35"), ("-3.5", "-0.01"), ("1" * 27, "99999999.99")
+    ]  # fmt: skip
+    rows = [(n, Decimal(q), Decimal(d), n) for n, (q, d) in enumerate(values)]
+    columns = "n INT, q DECIMAL(38, 10), d DECIMAL(10, 2), k INT"
+    frame = spark.createDataFrame([*rows, (9, None, None, 9)], columns)
+    alike = [
+        ("q * {} > 1", ["5", "7", "50", "-5", "50000000000L", "1.5"]),
+        ("try_multiply(q, {}) > 1", ["5", "50"]),
+        ("{} - q > 1.5", ["1", "100000", "0.125"]),
+        ("q / {} > 0.03", ["3", "300L", "0.7"]),
+        ("d * {} > 1", ["5", "(50)", "0.0005"]),
+        ("coalesce(q * {}, 0) = 1", ["5", "50"]),
+        ("coalesce(d, {}) > 0.1", ["1", "10000000000", "1.2345BD"]),
+        ("CASE WHEN k > 1 THEN q ELSE {} END < 10", ["1", "12.345"]),
+        ("round(d, {}) = 12.4", ["1", "-1"]),
+        ("floor(q, {}) = 0.1", ["0", "1"]),
+        ("abs(q * {} - 1) < 0.001", ["5", "7"]),
+    ]
+    texts = [form.format(one) for form, values in alike for one in values]
+    found, refused = matched(frame, texts, max_derived=len(texts))
+    assert refused == {}
+    assert found == match_with_spark(frame, {text: text for text in texts}, "n")
 
 
 def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(

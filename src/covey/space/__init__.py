@@ -10,6 +10,7 @@ Modules in the order in which data passes through them:
 - `types`: `Type`, by Spark's names, from Arrow types and to them.
 - `limits`: `PredicateLimits`, how large a predicate may be and what it may ask Spark to compute.
 - `guard`: SQL that makes a derived attribute null where computing it would raise.
+- `time_zones`: `TimeZones` and `Clock`, the zones of Java's, and of Python's where both agree.
 - `space`: `Space`, `Attribute` and `SessionSettings`.
 - `text_bounds`: ends of intervals of text, and texts that are not valid UTF-8.
 - `keys`: values to ordered keys and back, and the key domain of each type.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 
 from covey.errors import SchemaError
 from covey.space.guard import build_computability_check, guard_expression
 from covey.space.limits import PredicateLimits
+from covey.space.time_zones import Clock, TimeZones, find_clock, is_system_zone
 from covey.space.types import BOOLEAN, FLOAT, Type, type_from_arrow, vector_type
 
 __all__ = ["Attribute", "SessionSettings", "Space"]
@@ -26,22 +26,62 @@ class SessionSettings:
 
     `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`; `non_default`
     are settings by name that change what Spark computes, where they are not as by default.
+
+    `zone_rules` are the rules of the time zone as Java has them, and `named_zones` the zones that
+    texts may name (`'2024-05-31 18:30:00 Europe/Rome'`). Both come from a session of Spark; without
+    them, Python's time zones are used as far as they agree with Java's (`covey.space.time_zones`).
     """
 
     time_zone: str = "UTC"
     ansi: bool = True
     non_default: tuple[tuple[str, str], ...] = ()
+    zone_rules: bytes | None = field(default=None, repr=False)
+    named_zones: TimeZones | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.ansi, bool):
             raise SchemaError(f"ansi is true or false, not {self.ansi!r}")
-        try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError, TypeError):
+        if not isinstance(self.time_zone, str) or (
+            self.zone_rules is None and not is_system_zone(self.time_zone)
+        ):
             raise SchemaError(
                 f"no time zone {self.time_zone!r}; write a region such as 'Europe/Berlin' or 'UTC' "
                 "(offsets such as '+02:00' are not read: 'Etc/GMT-2' is one)"
-            ) from None
+            )
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the session.
+
+        Raises:
+            UncertainTimeError: the zone is one that is not read without Spark.
+        """
+        return find_clock(self.time_zone, self.zone_rules)
+
+    def find_named_clock(self, zone: str) -> Clock | None:
+        """Return the clock of a zone that a text names, or None if there is no such zone.
+
+        Raises:
+            UncertainTimeError: the zone is one that is not read without Spark.
+        """
+        if self.named_zones is None:
+            return find_clock(zone, None)
+        rules = self.named_zones.find_rules(zone)
+        return None if rules is None else find_clock(zone, rules)
+
+    def with_time_zones(self, zones: TimeZones | None) -> SessionSettings:
+        """Return the same with the zones of a Java; rules that are known already stay."""
+        if zones is None:
+            return self
+        rules = self.zone_rules or zones.find_session_rules(self.time_zone)
+        return replace(self, zone_rules=rules, named_zones=zones)
+
+    def agrees_with(self, other: SessionSettings) -> bool:
+        """Whether predicates mean the same, as far as is known of the rules of the time zone."""
+        mine, theirs = ((one.time_zone, one.ansi, one.non_default) for one in (self, other))
+        return mine == theirs and (
+            None in (self.zone_rules, other.zone_rules) or self.zone_rules == other.zone_rules
+        )
 
 
 @dataclass(frozen=True, slots=True)

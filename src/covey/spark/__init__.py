@@ -14,6 +14,7 @@ In the order in which data passes through them:
     matcher           `Matcher` and `match`: the estimator
     schemas           Spark schemas as spaces; columns of attributes
     session_settings  session settings that decide what a predicate means
+    java_time_zones   time zones of the Java that Spark runs on
     id_types          ids of Spark types as ids of a store
     validity          validity intervals: from when and until when a subscription counts
     store_location    location of a model's store, as covey and as Spark spell it

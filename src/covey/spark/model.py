@@ -29,7 +29,7 @@ from covey.spark.model_io import ModelReader, ModelWriter
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
 from covey.spark.schemas import check_event_columns, select_attribute, select_column
-from covey.spark.session_settings import check_session_settings
+from covey.spark.session_settings import check_session_settings, with_time_zones
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, select_attribute_or_time
 from covey.spark.zones.partitioner import ZonePartitioner
@@ -114,7 +114,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 f"{known.simpleString()}: cast it"
             )
         (changed, removed, refused), mine = classify_changes(changes, self), self._state
-        space = mine.space.without_derived
+        space = with_time_zones(mine.space.without_derived, changes.sparkSession)
         fitted = load_subscriptions(
             changed,
             self,

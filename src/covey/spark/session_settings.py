@@ -9,16 +9,21 @@ something else.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import SparkSession
 
 from covey.errors import SchemaError
 from covey.space import SessionSettings, Space
+from covey.space.time_zones import TimeZones
+from covey.spark.java_time_zones import read_time_zones
 
 __all__ = [
     "RECORDED_SETTINGS",
     "REQUIRED_SETTINGS",
     "check_session_settings",
     "read_session_settings",
+    "with_time_zones",
 ]
 
 REQUIRED_SETTINGS = {
@@ -86,6 +91,11 @@ def read_session_settings(spark: SparkSession) -> SessionSettings:
     Raises:
         SchemaError: the session reads predicates in another way than by default.
     """
+    zones = read_time_zones(spark)
+    return _read_settings(spark, zones)
+
+
+def _read_settings(spark: SparkSession, zones: TimeZones | None) -> SessionSettings:
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     ansi = spark.conf.get("spark.sql.ansi.enabled") or "true"
     given = spark.conf.getAll
@@ -99,7 +109,15 @@ def read_session_settings(spark: SparkSession) -> SessionSettings:
     unusual = {
         n: value for n, value in others.items() if value.lower() != RECORDED_SETTINGS[n].lower()
     }
-    return SessionSettings(zone, ansi.lower() == "true", tuple(sorted(unusual.items())))
+    rules = None if zones is None else zones.find_session_rules(zone)
+    return SessionSettings(
+        zone, ansi.lower() == "true", tuple(sorted(unusual.items())), rules, zones
+    )
+
+
+def with_time_zones(space: Space, spark: SparkSession) -> Space:
+    """Return a space, read from a store, with the time zones that predicates may name."""
+    return replace(space, settings=space.settings.with_time_zones(read_time_zones(spark)))
 
 
 def check_session_settings(space: Space, spark: SparkSession) -> None:
@@ -108,13 +126,21 @@ def check_session_settings(space: Space, spark: SparkSession) -> None:
     Raises:
         SpaceError: a setting is another one than when the subscriptions were read.
     """
-    now, then = _settings_by_name(read_session_settings(spark)), _settings_by_name(space.settings)
+    recorded = space.settings
+    zones = None if recorded.zone_rules is None else read_time_zones(spark)
+    present = _read_settings(spark, zones)
+    now, then = _settings_by_name(present), _settings_by_name(recorded)
     other = [name for name in now if now[name] != then[name]]
     if other:
         said = ", ".join(f"{name} was {then[name]} and is {now[name]}" for name in other)
         raise SchemaError(
             f"predicates would mean something else than when the model was fitted: {said}; set it "
             "as it was, or fit again"
+        )
+    if not present.agrees_with(recorded):
+        raise SchemaError(
+            "predicates would mean something else than when the model was fitted: this Java has "
+            f"other rules of time zone {recorded.time_zone}; run the Java of then, or fit again"
         )
 
 

@@ -81,7 +81,7 @@ class Changes:
 
 def check_same_space(space: Space, expected: Space, holder: str) -> None:
     """Refuses regions of a space with other columns or settings."""
-    if (space.columns, space.settings) != (expected.columns, expected.settings):
+    if space.columns != expected.columns or not space.settings.agrees_with(expected.settings):
         raise SchemaError(
             f"the regions are of another space than the {holder}: parse predicates in "
             f"`{holder}.space`"

@@ -86,7 +86,7 @@ def open_subscriptions(
         store,
         ControlTopicReader(cluster, topic, position),
         DecisionLog(open_storage(config.state.path)),
-        ChangeTranslator(config.subscriptions.clock_skew_ms, types),
+        ChangeTranslator(config.subscriptions.clock_skew_ms, types, space.settings.named_zones),
         letters.send_changes,
         read_ms / 1000,
     )
@@ -143,9 +143,8 @@ def _build_space(spark: SparkSession, config: StreamConfig, decoder: EventDecode
 
 
 def _check_space(stored_space: Space, configured_space: Space, location: str) -> None:
-    if (stored_space.columns, stored_space.settings) != (
-        configured_space.columns,
-        configured_space.settings,
+    if stored_space.columns != configured_space.columns or not (
+        stored_space.settings.agrees_with(configured_space.settings)
     ):
         raise SchemaError(
             "the schema of events, or a setting of Spark's, is another one than that of "

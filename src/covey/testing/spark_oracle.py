@@ -15,6 +15,7 @@ from covey.index import BruteForceIndex
 from covey.language import Parser, Predicates
 from covey.space import Events, SessionSettings, Space, Type
 from covey.space.guard import guard_expression
+from covey.space.time_zones import TimeZones
 from covey.sql_names import quote_identifier
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def compare_with_spark(
     refuses is asked again text by text.
     """
     configure_session(spark, space.settings)
+    settings = space.settings.with_time_zones(_read_time_zones(spark))
+    space = replace(space, settings=settings)
     predicates = Parser(space).parse(predicate_texts)
     schema = ", ".join(f"`{column.name}` {to_ddl(column.type)}" for column in space.columns)
     frame = spark.createDataFrame(table, schema).coalesce(1).cache()
@@ -135,6 +138,13 @@ def match_with_spark(
 def to_ddl(type_: Type) -> str:
     """A type as Spark's schemas spell it."""
     return str(replace(type_, length=0)) if type_.length else str(type_)
+
+
+def _read_time_zones(spark: SparkSession) -> TimeZones:
+    """The time zones of Spark's Java, as `covey.spark` reads them."""
+    java = spark._jvm.java  # type: ignore[union-attr]
+    place = java.io.File(java.lang.System.getProperty("java.home"), "lib/tzdb.dat")
+    return TimeZones(bytes(java.nio.file.Files.readAllBytes(place.toPath())))
 
 
 def _add_derived(frame: DataFrame, space: Space, table: pa.Table) -> Events:

@@ -225,6 +225,10 @@ class Expressions:
         """A side's type; beside a decimal an integer literal counts only the digits it has."""
         type_ = self._static_type(node)
         raw = self.names.fix_number(node)
+        if self.names.is_literal_list(node):  # of one, which is a literal in parentheses
+            raw, *others = literals.split_list(self.names.fix_literal(node))
+            if others:
+                raise self.names.tree.error("a list cannot stand here", node)
         if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
             return integer_literal_as_decimal(literals.decode_literal(raw))
         return type_

@@ -49,7 +49,7 @@ def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Typ
     if not (a.is_numeric and b.is_numeric):
         return None
     if op == "div":
-        return BIGINT
+        return None if a.is_fractional or b.is_fractional else BIGINT
     if a.is_fractional or b.is_fractional or (op == "/" and a.is_integral and b.is_integral):
         return DOUBLE if op == "/" else common_type_of_pair(a, b, settings)
     if a.is_integral and b.is_integral:

@@ -11,9 +11,10 @@ import datetime as dt
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
-from zoneinfo import ZoneInfo
 
 from covey.language.values.literals import LiteralError
+from covey.space.space import SessionSettings
+from covey.space.time_zones import Clock, UncertainTimeError
 from covey.space.types import Type
 
 __all__ = [
@@ -187,111 +188,107 @@ def _parse_special_word(text: str) -> int | None:
     return None
 
 
-def to_timestamp_ntz(text: str) -> int | None:
+def to_timestamp_ntz(text: str, settings: SessionSettings) -> int | None:
     """A local time; a zone in the text is read and not used."""
     parsed = _parse_time(text)
-    if parsed is None or (parsed[1] is not None and _parse_zone(parsed[1]) is None):
+    if parsed is None or (parsed[1] is not None and _parse_zone(parsed[1], settings) is None):
         return None
     return parsed[0] if _fits_int64(parsed[0]) else None
 
 
 @lru_cache(maxsize=1 << 16)
-def to_timestamp(text: str, session_zone: str) -> int | None:
+def to_timestamp(text: str, settings: SessionSettings) -> int | None:
     """A moment: in the zone that the text names, or else in the session's."""
     parsed = _parse_time(text)
     if parsed is None:
         return None
     local, zone = parsed
     if zone is None:
-        moment = local_to_utc(local, session_zone)
+        moment = local_to_utc(local, settings)
     else:
-        offset = _parse_zone(zone)
+        offset = _parse_zone(zone, settings)
         if offset is None:
             return None
         moment = (
-            local - offset * _SECOND_US if isinstance(offset, int) else local_to_utc(local, offset)
+            local - offset * _SECOND_US
+            if isinstance(offset, int)
+            else _subtract_offset(local, offset)
         )
     return moment if _fits_int64(moment) else None
 
 
-_ZONE = re.compile(
-    r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{2}))?)?"
-    r"|(?:UTC|GMT|UT)?([+-])([0-9]{2})([0-9]{2})([0-9]{2})?",
+_OFFSET = re.compile(
+    r"(?:UTC|GMT|UT)?([+-])(?:"
+    r"([0-9]{1,2})(?::([0-9]{1,2}))?|([0-9]{1,2}):([0-9]{2}):([0-9]{2})"
+    r"|([0-9]{2})([0-9]{2})([0-9]{2})?)",
     re.ASCII,
 )
 
 
-def _parse_zone(zone: str) -> int | str | None:
-    """A zone as seconds east of UTC, or as the name of a region, or nothing that Spark knows."""
+def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
+    """A zone as seconds east of UTC, or as the clock of a region, or nothing that Spark knows."""
     zone = zone.strip(_BLANK)
     if zone in ("Z", "UTC", "GMT", "UT"):
         return 0
-    if "/" not in zone and not _ZONE.fullmatch(zone):
+    if match := _OFFSET.fullmatch(zone):
+        sign, *groups = match.groups()
+        hours, minutes, seconds = (int(n) for n in (*filter(None, groups), 0, 0)[:3])
+        total = hours * 3600 + minutes * 60 + seconds
+        if total > 18 * 3600 or minutes > 59 or seconds > 59:
+            return None
+        return total if sign == "+" else -total
+    if "/" not in zone:
         raise LiteralError(
             f"zone {zone!r} is not read here: write an offset or a region such as Europe/Rome"
         )
-    if match := _ZONE.fullmatch(zone):
-        sign, hours, minutes, seconds = match.groups()[:4] if match[1] else match.groups()[4:]
-        total = int(hours) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
-        if total > 18 * 3600 or int(minutes or 0) > 59 or int(seconds or 0) > 59:
-            return None
-        return total if sign == "+" else -total
     try:
-        ZoneInfo(zone)
-    except (KeyError, ValueError, OSError):
-        return None
-    return zone
+        return settings.find_named_clock(zone)
+    except UncertainTimeError as error:
+        raise LiteralError(str(error)) from None
 
 
-def local_to_utc(local_us: int, zone: str) -> int:
+def local_to_utc(local_us: int, settings: SessionSettings) -> int:
     """The moment of a local time: in an overlap the earlier one, in a gap as far behind it."""
-    days, within = divmod(local_us, DAY_US)
-    spans = _count_calendar_cycles(days)
-    shifted = dt.datetime(1970, 1, 1) + dt.timedelta(
-        days=days - spans * _CYCLE_DAYS, microseconds=within
-    )
-    offset = shifted.replace(tzinfo=ZoneInfo(zone)).utcoffset()
-    assert offset is not None
-    return local_us - offset // dt.timedelta(microseconds=1)
+    return _subtract_offset(local_us, _find_session_clock(settings))
 
 
-def start_of_day(days: int, zone: str) -> int:
+def _subtract_offset(local_us: int, clock: Clock) -> int:
+    try:
+        return local_us - clock.offset_of_local(local_us // _SECOND_US) * _SECOND_US
+    except UncertainTimeError as error:
+        raise LiteralError(str(error)) from None
+
+
+def start_of_day(days: int, settings: SessionSettings) -> int:
     """The first moment of a day; where midnight falls into a gap, the end of the gap."""
     midnight = days * DAY_US
-    moment = local_to_utc(midnight, zone)
-    if utc_to_local(moment, zone) == midnight:
+    moment = local_to_utc(midnight, settings)
+    if utc_to_local(moment, settings) == midnight:
         return moment
     before, after = moment - DAY_US, moment
     while after - before > 1:
         middle = (before + after) // 2
-        if utc_to_local(middle, zone) >= midnight:
+        if utc_to_local(middle, settings) >= midnight:
             after = middle
         else:
             before = middle
     return after
 
 
-def utc_to_local(moment_us: int, zone: str) -> int:
+def utc_to_local(moment_us: int, settings: SessionSettings) -> int:
     """What a clock in a zone shows at a moment, in microseconds since it showed 1970."""
-    days = moment_us // DAY_US
-    spans = _count_calendar_cycles(days)
-    near = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(
-        microseconds=moment_us - spans * _CYCLE_DAYS * DAY_US
-    )
-    offset = near.astimezone(ZoneInfo(zone)).utcoffset()
-    assert offset is not None
-    return moment_us + offset // dt.timedelta(microseconds=1)
+    try:
+        offset = _find_session_clock(settings).offset_at(moment_us // _SECOND_US)
+    except UncertainTimeError as error:
+        raise LiteralError(str(error)) from None
+    return moment_us + offset * _SECOND_US
 
 
-def _count_calendar_cycles(days: int) -> int:
-    """By how many repeats of the calendar a day lies outside the years that Python knows."""
-    if _FIRST <= days <= _LAST:
-        return 0
-    return (days - (_LAST if days > _LAST else _FIRST)) // _CYCLE_DAYS + (days > _LAST)
-
-
-_FIRST = (dt.date(2, 1, 1) - dt.date(1970, 1, 1)).days
-_LAST = (dt.date(9990, 1, 1) - dt.date(1970, 1, 1)).days
+def _find_session_clock(settings: SessionSettings) -> Clock:
+    try:
+        return settings.clock
+    except UncertainTimeError as error:
+        raise LiteralError(str(error)) from None
 
 
 def _days_since_epoch(year: int, month: int, day: int) -> int | None:

@@ -106,9 +106,9 @@ def common_type_with_literal(
     the cast round.
     """
     if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
-        zone = settings.time_zone
-        shown = casts.utc_to_local(literal.value, zone)
-        return TIMESTAMP_NTZ if casts.local_to_utc(shown, zone) == literal.value else TIMESTAMP
+        shown = casts.utc_to_local(literal.value, settings)
+        is_shown_once = casts.local_to_utc(shown, settings) == literal.value
+        return TIMESTAMP_NTZ if is_shown_once else TIMESTAMP
     if attribute.is_decimal and literal.type.is_integral:
         return common_type_of_pair(attribute, integer_literal_as_decimal(literal), settings)
     return common_type_of_pair(attribute, literal.type, settings)
@@ -249,7 +249,7 @@ def _make_order_image(
         shift = common.scale - attribute.scale
         return lambda key: key * 10**shift if shift >= 0 else _divide_half_up(key, 10**-shift)
     if attribute == DATE and common == TIMESTAMP:
-        return lambda key: casts.start_of_day(key, settings.time_zone)
+        return lambda key: casts.start_of_day(key, settings)
     if attribute == DATE and common == TIMESTAMP_NTZ:
         return lambda key: key * casts.DAY_US
     return lambda key: key
@@ -316,11 +316,11 @@ def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings
         scaled = casts.rescale_decimal(Decimal(literal.value), common)
         return None if scaled is None else int(scaled.scaleb(common.scale, casts.EXACT_CONTEXT))
     if common == TIMESTAMP and literal.type == DATE:
-        return casts.start_of_day(literal.value, settings.time_zone)
+        return casts.start_of_day(literal.value, settings)
     if common == TIMESTAMP and literal.type == TIMESTAMP_NTZ:
-        return casts.local_to_utc(literal.value, settings.time_zone)
+        return casts.local_to_utc(literal.value, settings)
     if common == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
-        return casts.utc_to_local(literal.value, settings.time_zone)
+        return casts.utc_to_local(literal.value, settings)
     return _to_micros(literal) if common == TIMESTAMP_NTZ else int(literal.value)
 
 
@@ -342,9 +342,9 @@ def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int |
     if common == DATE:
         return casts.to_date(text)
     return (
-        casts.to_timestamp_ntz(text)
+        casts.to_timestamp_ntz(text, settings)
         if common == TIMESTAMP_NTZ
-        else casts.to_timestamp(text, settings.time_zone)
+        else casts.to_timestamp(text, settings)
     )
 
 
@@ -360,6 +360,6 @@ def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
     if literal.type.is_datetime:
         local = literal.value
         if literal.type == TIMESTAMP:
-            local = casts.utc_to_local(local, settings.time_zone)
+            local = casts.utc_to_local(local, settings)
         return format_time(local).rstrip("0").removesuffix(".")
     raise LiteralError(f"a list that mixes text with {literal.type} is not read here")

@@ -297,9 +297,9 @@ def _apply_cast(literal: TypedLiteral, type_: Type, settings: SessionSettings) -
     if type_ == DATE:
         value = casts.to_date(literal.value)
     elif type_ == TIMESTAMP_NTZ:
-        value = casts.to_timestamp_ntz(literal.value)
+        value = casts.to_timestamp_ntz(literal.value, settings)
     else:
-        value = casts.to_timestamp(literal.value, settings.time_zone)
+        value = casts.to_timestamp(literal.value, settings)
     if value is None:
         raise LiteralError(f"{literal.value!r} is no {type_}; {casts.literal_hint(type_)}")
     return TypedLiteral(type_, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -47,18 +48,21 @@ def space_from_json(saved: Mapping[str, Any]) -> Space:
             saved["max_derived"],
             _limits_from_json(saved["limits"]),
         )
-    except (KeyError, TypeError, AttributeError, SchemaError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, SchemaError) as error:
         raise StoreError(f"a stored space cannot be read: {error!r}") from None
 
 
 def _settings_to_json(settings: SessionSettings) -> dict[str, Any]:
     saved: dict[str, Any] = {"time_zone": settings.time_zone, "ansi": settings.ansi}
+    if settings.zone_rules is not None:
+        saved["zone_rules"] = base64.b64encode(settings.zone_rules).decode()
     return saved | ({"others": dict(settings.non_default)} if settings.non_default else {})
 
 
 def _settings_from_json(saved: Mapping[str, Any]) -> SessionSettings:
     others = sorted((str(name), str(value)) for name, value in saved.get("others", {}).items())
-    return SessionSettings(saved["time_zone"], saved["ansi"], tuple(others))
+    rules = base64.b64decode(saved["zone_rules"]) if "zone_rules" in saved else None
+    return SessionSettings(saved["time_zone"], saved["ansi"], tuple(others), rules)
 
 
 def _limits_from_json(saved: Mapping[str, Any]) -> PredicateLimits:

@@ -23,6 +23,7 @@ from covey.language import Parser
 from covey.language.semantics import ExpressionTypes
 from covey.space import Space
 from covey.space.keys import key_domain
+from covey.space.time_zones import TimeZones
 from covey.space.types import TIMESTAMP
 from covey.spark.validity import VALIDITY, without_validity
 from covey.store import Changes, Snapshot
@@ -54,11 +55,13 @@ class ChangeTranslator:
     """Turns messages into changes of a store.
 
     `clock_skew_ms` is by how much a predicate counts earlier than its change was appended, since
-    the clocks of brokers differ. `types` knows what Spark says of expressions.
+    the clocks of brokers differ. `types` knows what Spark says of expressions, and `time_zones`
+    are those of Spark's Java, which a snapshot does not have.
     """
 
     clock_skew_ms: int
     types: ExpressionTypes | None = None
+    time_zones: TimeZones | None = None
     _parser: Parser | None = None
 
     def translate(
@@ -124,7 +127,8 @@ class ChangeTranslator:
         """The regions of new predicates, each with its lifetime, and whose they are."""
         unreadable = [change for change in effective_changes.changes if change.problem is not None]
         put = effective_changes.with_predicates()
-        predicate_space = without_validity(space)
+        settings = space.settings.with_time_zones(self.time_zones)
+        predicate_space = replace(without_validity(space), settings=settings)
         if self._parser is None or self._parser.space != predicate_space:
             self._parser = Parser(predicate_space, types=self.types)
         parsed = self._parser.parse([change.predicate or "" for change in put.changes])

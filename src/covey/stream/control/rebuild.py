@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from covey.language.semantics import KnownTypes, Refusal
 from covey.space import Space
 from covey.spark.fitting import SparkExpressionTypes
+from covey.spark.session_settings import with_time_zones
 from covey.spark.single_task import reraise_worker_errors
 from covey.store import IdKind, Manifest, Snapshot, StagedSegment, Store
 from covey.stream.control.change_translator import ChangeTranslator
@@ -62,10 +63,11 @@ def rebuild_store(
     """
     tasks = min(_MAX_SEGMENTS, 2 * spark.sparkContext.defaultParallelism)
     by_id = read_control_messages(spark, cluster, topic, end_offsets).repartition(tasks, "key")
+    space = with_time_zones(store.space, spark)
     for turn in range(_MAX_ATTEMPTS):
         otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if turn == _MAX_ATTEMPTS - 1 else None
         known = KnownTypes(dict(types.known_types), otherwise)
-        reading = _RebuildTask(location, store.versions[-1], store.space, clock_skew_ms, known)
+        reading = _RebuildTask(location, store.versions[-1], space, clock_skew_ms, known)
         found: dict[str, list[Any]] = {"segment": [], "expressions": [], "change": []}
         with reraise_worker_errors():
             for row in by_id.mapInArrow(reading, _OUTCOME_SCHEMA).collect():

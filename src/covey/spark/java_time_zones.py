@@ -1,0 +1,52 @@
+"""The time zones of the Java that Spark runs on, which decide what literals of times mean."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+from covey.space.time_zones import TimeZones
+from covey.spark.query_log import mute_query_log
+
+__all__ = ["read_time_zones"]
+
+_DATABASE = "lib/tzdb.dat"
+_JAVA_HOME_SQL = "SELECT java_method('java.lang.System', 'getProperty', 'java.home')"
+_by_application: dict[str, TimeZones | None] = {}
+
+
+def read_time_zones(spark: SparkSession) -> TimeZones | None:
+    """Return the time zones of Spark's Java, or None if it does not show them.
+
+    Cost: 100 KB are read once for each application; a job through Spark Connect, and none else.
+    """
+    name: str = (
+        spark.session_id  # type: ignore[attr-defined]
+        if is_remote()
+        else spark.sparkContext.applicationId
+    )
+    if name not in _by_application:
+        _by_application[name] = _read_through_connect(spark) if is_remote() else _read_file(spark)
+    return _by_application[name]
+
+
+def _read_file(spark: SparkSession) -> TimeZones | None:
+    java = spark._jvm.java  # type: ignore[union-attr]
+    try:
+        place = java.io.File(java.lang.System.getProperty("java.home"), _DATABASE)
+        return TimeZones(bytes(java.nio.file.Files.readAllBytes(place.toPath())))
+    except Py4JError:
+        return None
+
+
+@mute_query_log()
+def _read_through_connect(spark: SparkSession) -> TimeZones | None:
+    try:
+        ((home,),) = spark.sql(_JAVA_HOME_SQL).collect()
+        file = spark.read.format("binaryFile").load(f"file://{home}/{_DATABASE}")
+        ((content,),) = file.select("content").collect()
+    except PySparkException:
+        return None
+    return TimeZones(bytes(content))
