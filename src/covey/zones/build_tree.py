@@ -54,7 +54,7 @@ class ZoneSample:
         """Return a sample in which an event costs 1, and 1 more for every 16 regions that match.
 
         Args:
-            events: events of the space, all that come or a sample.
+            events: a sample of the events.
             regions: regions of the space, all or a sample.
             represented_count: number of regions that `regions` were drawn from, which scales the
                 matches up; None if `regions` are all.
@@ -84,7 +84,7 @@ def build_zone_tree(
     Args:
         sample: the events and regions that the zones are balanced for.
         zone_count: number of zones, at least 1.
-        attributes: attributes by which zones may be split; None for all that regions constrain.
+        attributes: attributes by which zones may be split; None for those that regions constrain.
         seed: seed of the random directions by which vectors are split.
 
     Raises:
