@@ -1,10 +1,10 @@
-"""Where subscriptions of a large CAN lie that nothing disturbs, and whom events visit.
+"""The placement of subscriptions in a large CAN, and the nodes that events visit, without messages.
 
-What `covey.overlay.can.node` comes to when subscriptions arrive one after another and none is
-cancelled, without sending a message: the tests hold the two against each other. The paper's study
-needs a thousand nodes and 50,000 subscriptions. (papers: can)
+The result is the one of `covey.overlay.can.node` if subscriptions arrive one after another and none
+is cancelled; tests compare the two. The study of the paper has a thousand nodes and 50,000
+subscriptions, which is too large to be simulated message by message. (papers: can)
 
-Cost: per subscription a pass over the zones and, for SMART, over the replicas at one node.
+Cost: for each subscription a pass over the zones and, with SMART, over the replicas at one node.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class StaticPlacement:
-    """Copies of each subscription, copies at each node, and nodes that each event visits."""
+    """The placement of all subscriptions, and the cost of events.
+
+    Attributes:
+        copies: number of copies of each subscription.
+        load: number of copies at each node.
+        is_root: whether each subscription is a root.
+        home: the node with the seat of each subscription, or for a dependant of its root.
+        visited_nodes: number of nodes that each event visits.
+    """
 
     copies: Ints
     load: Ints
@@ -36,7 +44,7 @@ class StaticPlacement:
 
 
 def build_random_zones(node_count: int, dimensions: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """The zones of a CAN after so many joins at random points: lower and upper corners."""
+    """Return the zones of a CAN whose nodes joined at random points: lower and upper corners."""
     random_, zones = random.Random(seed), [CanZone.whole_cube(dimensions)]
     low, high = np.zeros((node_count, dimensions)), np.zeros((node_count, dimensions))
     low[0], high[0] = zones[0].low, zones[0].high
@@ -59,7 +67,15 @@ def place_statically(
     points: Floats,
     smart: bool,
 ) -> StaticPlacement:
-    """Subscribes boxes in their order, then publishes at points."""
+    """Place boxes in their order, and count the nodes that events visit.
+
+    Args:
+        zones: lower and upper corners of the zones, one row per node.
+        boxes: lower and upper corners of the boxes of subscriptions.
+        centres: the points of their seats.
+        points: the points of events.
+        smart: SMART replication if true, else PURE.
+    """
     corners = [np.ascontiguousarray(ends, np.float64) for ends in (*zones, *boxes)]
     copies, load, is_root, home = place_subscriptions(
         *corners, np.ascontiguousarray(centres), smart

@@ -1,4 +1,4 @@
-"""The study without messages against the network that sends them."""
+"""The static placement of subscriptions, compared with a network that sends messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from covey.overlay.can.zones import CanZone
 
 @pytest.mark.parametrize("smart", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
+def test_the_static_placement_is_that_of_the_network(k: int, smart: bool) -> None:
     balls, cube = (
         BallWorkload.build_random(150, 60, 4, 0.5, k),
         CubeProjection.build_random(k, 4, max_radius=0.5, seed=k),
@@ -24,7 +24,7 @@ def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
     for id_ in range(150):
         network.subscribe(id_ % 20, id_)
         network.simulator.run()
-    said = place_statically(
+    placement = place_statically(
         (low, high),
         cube.project_balls(balls.centres, balls.radii),
         cube.project_points(balls.centres),
@@ -33,25 +33,26 @@ def test_it_says_what_the_network_does(k: int, smart: bool) -> None:
     )
     replicas = [set(node.replicas.by_id) for node in network.nodes.values()]
     for id_ in range(150):
-        assert said.is_root[id_] == any(id_ in ids for ids in replicas)
-        if said.is_root[id_]:
-            assert said.copies[id_] == sum(id_ in ids for ids in replicas)
+        assert placement.is_root[id_] == any(id_ in ids for ids in replicas)
+        if placement.is_root[id_]:
+            assert placement.copies[id_] == sum(id_ in ids for ids in replicas)
         else:
-            assert said.copies[id_] == 1
-    assert said.load.sum() == said.copies.sum()
+            assert placement.copies[id_] == 1
+    assert placement.load.sum() == placement.copies.sum()
     for event in range(60):
         before = network.simulator.sent_counts["NotifyRoots"]
-        at = next(
+        owner = next(
             n for n, zone in enumerate(zones) if zone.contains(tuple(network.locate_event(event)))
         )
-        network.publish(at, event)
+        network.publish(owner, event)
         network.simulator.run()
         assert (
-            said.visited_nodes[event] == 1 + network.simulator.sent_counts["NotifyRoots"] - before
+            placement.visited_nodes[event]
+            == 1 + network.simulator.sent_counts["NotifyRoots"] - before
         )
 
 
-def test_zones_cut_the_cube() -> None:
+def test_random_zones_divide_the_cube_and_depend_on_the_seed() -> None:
     low, high = build_random_zones(100, 3, seed=1)
     assert np.prod(high - low, axis=1).sum() == 1
     assert (build_random_zones(100, 3, seed=1)[0] == low).all()
@@ -66,7 +67,7 @@ def test_more_subscriptions_need_fewer_copies_each() -> None:
     copies = []
     for count in (200, 2000):
         balls = BallWorkload.build_random(count, 1, 4, 0.5, 3)
-        said = [
+        means = [
             place_statically(
                 zones,
                 cube.project_balls(balls.centres, balls.radii),
@@ -76,6 +77,6 @@ def test_more_subscriptions_need_fewer_copies_each() -> None:
             ).copies.mean()
             for smart in (False, True)
         ]
-        copies.append(said)
+        copies.append(means)
     assert copies[0][0] == pytest.approx(copies[1][0], rel=0.1)
     assert copies[1][1] < 0.8 * copies[0][1]

@@ -1,4 +1,4 @@
-"""The twin of the distances: one score at a time, in plain float32."""
+"""Scores in plain Python, one at a time in float32, to compare `covey.geometry.distances` with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from covey.geometry.distances import Metric
 
 
 def plain_sum(products: list[np.float32]) -> np.float32:
-    """Eight at a time from left to right, each eight added to the total, then the rest."""
+    """Return the sum in Spark's order: blocks of eight, then the other products one by one."""
     total, whole = np.float32(0), len(products) // 8 * 8
     for start in range(0, whole, 8):
         block = products[start]
@@ -21,7 +21,7 @@ def plain_sum(products: list[np.float32]) -> np.float32:
 
 
 def plain_score(metric: Metric, a: list[float], b: list[float]) -> np.float32 | None:
-    """One score, or None where it is null."""
+    """Return one score, or None if it is null."""
     x, y = [np.float32(v) for v in a], [np.float32(v) for v in b]
     with np.errstate(all="ignore"):
         if metric is Metric.L2:

@@ -1,4 +1,4 @@
-"""Balls against balls: what holds between them, and what only seems to."""
+"""Relations between balls, with cases in which rounding and overflow decide."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ L2, COSINE, WHOLE = Metric.L2, Metric.COSINE, key_domain(FLOAT)
 
 
 def key(number: float) -> int:
+    """Return the key of a number as float32."""
     return int(encode_floats(np.array([number], np.float32))[0])
 
 
-def test_a_ball_covers_a_ball_round_its_own_centre_nearly() -> None:
+def test_a_ball_covers_a_smaller_ball_with_a_centre_nearby() -> None:
     assert Ball(L2, (0.0, 0.0), 0, key(10)).covers(Ball(L2, (1.0, 0.0), 0, key(2)))
 
 
@@ -31,28 +32,28 @@ def test_a_hull_of_balls_covers_them() -> None:
 @pytest.mark.parametrize(
     "inner", [Ball(L2, (0.0, 0.0), 0, key(2)), Ball(COSINE, (1.0, 1.0), key(0.5), key(1))]
 )
-def test_any_cosine_is_still_no_null(inner: Ball) -> None:
-    """The zero vector is in the l2 ball, and nothing has a cosine with a zero centre."""
+def test_a_ball_of_all_similarities_does_not_cover_vectors_without_one(inner: Ball) -> None:
+    """The zero vector is in the l2 ball, and no vector has a similarity with a zero centre."""
     centre = (1.0, 0.0) if inner.metric is L2 else (0.0, 0.0)
     assert not Ball(COSINE, centre, WHOLE.low, WHOLE.high).covers(inner)
 
 
-def test_infinite_distances_seen_from_elsewhere() -> None:
-    """(1.9e19,) is inf from 0, as its square overflows, and 1.8e19 from 1e18."""
+def test_an_infinite_distance_from_one_centre_is_finite_from_another() -> None:
+    """(1.9e19,) has distance inf from 0, because its square overflows, and 1.8e19 from 1e18."""
     far, vector = key(np.inf), np.array([[1.9e19]], np.float32)
     inner, outer = Ball(L2, (0.0,), far, far), Ball(L2, (1e18,), far, WHOLE.high)
-    in_one = Balls.from_rows([(ValueState.VALUE, [inner])], 1).contains(
+    in_inner = Balls.from_rows([(ValueState.VALUE, [inner])], 1).contains(
         vector, np.array([2], np.uint8)
     )
-    in_other = Balls.from_rows([(ValueState.VALUE, [outer])], 1).contains(
+    in_outer = Balls.from_rows([(ValueState.VALUE, [outer])], 1).contains(
         vector, np.array([2], np.uint8)
     )
-    assert in_one.all()
-    assert not in_other.any()
+    assert in_inner.all()
+    assert not in_outer.any()
     assert not outer.covers(inner)
 
 
-def test_infinite_distances_overlap() -> None:
+def test_a_ball_overlaps_the_vectors_at_infinite_distance_from_another_centre() -> None:
     far = key(np.inf)
     assert Ball(L2, (1e18,), 0, key(1.85e19)).overlaps(Ball(L2, (0.0,), far, far))
 

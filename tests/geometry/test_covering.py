@@ -1,4 +1,4 @@
-"""Covering between regions is a partial order, and says what events say."""
+"""Covering between regions is a partial order, and agrees with the events that they contain."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ all_spaces = spaces() | vector_spaces
 
 @given(st.data(), all_spaces)
 def test_every_region_covers_itself(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space))
-    assert every_cover(some, some).diagonal().all()
+    batch = data.draw(regions(space))
+    assert every_cover(batch, batch).diagonal().all()
 
 
 @given(st.data(), all_spaces)
 def test_what_covers_a_cover_covers(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space, max_regions=8))
-    over = every_cover(some, some)
+    batch = data.draw(regions(space, max_regions=8))
+    is_cover = every_cover(batch, batch)
     # over[a, b] and over[b, c] imply over[a, c]
-    through = (over[:, :, None] & over[None, :, :]).any(axis=1)
-    assert not (through & ~over).any()
+    is_cover_of_cover = (is_cover[:, :, None] & is_cover[None, :, :]).any(axis=1)
+    assert not (is_cover_of_cover & ~is_cover).any()
 
 
 @given(st.data(), all_spaces)
 def test_a_cover_contains_every_event_of_what_it_covers(data: st.DataObject, space: Space) -> None:
-    """Never wrong, for balls too; mutual covers contain the same events."""
+    """A claimed cover always holds, also between balls."""
     outer, inner = data.draw(regions(space)), data.draw(regions(space))
-    these = _usual(data.draw(events(space, max_events=20)))
+    sample = _drop_extreme_vectors(data.draw(events(space, max_events=20)))
     claimed = every_cover(outer, inner)
-    in_outer, in_inner = every_match(outer, these), every_match(inner, these)
+    in_outer, in_inner = every_match(outer, sample), every_match(inner, sample)
     for i, j in np.argwhere(claimed).tolist():
         assert not (in_inner[j] & ~in_outer[i]).any()
 
@@ -45,19 +45,19 @@ def test_a_cover_contains_every_event_of_what_it_covers(data: st.DataObject, spa
 def test_regions_that_cover_each_other_contain_the_same_events(
     data: st.DataObject, space: Space
 ) -> None:
-    some, these = data.draw(regions(space)), data.draw(events(space))
-    over = every_cover(some, some)
-    inside = every_match(some, these)
-    for i, j in np.argwhere(over & over.T).tolist():
+    batch, sample = data.draw(regions(space)), data.draw(events(space))
+    is_cover = every_cover(batch, batch)
+    inside = every_match(batch, sample)
+    for i, j in np.argwhere(is_cover & is_cover.T).tolist():
         assert inside[i].tolist() == inside[j].tolist()
 
 
 @given(st.data(), all_spaces)
 def test_regions_with_a_common_event_overlap(data: st.DataObject, space: Space) -> None:
-    """Never missed, for balls too."""
+    """An overlap is never missed, also between balls."""
     a, b = data.draw(regions(space)), data.draw(regions(space))
-    these = _usual(data.draw(events(space, max_events=20)))
-    in_a, in_b = every_match(a, these), every_match(b, these)
+    sample = _drop_extreme_vectors(data.draw(events(space, max_events=20)))
+    in_a, in_b = every_match(a, sample), every_match(b, sample)
     i, j = pairs_of(a, b)
     common = (in_a[i] & in_b[j]).any(axis=1)
     assert not (common & ~overlaps(a, i, b, j)).any()
@@ -74,14 +74,14 @@ def test_a_region_overlaps_what_it_covers_and_in_both_directions(
     assert not (covers(a, i, b, j) & ~meet).any()
 
 
-def _usual(these: Events) -> Events:
-    """Events without the vectors for which relations of cosine promise nothing.
+def _drop_extreme_vectors(sample: Events) -> Events:
+    """Return the events without vectors for which relations of cosines guarantee nothing.
 
-    Squares of 3e38 overflow float32 and those of 1e-30 underflow.
+    The square of 3e38 overflows float32, and the square of 1e-30 underflows.
     """
-    keep = np.ones(len(these), np.bool_)
-    for column in these.columns.values():
+    is_moderate = np.ones(len(sample), np.bool_)
+    for column in sample.columns.values():
         if isinstance(column, VectorColumn):
             size = np.abs(column.matrix)
-            keep &= ((size == 0) | ((size > 1e-9) & (size < 1e9))).all(axis=1)
-    return these.take(np.flatnonzero(keep))
+            is_moderate &= ((size == 0) | ((size > 1e-9) & (size < 1e9))).all(axis=1)
+    return sample.take(np.flatnonzero(is_moderate))

@@ -1,4 +1,4 @@
-"""Distances as Spark computes them, beside a plain loop in float32."""
+"""Distances as Spark computes them, compared with a plain loop in float32."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ numbers = st.floats(width=32) | st.floats(-2, 2, width=32)
 
 @st.composite
 def two_vectors(draw: st.DrawFn) -> tuple[list[float], list[float]]:
-    """Of a length below, at, and beyond the eight that Spark adds at once."""
+    """Return two vectors whose length is less than, equal to or more than a block of eight."""
     length = draw(st.sampled_from([1, 3, 7, 8, 9, 16, 21]))
     vector = st.lists(numbers, min_size=length, max_size=length)
     return draw(vector), draw(vector)
@@ -59,12 +59,12 @@ def test_scores_of_many_pairs_have_the_same_bits(length: int) -> None:
     a, b = rng.normal(size=(2, 500, length)).astype(np.float32)
     for metric in Metric:
         metrics, rows = np.full(500, metric, np.uint8), np.arange(500)
-        found = score_pairs(metrics, a, rows, b, rows)[0]
-        assert found.tobytes() == score_rows(metric, a, b)[0].tobytes()
+        scores = score_pairs(metrics, a, rows, b, rows)[0]
+        assert scores.tobytes() == score_rows(metric, a, b)[0].tobytes()
 
 
-def test_the_order_of_additions_shows() -> None:
-    """A vector on which adding one by one gives another float32: the unrolling is not idle."""
+def test_another_order_of_additions_gives_other_bits() -> None:
+    """Adding one by one gives another float32 for some vectors, so the blocks are necessary."""
     rng = np.random.default_rng(1)
     vectors = rng.normal(size=(50, 33)).astype(np.float32)
     one_by_one = np.sqrt(np.cumsum(vectors * vectors, axis=1, dtype=np.float32)[:, -1])
@@ -76,8 +76,8 @@ def test_the_relative_error_is_bounded(pair: tuple[list[float], list[float]]) ->
     a, b = (np.nan_to_num(np.array([side], np.float32), posinf=1, neginf=-1) for side in pair)
     a, b = np.clip(a, -1e6, 1e6), np.clip(b, -1e6, 1e6)
     exact = float(np.linalg.norm(a.astype(np.float64) - b))
-    near = float(score_rows(Metric.L2, a, b)[0][0])
-    assert abs(near - exact) <= relative_error_bound(a.shape[1]) * exact + 1e-20
+    computed = float(score_rows(Metric.L2, a, b)[0][0])
+    assert abs(computed - exact) <= relative_error_bound(a.shape[1]) * exact + 1e-20
 
 
 def test_a_vector_without_direction_has_no_cosine() -> None:

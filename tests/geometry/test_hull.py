@@ -1,4 +1,4 @@
-"""A hull covers all of its group, and the hull of a hull is itself."""
+"""A hull covers all regions of its group, and the hull of a hull is the hull."""
 
 from __future__ import annotations
 
@@ -15,41 +15,43 @@ from tests.workload.same import assert_same_regions
 
 
 def groups_of(data: st.DataObject, count: int) -> np.ndarray:
-    """Random groups, numbered without gaps, in any order of rows."""
-    drawn = data.draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
-    return np.unique(np.array(drawn, np.int64), return_inverse=True)[1]
+    """Return random groups, numbered without gaps, in any order of rows."""
+    numbers = data.draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))
+    return np.unique(np.array(numbers, np.int64), return_inverse=True)[1]
 
 
 @given(st.data(), flat_spaces)
 def test_a_hull_covers_its_members(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space))
-    groups = groups_of(data, len(some))
-    assert covers(hull(some, groups), groups, some, np.arange(len(some))).all()
+    batch = data.draw(regions(space))
+    groups = groups_of(data, len(batch))
+    assert covers(hull(batch, groups), groups, batch, np.arange(len(batch))).all()
 
 
 @given(st.data(), vector_spaces)
 def test_a_hull_contains_every_event_of_its_members(data: st.DataObject, space: Space) -> None:
-    some, these = data.draw(regions(space)), data.draw(events(space, max_events=20))
-    groups = groups_of(data, len(some))
-    outside = ~every_match(hull(some, groups), these)[groups]
-    assert not (every_match(some, these) & outside).any()
+    batch, sample = data.draw(regions(space)), data.draw(events(space, max_events=20))
+    groups = groups_of(data, len(batch))
+    outside = ~every_match(hull(batch, groups), sample)[groups]
+    assert not (every_match(batch, sample) & outside).any()
 
 
 @given(st.data(), flat_spaces | vector_spaces)
 def test_the_hull_of_a_hull_is_itself(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space))
-    once = hull(some, groups_of(data, len(some)))
-    assert_same_regions(hull(once, np.arange(len(once))), once)
+    batch = data.draw(regions(space))
+    hulls = hull(batch, groups_of(data, len(batch)))
+    assert_same_regions(hull(hulls, np.arange(len(hulls))), hulls)
 
 
 def test_hulls_by_hand() -> None:
-    """Intervals span, lists join, and what one member leaves free the hull leaves free."""
+    """Intervals and lists are united; an attribute that a member leaves free is free."""
 
     def hull_of(*texts: str) -> object:
-        made = parse(EVERY, list(texts)).regions
-        return hull(made, np.zeros(len(made), np.int64))
+        """Return the hull of all regions of some predicates."""
+        member_regions = parse(EVERY, list(texts)).regions
+        return hull(member_regions, np.zeros(len(members_regions), np.int64))
 
     def expect(text: str) -> object:
+        """Return the regions of one predicate."""
         return parse(EVERY, [text]).regions
 
     for members, result in [

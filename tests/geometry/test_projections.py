@@ -1,4 +1,4 @@
-"""Covering balls and boxes have covering projections, whatever the numbers are."""
+"""Projections of a covering ball or box cover, for numbers of any size."""
 
 from __future__ import annotations
 
@@ -30,70 +30,76 @@ sides = numbers | st.sampled_from([-math.inf, math.inf])
 
 
 def _points(d: int) -> st.SearchStrategy[list[float]]:
+    """Return a strategy for points with d coordinates."""
     return st.lists(numbers, min_size=d, max_size=d)
 
 
 def _inside(outer: tuple[np.ndarray, ...], inner: tuple[np.ndarray, ...]) -> bool:
+    """Return whether all inner intervals lie within the outer ones."""
     return bool((outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all())
 
 
 @given(st.data(), directions)
-def test_a_ball_that_covers_projects_over_what_it_covers(
-    data: st.DataObject, some: Directions
+def test_the_interval_of_a_ball_covers_those_of_balls_that_it_covers(
+    data: st.DataObject, projection: Directions
 ) -> None:
-    """The radius is the least that covers, to the last bit: computed in fractions, rounded up."""
-    outer, inner = data.draw(_points(some.dimensions)), data.draw(_points(some.dimensions))
+    """The radius is the smallest float64 that covers: computed as a fraction and rounded up."""
+    outer, inner = (
+        data.draw(_points(projection.dimensions)),
+        data.draw(_points(projection.dimensions)),
+    )
     small = abs(data.draw(numbers))
     large = _covering_radius(outer, inner, small)
     assume(math.isfinite(large))
-    once = some.project_outer_balls([outer], [large])
-    assert _inside(once, some.project_balls([inner], [small]))
+    widened = projection.project_outer_balls([outer], [large])
+    assert _inside(widened, projection.project_balls([inner], [small]))
     assert _inside(
-        some.project_outer_balls([outer], [large], widenings=2),
-        some.project_outer_balls([inner], [small]),
+        projection.project_outer_balls([outer], [large], widenings=2),
+        projection.project_outer_balls([inner], [small]),
     )
 
 
 def _covering_radius(outer: list[float], inner: list[float], small: float) -> float:
+    """Return the smallest radius with which the outer ball covers one of radius `small`."""
     squares = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(outer, inner, strict=True))
     scale = 1 << 2300
-    apart = Fraction(math.isqrt(math.ceil(squares * scale * scale)) + (squares > 0), scale)
-    exact = apart + Fraction(small)
+    distance = Fraction(math.isqrt(math.ceil(squares * scale * scale)) + (squares > 0), scale)
+    exact = distance + Fraction(small)
     try:
-        near = float(exact)
+        radius = float(exact)
     except OverflowError:
         return math.inf
-    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+    return radius if Fraction(radius) >= exact else math.nextafter(radius, math.inf)
 
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_ball_that_touches_along_a_direction_is_within(make: Callable[..., Directions]) -> None:
-    """Here rounding alone decides, and would often decide wrongly without the widening."""
+    """Rounding alone decides these cases, and decides some wrongly without the widening."""
     random, missed, missed_widened = np.random.default_rng(0), 0, 0
     for seed in range(200):
-        some = make(1, 3, seed)
-        along = some.matrix[0] / np.linalg.norm(some.matrix[0])
+        projection = make(1, 3, seed)
+        along = projection.matrix[0] / np.linalg.norm(projection.matrix[0])
         outer, small = random.standard_normal(3) * 10.0 ** random.integers(0, 4), random.random()
         inner = outer + random.choice([-1, 1]) * random.random() * along
         large = _covering_radius(outer.tolist(), inner.tolist(), small)
-        balls, once = (
-            some.project_balls([inner], [small]),
-            some.project_outer_balls([inner], [small]),
+        balls, widened = (
+            projection.project_balls([inner], [small]),
+            projection.project_outer_balls([inner], [small]),
         )
-        assert _inside(some.project_outer_balls([outer], [large]), balls)
-        assert _inside(some.project_outer_balls([outer], [large], widenings=2), once)
-        missed += not _inside(some.project_balls([outer], [large]), balls)
-        missed_widened += not _inside(some.project_outer_balls([outer], [large]), once)
+        assert _inside(projection.project_outer_balls([outer], [large]), balls)
+        assert _inside(projection.project_outer_balls([outer], [large], widenings=2), widened)
+        missed += not _inside(projection.project_balls([outer], [large]), balls)
+        missed_widened += not _inside(projection.project_outer_balls([outer], [large]), widened)
     assert missed > 5
     assert missed_widened > 5
 
 
 def test_products_that_underflow_miss_nothing() -> None:
-    """Each of three products is rounded up to the smallest number that there is."""
-    some, least = Directions(np.full((1, 3), 3**-0.5)), 5e-324
-    inner = some.project_balls([[least] * 3], [0.0])
-    assert not _inside(some.project_balls([[0.0] * 3], [2 * least]), inner)
-    assert _inside(some.project_outer_balls([[0.0] * 3], [2 * least]), inner)
+    """Each of three products is rounded up to the smallest float64."""
+    projection, least = Directions(np.full((1, 3), 3**-0.5)), 5e-324
+    inner = projection.project_balls([[least] * 3], [0.0])
+    assert not _inside(projection.project_balls([[0.0] * 3], [2 * least]), inner)
+    assert _inside(projection.project_outer_balls([[0.0] * 3], [2 * least]), inner)
 
 
 def test_balls_near_overflow_are_unbounded() -> None:
@@ -106,36 +112,40 @@ def test_balls_near_overflow_are_unbounded() -> None:
 
 
 @given(st.data(), directions)
-def test_a_box_that_covers_projects_over_what_it_covers(
-    data: st.DataObject, some: Directions
+def test_the_interval_of_a_box_covers_those_of_boxes_that_it_covers(
+    data: st.DataObject, projection: Directions
 ) -> None:
-    four = [sorted(data.draw(st.tuples(*[sides] * 4))) for _ in range(some.dimensions)]
+    four = [sorted(data.draw(st.tuples(*[sides] * 4))) for _ in range(projection.dimensions)]
     lower, low, high, upper = (np.array(corner)[None] for corner in zip(*four, strict=True))
-    assert _inside(some.project_boxes(lower, upper), some.project_boxes(low, high))
+    assert _inside(projection.project_boxes(lower, upper), projection.project_boxes(low, high))
 
 
 @given(st.data(), directions)
 def test_a_box_projects_to_the_smallest_interval_of_its_vertices(
-    data: st.DataObject, some: Directions
+    data: st.DataObject, projection: Directions
 ) -> None:
-    ends = [sorted(data.draw(st.tuples(plain, plain))) for _ in range(some.dimensions)]
-    vertices = np.array(list(itertools.product(*ends))) @ some.matrix.T
-    low, high = some.project_boxes(*(np.array(side)[None] for side in zip(*ends, strict=True)))
+    ends = [sorted(data.draw(st.tuples(plain, plain))) for _ in range(projection.dimensions)]
+    vertices = np.array(list(itertools.product(*ends))) @ projection.matrix.T
+    low, high = projection.project_boxes(
+        *(np.array(side)[None] for side in zip(*ends, strict=True))
+    )
     np.testing.assert_allclose(low[0], vertices.min(axis=0), atol=1e-12)
     np.testing.assert_allclose(high[0], vertices.max(axis=0), atol=1e-12)
 
 
 @given(st.data(), directions)
-def test_widening_is_no_more_than_rounding(data: st.DataObject, some: Directions) -> None:
-    centre = data.draw(st.lists(plain, min_size=some.dimensions, max_size=some.dimensions))
-    low, high = some.project_outer_balls([centre], [1.0])
-    norms = np.linalg.norm(some.matrix, axis=1)
+def test_widening_is_no_more_than_rounding(data: st.DataObject, projection: Directions) -> None:
+    centre = data.draw(
+        st.lists(plain, min_size=projection.dimensions, max_size=projection.dimensions)
+    )
+    low, high = projection.project_outer_balls([centre], [1.0])
+    norms = np.linalg.norm(projection.matrix, axis=1)
     np.testing.assert_allclose((high - low)[0], 2 * norms, rtol=1e-12)
 
 
 def test_an_unbounded_side_is_unbounded_only_where_a_direction_has_an_entry() -> None:
-    some = Directions(np.array([[1.0, 0.0], [-1.0, 2.0], [0.0, 3.0]]))
-    low, high = some.project_boxes([[-math.inf, 1.0]], [[5.0, 2.0]])
+    projection = Directions(np.array([[1.0, 0.0], [-1.0, 2.0], [0.0, 3.0]]))
+    low, high = projection.project_boxes([[-math.inf, 1.0]], [[5.0, 2.0]])
     assert low.tolist() == [[-math.inf, -3.0, 3.0]]
     assert high.tolist() == [[5.0, math.inf, 6.0]]
 
@@ -161,12 +171,12 @@ def test_signs_and_sparse_entries_are_those_of_achlioptas() -> None:
 
 
 def test_no_sparse_direction_is_zero() -> None:
-    """In one dimension two of three draws are."""
+    """In one dimension, two of three random draws are zero."""
     assert Directions.sparse(50, 1, 0).matrix.all()
 
 
 @pytest.mark.parametrize("make", KINDS)
-def test_directions_are_those_of_their_seed(make: Callable[..., Directions]) -> None:
+def test_the_same_seed_gives_the_same_directions(make: Callable[..., Directions]) -> None:
     first, again, other = make(3, 4, 5), make(3, 4, 5), make(3, 4, 6)
     assert (first.matrix == again.matrix).all()
     assert (first.matrix != other.matrix).any()

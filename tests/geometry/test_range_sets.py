@@ -1,4 +1,4 @@
-"""Ranges behave as the sets of integers that they stand for."""
+"""Sets of ranges behave as the sets of their integers."""
 
 from __future__ import annotations
 
@@ -14,58 +14,64 @@ BOUNDS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=8)
 
 
 def ranges(bounds: list[tuple[int, int]]) -> RangeSet:
+    """Return the set of ranges with these first and last integers."""
     return RangeSet.from_ranges([a for a, _ in bounds], [b for _, b in bounds])
 
 
-def integers(some: RangeSet) -> set[int]:
-    return {i for first, last in some for i in range(first, last + 1)}
+def integers(range_set: RangeSet) -> set[int]:
+    """Return all integers of a set of ranges."""
+    return {i for first, last in range_set for i in range(first, last + 1)}
 
 
-def meant(bounds: list[tuple[int, int]]) -> set[int]:
+def expected_integers(bounds: list[tuple[int, int]]) -> set[int]:
+    """Return all integers from the first to the last of each range."""
     return {i for first, last in bounds for i in range(first, last + 1)}
 
 
-def assert_in_their_one_spelling(some: RangeSet) -> None:
-    assert (some.first <= some.last).all()
-    assert (some.first[1:] > some.last[:-1] + 1).all()
+def assert_normal_form(range_set: RangeSet) -> None:
+    """Assert that ranges are ascending, not empty, disjoint and not adjacent."""
+    assert (range_set.first <= range_set.last).all()
+    assert (range_set.first[1:] > range_set.last[:-1] + 1).all()
 
 
 @given(BOUNDS)
 def test_ranges_of_any_order_hold_the_integers_between(bounds: list[tuple[int, int]]) -> None:
-    some = ranges(bounds)
-    assert_in_their_one_spelling(some)
-    assert integers(some) == meant(bounds)
-    assert some.count == len(meant(bounds))
-    assert some == ranges(bounds[::-1])
+    range_set = ranges(bounds)
+    assert_normal_form(range_set)
+    assert integers(range_set) == expected_integers(bounds)
+    assert range_set.count == len(expected_integers(bounds))
+    assert range_set == ranges(bounds[::-1])
 
 
 @given(BOUNDS, BOUNDS)
 def test_operations_are_those_of_sets(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
     x, y = ranges(a), ranges(b)
-    for answer, right in (
-        (x | y, meant(a) | meant(b)),
-        (x - y, meant(a) - meant(b)),
-        (x.intersection(y), meant(a) & meant(b)),
-        (RangeSet.concat([x, y, x]), meant(a) | meant(b)),
+    for answer, expected in (
+        (x | y, expected_integers(a) | expected_integers(b)),
+        (x - y, expected_integers(a) - expected_integers(b)),
+        (x.intersection(y), expected_integers(a) & expected_integers(b)),
+        (RangeSet.concat([x, y, x]), expected_integers(a) | expected_integers(b)),
     ):
-        assert_in_their_one_spelling(answer)
-        assert integers(answer) == right
-    assert (x == y) == (meant(a) == meant(b))
+        assert_normal_form(answer)
+        assert integers(answer) == expected
+    assert (x == y) == (expected_integers(a) == expected_integers(b))
 
 
 @given(BOUNDS, st.integers(0, 5))
-def test_closing_fills_the_gaps_of_at_most_so_many(bounds: list[tuple[int, int]], gap: int) -> None:
-    inside = sorted(meant(bounds))
+def test_gaps_up_to_the_limit_are_filled(bounds: list[tuple[int, int]], gap: int) -> None:
+    inside = sorted(expected_integers(bounds))
     filled = {i for a, b in pairwise(inside) if b - a <= gap + 1 for i in range(a, b)}
     closed = ranges(bounds).fill_gaps(gap)
-    assert_in_their_one_spelling(closed)
+    assert_normal_form(closed)
     assert integers(closed) == filled | set(inside)
 
 
 @given(BOUNDS)
-def test_contains_says_which_points_are_inside(bounds: list[tuple[int, int]]) -> None:
+def test_contains_is_membership_in_the_set_of_integers(bounds: list[tuple[int, int]]) -> None:
     points = np.arange(-1, 43)
-    assert ranges(bounds).contains(points).tolist() == [p in meant(bounds) for p in points.tolist()]
+    assert ranges(bounds).contains(points).tolist() == [
+        p in expected_integers(bounds) for p in points.tolist()
+    ]
 
 
 @given(st.lists(BOUNDS, min_size=1, max_size=4), st.data())
@@ -76,13 +82,13 @@ def test_rows_are_taken_in_the_given_order(
     offsets = np.cumsum([0, *map(len, sets)])
     batch = RangeSets(
         offsets,
-        np.concatenate([one.first for one in sets]),
-        np.concatenate([one.last for one in sets]),
+        np.concatenate([range_set.first for range_set in sets]),
+        np.concatenate([range_set.last for range_set in sets]),
     )
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=5))
     taken = batch.take(np.array(chosen, np.int64))
     assert [taken.row(i) for i in range(len(taken))] == [sets[i] for i in chosen]
-    assert integers(batch.union) == set().union(*map(meant, rows))
+    assert integers(batch.union) == set().union(*map(expected_integers, rows))
 
 
 def test_ranges_are_not_equal_to_other_things() -> None:

@@ -1,4 +1,4 @@
-"""Regions as columns: taking, joining, and what is left out because it says nothing."""
+"""Regions as columns: taking, concatenating, and dropping what does not constrain."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.workload.same import assert_same_regions
 
 @given(st.data(), spaces() | vector_spaces)
 def test_taking_all_changes_nothing(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space))
-    assert_same_regions(some.take(np.arange(len(some))), some)
+    batch = data.draw(regions(space))
+    assert_same_regions(batch.take(np.arange(len(batch))), batch)
 
 
 @given(st.data(), spaces() | vector_spaces)
-def test_joined_parts_are_taken_apart_again(data: st.DataObject, space: Space) -> None:
+def test_concatenated_regions_are_those_of_each_batch(data: st.DataObject, space: Space) -> None:
     a, b = data.draw(regions(space)), data.draw(regions(space))
     both = Regions.concat([a, b])
     assert len(both) == len(a) + len(b)
@@ -38,28 +38,30 @@ def test_joined_parts_are_taken_apart_again(data: st.DataObject, space: Space) -
 
 @given(st.data(), spaces() | vector_spaces)
 def test_taking_twice_is_taking_once(data: st.DataObject, space: Space) -> None:
-    some = data.draw(regions(space))
-    numbers = st.lists(st.integers(0, max(0, len(some) - 1)), max_size=6 if len(some) else 0)
+    batch = data.draw(regions(space))
+    numbers = st.lists(st.integers(0, max(0, len(batch) - 1)), max_size=6 if len(batch) else 0)
     first = np.array(data.draw(numbers), np.int64)
     second = np.arange(len(first))[::-1].copy()
-    assert_same_regions(some.take(first).take(second), some.take(first[second]))
+    assert_same_regions(batch.take(first).take(second), batch.take(first[second]))
 
 
 @given(spaces())
-def test_constraints_that_constrain_nothing_are_left_out(space: Space) -> None:
+def test_constraints_that_admit_everything_are_left_out(space: Space) -> None:
     rows = np.arange(2)
     free = {a.name: Constraints(rows, build_unconstrained_batch(a.type, 2)) for a in space}
-    made, kept = Regions.from_constraints(space, 2, free)
-    assert (dict(made.constraints), kept.tolist(), len(made)) == ({}, [0, 1], 2)
+    nonempty, rows = Regions.from_constraints(space, 2, free)
+    assert (dict(nonempty.constraints), rows.tolist(), len(nonempty)) == ({}, [0, 1], 2)
 
 
-def test_regions_that_admit_nothing_are_dropped_and_named() -> None:
+def test_regions_that_admit_nothing_are_dropped_and_the_other_rows_returned() -> None:
     space = Space.from_types({"x": pa.int32()})
     batch = Scalars.from_intervals(key_domain(INT), np.array([1, 5, 3]), np.array([2, 4, 3]))
-    made, kept = Regions.from_constraints(space, 4, {"x": Constraints(np.array([0, 1, 3]), batch)})
-    assert kept.tolist() == [0, 2, 3]
-    assert made.constraints["x"].rows.tolist() == [0, 2]
-    assert made.constraints["x"].batch.take(np.array([1])).row(0)[:2] == (3, 3)
+    nonempty, rows = Regions.from_constraints(
+        space, 4, {"x": Constraints(np.array([0, 1, 3]), batch)}
+    )
+    assert rows.tolist() == [0, 2, 3]
+    assert nonempty.constraints["x"].rows.tolist() == [0, 2]
+    assert nonempty.constraints["x"].batch.take(np.array([1])).row(0)[:2] == (3, 3)
 
 
 def test_regions_of_spaces_with_different_derived_attributes_are_joined() -> None:
@@ -67,7 +69,7 @@ def test_regions_of_spaces_with_different_derived_attributes_are_joined() -> Non
     assert {a.name for a in Regions.concat([a, b]).space.derived} == {"lower(name)", "i8 + i16"}
 
 
-def test_a_constraint_on_no_attribute_is_an_error() -> None:
+def test_a_constraint_on_an_unknown_attribute_is_refused() -> None:
     space = Space((Attribute("x", INT),))
     batch = Scalars.build_unconstrained(key_domain(STRING), 1)
     with pytest.raises(SchemaError, match="constrain 'y', which the space does not have"):

@@ -1,4 +1,4 @@
-"""Scalars: relations are exact in both directions, and rows have one spelling."""
+"""Scalars: relations are exact in both directions, and rows have a normal form."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.geometry.cases import pairs_of, scalar_attributes, space_of
 from tests.geometry.witnesses import admitted, keys_of_interest
 
 
-def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars]:
-    """Every row of one random batch beside every row of another."""
+def draw_pairs(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars]:
+    """Return two batches in which every row of one random batch meets every row of another."""
     space = space_of(attribute)
     a, b = data.draw(regions(space)), data.draw(regions(space))
     i, j = pairs_of(a, b)
@@ -29,7 +29,7 @@ def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars]:
 def test_covers_means_that_no_key_is_a_witness_against_it(
     data: st.DataObject, attribute: Attribute
 ) -> None:
-    outer, inner = drawn(data, attribute)
+    outer, inner = draw_pairs(data, attribute)
     for i, covered in enumerate(outer.covers(inner).tolist()):
         keys = keys_of_interest(outer.domain, outer.row(i), inner.row(i))
         against = admitted(inner, i, keys) & ~admitted(outer, i, keys)
@@ -40,7 +40,7 @@ def test_covers_means_that_no_key_is_a_witness_against_it(
 def test_overlaps_means_that_some_key_is_a_witness_for_it(
     data: st.DataObject, attribute: Attribute
 ) -> None:
-    a, b = drawn(data, attribute)
+    a, b = draw_pairs(data, attribute)
     common = a.intersect(b)
     assert a.overlaps(b).tolist() == b.overlaps(a).tolist() == (~common.is_empty).tolist()
     for i in range(len(a)):
@@ -50,17 +50,18 @@ def test_overlaps_means_that_some_key_is_a_witness_for_it(
         assert a.overlaps(b)[i] == both.any()
 
 
-def test_an_interval_is_spelled_in_one_way() -> None:
-    """`> 5 AND < 7` is `6`; what a list leaves of an interval is cut down to it."""
+def test_an_interval_with_a_list_has_one_normal_form() -> None:
+    """Ends that a list does not admit move inwards, and the shorter list is used."""
     whole = key_domain(INT)
 
     def row(lower: int, upper: int, listed: int, keys: list[int]) -> object:
+        """Return the normal form of an interval with a list."""
         ends = np.array([lower], np.int64), np.array([upper], np.int64)
         lists = RaggedArray.from_rows([keys], np.int64)
-        made = Scalars.from_intervals(
+        batch = Scalars.from_intervals(
             whole, *ends, nulls=False, list_modes=np.array([listed], np.int8), lists=lists
         )
-        return made.row(0)
+        return batch.row(0)
 
     assert row(0, 9, ONLY, [3]) == (3, 3, ALL, [])
     assert row(0, 9, ONLY, [5, 3, 4]) == (3, 5, ALL, [])
@@ -70,20 +71,21 @@ def test_an_interval_is_spelled_in_one_way() -> None:
     assert row(0, 1, EXCEPT, [0, 1]) == row(1, 0, ALL, []) == row(0, 9, ONLY, [12])
 
 
-def test_text_next_to_an_excluded_end() -> None:
-    """`<> 'b'` moves a lower end to `'b\\0'` and an upper one just below `'b'`."""
+def test_an_excluded_text_moves_the_end_of_an_interval() -> None:
+    """`<> 'b'` moves a lower end to `'b\\0'`, and an upper end to the bound before `'b'`."""
     whole = key_domain(STRING)
     ends = np.array(["b", "a"], object), np.array([TOP, "b"], object)
     lists = RaggedArray.from_rows([["b"], ["b"]])
-    marks = np.array([EXCEPT, EXCEPT], np.int8)
-    made = Scalars.from_intervals(whole, *ends, nulls=False, list_modes=marks, lists=lists)
-    assert made.row(0) == ("b\0", TOP, ALL, [])
-    assert made.row(1) == ("a", Below("b"), ALL, [])
+    batch = Scalars.from_intervals(
+        whole, *ends, nulls=False, list_modes=np.array([EXCEPT, EXCEPT], np.int8), lists=lists
+    )
+    assert batch.row(0) == ("b\0", TOP, ALL, [])
+    assert batch.row(1) == ("a", Below("b"), ALL, [])
 
 
 @given(st.data(), scalar_attributes)
 def test_concat_then_take_gives_the_rows_back(data: st.DataObject, attribute: Attribute) -> None:
-    a, b = drawn(data, attribute)
+    a, b = draw_pairs(data, attribute)
     both = Scalars.concat([a, b])
     again = both.take(np.arange(len(a), len(both)))
     assert [again.row(i) for i in range(len(b))] == [b.row(i) for i in range(len(b))]
@@ -91,7 +93,7 @@ def test_concat_then_take_gives_the_rows_back(data: st.DataObject, attribute: At
 
 
 @given(scalar_attributes, st.integers(0, 3))
-def test_everything_is_everything(attribute: Attribute, count: int) -> None:
+def test_an_unconstrained_row_admits_everything(attribute: Attribute, count: int) -> None:
     free = Scalars.build_unconstrained(key_domain(attribute.type), count)
     assert free.is_unconstrained.tolist() == [True] * count
     assert not free.is_empty.any()

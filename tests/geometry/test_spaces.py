@@ -1,4 +1,4 @@
-"""Regions and events of spaces that give an attribute another type are not compared."""
+"""Regions and events are not compared if an attribute has another type in their spaces."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ def test_events_with_a_vector_of_another_length_are_counted() -> None:
 
 
 def _key(number: float) -> int:
+    """Return the key of a number as float32."""
     return int(encode_floats(np.array([number], np.float32))[0])
 
 
-def test_watches_by_similarity_cover_each_other() -> None:
-    """`>=` has no upper end, not even NaN: what NaN is to one it is to the other."""
+def test_balls_without_an_upper_end_cover_and_overlap_like_others() -> None:
+    """`>=` admits a similarity of NaN, and so do both balls."""
     top = int(key_domain(FLOAT).high)
     wide = Ball(Metric.COSINE, (1.0, 0.0), _key(0.1), top)
     assert wide.covers(Ball(Metric.COSINE, (1.0, 0.001), _key(0.99), top))

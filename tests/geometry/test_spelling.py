@@ -1,4 +1,4 @@
-"""One spelling for one set of values, and no volume where there is no number."""
+"""Normal forms of constraints, and volumes of constraints without numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from covey.space.ragged_array import RaggedArray
 from covey.space.types import BIGINT, INT
 
 
-def test_excluding_the_last_bigint() -> None:
+def test_excluding_the_largest_bigint_does_not_overflow() -> None:
     top = np.array([2**63 - 1])
-    made = Scalars.from_intervals(
+    batch = Scalars.from_intervals(
         key_domain(BIGINT),
         top,
         top,
@@ -24,11 +24,12 @@ def test_excluding_the_last_bigint() -> None:
         list_modes=np.array([EXCEPT], np.int8),
         lists=RaggedArray.from_rows([[2**63 - 1]], np.int64),
     )
-    assert made.is_empty.all()
+    assert batch.is_empty.all()
 
 
 def test_equal_sets_are_equal_rows() -> None:
     def row(listed: int, keys: list[int]) -> object:
+        """Return the normal form of the interval from 0 to 2 with a list."""
         lists = RaggedArray.from_rows([keys], np.int64)
         return Scalars.from_intervals(
             key_domain(INT),
@@ -43,7 +44,7 @@ def test_equal_sets_are_equal_rows() -> None:
 
 
 @pytest.mark.parametrize("text", ["f IS NULL", "f = 'NaN'"])
-def test_what_is_null_or_nan_has_no_volume(text: str) -> None:
+def test_a_region_of_null_or_nan_has_no_volume(text: str) -> None:
     space = Space.from_types({"f": pa.float64()})
     assert uniform_volume(parse(space, [text]).regions, {"f": (0.0, 1.0)}).tolist() == [0.0]
 

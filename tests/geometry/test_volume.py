@@ -1,4 +1,4 @@
-"""Volume and share, computed by hand."""
+"""Volumes and selectivities, computed by hand."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ def test_volume_by_hand(text: str, expected: float) -> None:
     ]
 
 
-def test_volume_of_each_row_is_its_own() -> None:
+def test_each_region_of_a_batch_has_its_own_volume() -> None:
     texts = ["i <= 5", "f > 1.5", "i <= 5 AND f > 1.5"]
-    found = uniform_volume(parse(SPACE, texts).regions, BOUNDS)
-    assert found.tolist() == pytest.approx([0.5, 0.25, 0.125])
+    volumes = uniform_volume(parse(SPACE, texts).regions, BOUNDS)
+    assert volumes.tolist() == pytest.approx([0.5, 0.25, 0.125])
 
 
 @pytest.mark.parametrize("text", ["name = 'a'", "i > 5"])
-def test_what_has_no_uniform_volume_is_named(text: str) -> None:
+def test_a_message_names_the_attribute_without_a_uniform_volume(text: str) -> None:
     with pytest.raises(SchemaError, match=rf"volume on '{text.split()[0]}'.*estimate_selectivity"):
         uniform_volume(parse(SPACE, [text]).regions, {"name": (0, 1)})
 
 
-def test_share_counts_events() -> None:
-    """Joint: dependent attributes are counted as they occur together."""
+def test_selectivity_is_the_share_of_events() -> None:
+    """Dependent attributes are counted as they occur together."""
     table = pa.table({"i": [1, 2, None, 4], "name": ["a", "b", "c", None]})
     sample = Events.from_arrow(table, SPACE)
     texts = ["i >= 2", "name = 'a'", "i >= 2 AND name = 'a'", "i IS NULL", "name <> 'zz'"]
@@ -88,7 +88,7 @@ def test_share_counts_events() -> None:
     ]
 
 
-def test_share_of_no_events_is_nothing() -> None:
+def test_selectivity_on_an_empty_sample_is_zero() -> None:
     none = Events.from_arrow(pa.schema([("i", pa.int32())]).empty_table(), SPACE)
     assert estimate_selectivity(parse(SPACE, ["i >= 2", "i IS NULL"]).regions, none).tolist() == [
         0.0,

@@ -1,8 +1,9 @@
-"""Values among which there is a counterexample, if there is one at all.
+"""Values that include a counterexample to a relation, if one exists.
 
-A set of keys made of intervals and lists begins, piece by piece, at an end, at a listed key, or
-just after one; so do differences and intersections of two. Lists of tags matter only as sets, with
-or without a null element; tokens that no rule names are all alike, so one such token is enough.
+A set of keys that is given by intervals and lists consists of pieces. Each piece begins at an end,
+at a listed key, or directly after one; the same is true of differences and intersections of two
+sets. Of a list of tags, only the set of tokens matters, and whether it has a null element. Tokens
+that no rule names are equivalent, so one such token is enough.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ TOKENS = ("", "a", "b", "\U0001f600", "named by no rule")
 
 
 def keys_of_interest(whole: Domain, *rows: tuple[Any, Any, int, list[Any]]) -> list[Any]:
-    """The first keys of all pieces that two or more rows of `Scalars` can be cut into."""
-    named = [key for lower, upper, _, listed in rows for key in (lower, upper, *listed)]
-    found: list[Any] = []
-    for key in named:
+    """Return the first key of each piece into which the ends and lists of rows divide the keys."""
+    bounds = [key for lower, upper, _, listed in rows for key in (lower, upper, *listed)]
+    keys: list[Any] = []
+    for key in bounds:
         if isinstance(key, Below):
-            found += [] if key.text is None else [key.text]
+            keys += [] if key.text is None else [key.text]
         elif isinstance(key, str):
-            found += [key, next_text(key)]
+            keys += [key, next_text(key)]
         else:
-            found += [int(key), int(key) + 1]
-    return sorted({key for key in found if whole.low <= key <= whole.high})
+            keys += [int(key), int(key) + 1]
+    return sorted({key for key in keys if whole.low <= key <= whole.high})
 
 
 def admitted(batch: Scalars, i: int, keys: list[Any]) -> NDArray[np.bool_]:
-    """Which keys row i admits, and last, whether it admits null."""
+    """Return which keys row i admits, and last, whether it admits null."""
     rows = np.full(len(keys) + 1, i)
     column = np.empty(len(keys) + 1, batch.domain.dtype)
     column[:] = [*keys, batch.domain.low]
@@ -44,7 +45,7 @@ def admitted(batch: Scalars, i: int, keys: list[Any]) -> NDArray[np.bool_]:
 
 
 def lists_of_interest() -> list[list[str | None]]:
-    """Every set of tokens, with a null element and without."""
+    """Return every set of tokens, with and without a null element."""
     sets: list[list[str | None]] = [
         list(c) for n in range(len(TOKENS) + 1) for c in combinations(TOKENS, n)
     ]
@@ -52,5 +53,5 @@ def lists_of_interest() -> list[list[str | None]]:
 
 
 def as_column(lists: list[list[str | None]]) -> tuple[RaggedArray, NDArray[np.bool_]]:
-    """Lists as a column of events, with null as its last row."""
+    """Return lists as a column of events, with null as its last row."""
     return RaggedArray.from_rows([*lists, []]), np.arange(len(lists) + 1) < len(lists)

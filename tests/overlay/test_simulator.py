@@ -1,4 +1,4 @@
-"""The simulated network: order, faults, crashes, and the same again for the same seed."""
+"""The simulated network: order of messages, faults, crashes, and repeatable runs."""
 
 from __future__ import annotations
 
@@ -14,131 +14,141 @@ BAD = Faults(loss_probability=0.3, duplicate_probability=0.3)
 
 
 class Sender:
-    """Sends what it is told to "b"."""
+    """Sends every message on to node "b"."""
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
         return [("b", message)]
 
 
-class Teller:
-    """Tells the outside what it gets."""
+class Recorder:
+    """Sends every message to the outside, with its sender."""
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
         return [(OUTSIDE, (sender, message))]
 
 
 def network(seed: int, faults: Faults | None) -> Simulator:
-    made = Simulator(seed, faults)
+    """Return a network in which "a" and "c" send on to "b", which records."""
+    simulator = Simulator(seed, faults)
     for name in ("a", "c"):
-        made.add(name, Sender())
-    made.add("b", Teller())
-    return made
+        simulator.add(name, Sender())
+    simulator.add("b", Recorder())
+    return simulator
 
 
 @pytest.mark.parametrize("faults", [None, BAD])
 @pytest.mark.parametrize("seed", range(5))
-def test_of_one_sender_all_arrives_once_and_in_order(seed: int, faults: Faults | None) -> None:
-    made = network(seed, faults)
+def test_messages_of_one_sender_arrive_once_and_in_order(seed: int, faults: Faults | None) -> None:
+    simulator = network(seed, faults)
     for number in range(50):
-        made.inject("a", number)
-        made.inject("c", number)
-        made.run(max_steps=1)
-    made.run()
+        simulator.inject("a", number)
+        simulator.inject("c", number)
+        simulator.run(max_steps=1)
+    simulator.run()
     for name in ("a", "c"):
-        got = [message for _, (sender, message) in made.outputs if sender == name]
-        assert got == list(range(50))
-    assert made.sent_counts["int"] == 100
+        received = [message for _, (sender, message) in simulator.outputs if sender == name]
+        assert received == list(range(50))
+    assert simulator.sent_counts["int"] == 100
 
 
 class Note(tuple[int, ...]):
-    """Numbers that can be told together."""
+    """Numbers that can be joined with later ones."""
 
     def coalesce(self, later: list[Note]) -> Note:
         return Note(sum(later, tuple(self)))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_joined_arrives_in_order_and_not_with_what_is_not_alike(seed: int) -> None:
-    made = Simulator(seed, coalesce=True)
-    made.add("a", Sender())
-    made.add("b", Teller())
+def test_only_messages_of_one_class_are_joined_and_all_arrive_in_order(seed: int) -> None:
+    simulator = Simulator(seed, coalesce=True)
+    simulator.add("a", Sender())
+    simulator.add("b", Recorder())
     for number in range(60):
-        made.inject("a", number if number % 20 == 0 else Note((number,)))
+        simulator.inject("a", number if number % 20 == 0 else Note((number,)))
         if number % 7 == 0:
-            made.run(max_steps=1)
-    made.run()
-    got = [message for _, (_, message) in made.outputs]
-    flat = [n for one in got for n in (one if isinstance(one, Note) else [one])]
+            simulator.run(max_steps=1)
+    simulator.run()
+    received = [message for _, (_, message) in simulator.outputs]
+    flat = [
+        n for message in received for n in (message if isinstance(message, Note) else [message])
+    ]
     assert flat == list(range(60))
-    assert made.sent_counts["int"] == 3
-    assert 3 <= made.sent_counts["Note"] == len(got) - 3 < 30
+    assert simulator.sent_counts["int"] == 3
+    assert 3 <= simulator.sent_counts["Note"] == len(received) - 3 < 30
 
 
-def test_what_may_be_lost_is_not_joined() -> None:
+def test_faults_together_with_coalesce_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="not joined"):
         Simulator(1, BAD, coalesce=True)
 
 
-def test_of_two_senders_any_may_be_first() -> None:
+def test_messages_of_two_senders_arrive_in_any_order() -> None:
     orders = set()
     for seed in range(20):
-        made = network(seed, None)
-        made.inject("a", 1)
-        made.inject("c", 2)
-        made.run()
-        orders.add(tuple(message for _, (_, message) in made.outputs))
+        simulator = network(seed, None)
+        simulator.inject("a", 1)
+        simulator.inject("c", 2)
+        simulator.run()
+        orders.add(tuple(message for _, (_, message) in simulator.outputs))
     assert orders == {(1, 2), (2, 1)}
 
 
 @pytest.mark.parametrize("faults", [None, BAD])
-def test_the_same_seed_is_the_same_run(faults: Faults | None) -> None:
+def test_equal_seeds_give_equal_runs(faults: Faults | None) -> None:
     runs = []
     for seed in (7, 7, 8):
-        made = network(seed, faults)
+        simulator = network(seed, faults)
         for number in range(30):
-            made.inject("a" if number % 3 else "c", number)
-        made.run()
-        runs.append((made.outputs, made.now))
+            simulator.inject("a" if number % 3 else "c", number)
+        simulator.run()
+        runs.append((simulator.outputs, simulator.now))
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
 
 
-def test_a_node_that_is_down_gets_it_later() -> None:
-    made = network(1, Faults())
-    made.crash("b", 100.0)
-    made.crash("b", 1.0)  # it is down already
-    made.inject("a", "early")
-    made.run(max_steps=20)
-    assert made.outputs == []
-    made.inject("b", "from outside")
-    made.run()
-    assert [message for _, (_, message) in made.outputs] == ["from outside", "early"]
-    assert made.now > 100
+def test_a_node_that_is_down_gets_messages_after_its_restart() -> None:
+    simulator = network(1, Faults())
+    simulator.crash("b", 100.0)
+    simulator.crash("b", 1.0)  # it is down already
+    simulator.inject("a", "early")
+    simulator.run(max_steps=20)
+    assert simulator.outputs == []
+    simulator.inject("b", "from outside")
+    simulator.run()
+    assert [message for _, (_, message) in simulator.outputs] == ["from outside", "early"]
+    assert simulator.now > 100
 
 
-def test_without_retries_nothing_may_crash() -> None:
-    with pytest.raises(InvalidArgumentError, match="give faults"):
+def test_a_crash_without_faults_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"node 'b' cannot crash.*faults=Faults"):
         network(1, None).crash("b", 1.0)
 
 
-def test_a_name_is_given_once() -> None:
-    made = network(1, None)
+def test_a_second_node_of_a_name_is_refused() -> None:
+    simulator = network(1, None)
     with pytest.raises(InvalidArgumentError, match="already"):
-        made.add("a", Sender())
+        simulator.add("a", Sender())
 
 
-def test_messages_that_go_round_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("covey.overlay.simulator._MAX_STEPS", 1000)
-    made = Simulator()
-    made.add("b", Sender())
-    made.inject("b", "again")
+    simulator = Simulator()
+    simulator.add("b", Sender())
+    simulator.inject("b", "again")
     with pytest.raises(RuntimeError, match="still in flight"):
-        made.run()
+        simulator.run()
 
 
 @pytest.mark.parametrize(
-    "given", [{"loss_probability": 1.0}, {"loss_probability": -0.1}, {"duplicate_probability": 1.5}]
+    ("options", "message"),
+    [
+        ({"loss_probability": 1.0}, "got 1.0 and 0.0"),
+        ({"loss_probability": -0.1}, "got -0.1 and 0.0"),
+        ({"duplicate_probability": 1.5}, "got 0.0 and 1.5"),
+    ],
 )
-def test_impossible_chances_are_refused(given: dict[str, float]) -> None:
-    with pytest.raises(InvalidArgumentError, match="no faults"):
-        Faults(**given)
+def test_values_that_are_no_probabilities_are_refused(
+    options: dict[str, float], message: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"loss_probability must be .* {message}"):
+        Faults(**options)

@@ -1,6 +1,6 @@
-"""Subscriptions in the zones of a CAN, one after another, and the nodes that events visit.
+"""Loops that place subscriptions in the zones of a CAN, and count the nodes that events visit.
 
-Zones and boxes are lower and upper corners, a row each: `zl`, `zh`, `bl`, `bh`.
+Zones and boxes are given as lower and upper corners, one per row. The owner of zone z is node z.
 """
 
 from __future__ import annotations
@@ -18,41 +18,47 @@ __all__ = ["count_visited_nodes", "place_subscriptions"]
 def place_subscriptions(
     zone_low: Any, zone_high: Any, box_low: Any, box_high: Any, centres: Any, smart: bool
 ) -> Any:
-    """Copies of each box, copies at each zone, which boxes are roots, and the homes of all."""
+    """Place boxes one after another, with SMART or PURE.
+
+    Returns:
+        For each box the number of its copies, for each zone the number of its copies, for each box
+        whether it is a root, and the zone of its seat, or for a dependant that of its root's seat.
+    """
     nodes, k = zone_low.shape
     count = len(box_low)
     copies, home = np.zeros(count, np.int64), np.zeros(count, np.int64)
     load, is_root = np.zeros(nodes, np.int64), np.zeros(count, np.bool_)
-    first = np.full(nodes, -1, np.int64)  # lists of replicas, linked
+    # Linked lists: the replicas of each zone, and the roots whose seats are in each zone; -1 ends.
+    first = np.full(nodes, -1, np.int64)
     entry, after, used = np.empty(1 << 16, np.int64), np.empty(1 << 16, np.int64), 0
-    first_at_home = np.full(nodes, -1, np.int64)  # and of the roots of each home
+    first_at_home = np.full(nodes, -1, np.int64)
     next_at_home = np.full(count, -1, np.int64)
     for q in range(count):
-        centre = _find_owner(zone_low, zone_high, centres[q])
+        seat_zone = _find_owner(zone_low, zone_high, centres[q])
         root = -1
         if smart:
-            at = first[centre]
-            while at >= 0 and root < 0:
-                if is_root[entry[at]] and _box_contains(box_low, box_high, entry[at], q, k):
-                    root = entry[at]
-                at = after[at]
+            i = first[seat_zone]
+            while i >= 0 and root < 0:
+                if is_root[entry[i]] and _box_contains(box_low, box_high, entry[i], q, k):
+                    root = entry[i]
+                i = after[i]
         if root >= 0:
             home[q], copies[q] = home[root], 1
             load[home[root]] += 1
             continue
-        home[q] = centre
+        home[q] = seat_zone
         if smart:
-            at = first_at_home[centre]
-            while at >= 0:
-                if is_root[at] and _box_contains(box_low, box_high, q, at, k):
-                    is_root[at], copies[at] = False, 1
+            i = first_at_home[seat_zone]
+            while i >= 0:
+                if is_root[i] and _box_contains(box_low, box_high, q, i, k):
+                    is_root[i], copies[i] = False, 1
                     for zone in range(nodes):
-                        if zone != centre and _box_meets_zone(
-                            zone_low, zone_high, zone, box_low, box_high, at, k
+                        if zone != seat_zone and _box_meets_zone(
+                            zone_low, zone_high, zone, box_low, box_high, i, k
                         ):
                             load[zone] -= 1
-                at = next_at_home[at]
-            next_at_home[q], first_at_home[centre] = first_at_home[centre], q
+                i = next_at_home[i]
+            next_at_home[q], first_at_home[seat_zone] = first_at_home[seat_zone], q
         is_root[q] = True
         for zone in range(nodes):
             if _box_meets_zone(zone_low, zone_high, zone, box_low, box_high, q, k):
@@ -70,22 +76,26 @@ def place_subscriptions(
 def count_visited_nodes(
     zone_low: Any, zone_high: Any, box_low: Any, box_high: Any, points: Any, is_root: Any, home: Any
 ) -> Any:
-    """How many nodes each event visits: its own, and the homes of the roots that have its point."""
+    """Return the number of nodes that each event visits.
+
+    These are the owner of its point, and the nodes with seats of roots whose boxes contain it.
+    """
     nodes, k = zone_low.shape
     roots = np.flatnonzero(is_root)
-    visited, last = np.zeros(len(points), np.int64), np.full(nodes, -1, np.int64)
+    visited, last_event = np.zeros(len(points), np.int64), np.full(nodes, -1, np.int64)
     for e in range(len(points)):
-        last[_find_owner(zone_low, zone_high, points[e])] = e
+        last_event[_find_owner(zone_low, zone_high, points[e])] = e
         visited[e] = 1
         for q in roots:
-            if last[home[q]] != e and _box_has_point(box_low, box_high, q, points[e], k):
-                last[home[q]] = e
+            if last_event[home[q]] != e and _box_has_point(box_low, box_high, q, points[e], k):
+                last_event[home[q]] = e
                 visited[e] += 1
     return visited
 
 
 @kernel
 def _find_owner(zone_low: Any, zone_high: Any, point: Any) -> int:
+    """Return the zone that contains a point; -1 if there is none."""
     nodes, k = zone_low.shape
     for zone in range(nodes):
         inside = True
@@ -100,6 +110,7 @@ def _find_owner(zone_low: Any, zone_high: Any, point: Any) -> int:
 
 @kernel
 def _box_contains(box_low: Any, box_high: Any, outer: int, inner: int, k: int) -> bool:
+    """Return whether box `outer` contains box `inner`."""
     inside = True
     for j in range(k):
         inside &= (
@@ -112,6 +123,7 @@ def _box_contains(box_low: Any, box_high: Any, outer: int, inner: int, k: int) -
 def _box_meets_zone(
     zone_low: Any, zone_high: Any, zone: int, box_low: Any, box_high: Any, box: int, k: int
 ) -> bool:
+    """Return whether a box and a zone have a common point."""
     meets = True
     for j in range(k):
         meets &= box_low[box, j] < zone_high[zone, j] and box_high[box, j] >= zone_low[zone, j]
@@ -120,6 +132,7 @@ def _box_meets_zone(
 
 @kernel
 def _box_has_point(box_low: Any, box_high: Any, box: int, point: Any, k: int) -> bool:
+    """Return whether a box contains a point."""
     inside = True
     for j in range(k):
         inside &= box_low[box, j] <= point[j] <= box_high[box, j]

@@ -1,9 +1,9 @@
-"""Regions of events, and the relations between them: arrays in, arrays out.
+"""Regions of events, and the relations between them, as functions on arrays.
 
-A region is a conjunction of at most one constraint per attribute. A batch of regions is kept by
-columns: for each attribute the rows that constrain it and a batch of their constraints. Constraints
-have one spelling each, so that equal sets are equal rows. `contains` is exactly what Spark says;
-`covers` never claims a cover that is none.
+A region is a conjunction of at most one constraint per attribute. A batch of regions is stored by
+columns: for each attribute, the rows that constrain it and a batch of their constraints. Every set
+of values has one normal form, so two constraints are equal as sets if and only if their rows are
+equal. `contains` agrees with Spark exactly. `covers` never claims a cover that does not hold.
 
 Modules in the order in which data passes through them:
 
@@ -14,10 +14,10 @@ Modules in the order in which data passes through them:
 - `regions`: `Regions`, the constraints on all attributes.
 - `relations`: contains, covers, overlaps, hull, selectivity and volume, pair by pair.
 - `range_sets`: sets of integers as ranges.
-- `hilbert`: positions on Hilbert's curve, and boxes as ranges of them.
+- `hilbert`: positions on Hilbert's curve, and boxes as ranges of positions.
 - `projections`: random directions, and the intervals that balls and boxes project to.
 
-Kernels stand in the modules that use them: `distances`, `relations` and `hilbert`.
+The kernels are in the modules that use them: `distances`, `relations` and `hilbert`.
 """
 
 from covey.geometry.regions import Regions

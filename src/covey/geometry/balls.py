@@ -1,15 +1,16 @@
 """Constraints on one vector attribute: vectors whose score with a centre lies in an interval.
 
-A score is `vector_l2_distance` or `vector_cosine_similarity` as Spark computes it, its interval one
-of float32 keys. A ball is the usual case, `0 ≤ distance ≤ radius`; its outside and shells are the
-others. A row admits some states (null, vectors, malformed ones) and, of the vectors, those that
-satisfy all of its balls.
+A score is `vector_l2_distance` or `vector_cosine_similarity` as Spark computes it. Its interval is
+one of float32 keys: usually `0 ≤ distance ≤ radius`, but also the outside of a ball or a shell. A
+row admits some states (null, vectors, malformed vectors) and, among vectors, those that satisfy all
+of its balls.
 
-`contains` is exact to the bit. Relations between two centres use float64 and widen every interval
-by what float32 can be wrong by: `covers` never claims a cover that is none, and may miss one within
-a relative 1e-5 of touching; `overlaps` errs the other way. Cosine relations suppose that the
-product of two norms neither overflows nor underflows float32. Between several balls of one row
-relations are decided ball by ball, l2 and cosine are not compared with each other.
+`contains` is exact to the bit. Relations between two centres are computed in float64, and every
+interval is widened by the largest error of float32. So `covers` never claims a cover that does not
+hold, but may miss a cover if the balls touch within a relative 1e-5; `overlaps` never misses an
+overlap, but may claim one that does not exist. Relations of cosines assume that the product of two
+norms neither overflows nor underflows float32. Rows with several balls are compared ball by ball;
+an l2 ball is not compared with a cosine ball.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ Rows = NDArray[np.int64]
 
 _DOMAIN = key_domain(FLOAT)
 _ANY_STATE = ValueState.NULL | ValueState.VALUE | ValueState.MALFORMED | ValueState.NULL_ELEMENTS
-_TINY = 1e-20  # absolute error where squares underflow
-_HUGE = 1e18  # squares beyond this overflow float32
-_SMALLEST_NORM = 1e-6  # of a centre, for relations of cosines
+_TINY = 1e-20  # absolute error of a distance whose square underflows float32
+_HUGE = 1e18  # the square of a larger number overflows float32
+_SMALLEST_NORM = 1e-6  # of a centre whose cosines are compared; the largest norm is its inverse
 
 
 class Ball(NamedTuple):
-    """Vectors whose score with `centre` is between two float32 keys, both included.
+    """Vectors whose score with `centre` is from the key `lower` to the key `upper`, inclusive.
 
-    With `is_point` it is the one vector `centre` itself; a ball of radius 0 holds more, as small
-    differences underflow.
+    With `is_point`, the ball contains the vector `centre` only. A ball of radius 0 contains more
+    vectors, because the squares of small differences underflow to 0.
     """
 
     metric: Metric
@@ -54,23 +55,24 @@ class Ball(NamedTuple):
     is_point: bool = False
 
     def covers(self, inner: Ball) -> bool:
-        """Whether every vector in `inner` is in this one."""
+        """Return whether every vector in `inner` is in this ball; True is always right."""
         if self.is_point:
             return inner.is_point and np.array_equal(self.centre, inner.centre, equal_nan=True)
         low, high = self._score_bounds_of(inner)
         return self.lower <= low and high <= self.upper
 
     def overlaps(self, other: Ball) -> bool:
-        """Whether some vector may be in both."""
+        """Return whether a vector may be in both balls; False is always right."""
         if self.is_point and not other.is_point:
             return other.overlaps(self)
         low, high = self._score_bounds_of(other)
         return low <= self.upper and self.lower <= high
 
     def _score_bounds_of(self, other: Ball) -> tuple[int, int]:
-        """Between which keys the scores with this centre lie, of all vectors in `other`.
+        """Return the smallest and the largest key that the score of a vector in `other` may have.
 
-        Where a score may be null, beyond all keys: no interval holds it.
+        Scores are with the centre of this ball. If a score may be null, the bounds lie beyond all
+        keys, so no interval contains them.
         """
         if other.is_point:
             return self._score_vector(other.centre)
@@ -79,11 +81,11 @@ class Ball(NamedTuple):
         if self.centre == other.centre:
             return other.lower, other.upper
         a, b = np.array(self.centre, np.float64), np.array(other.centre, np.float64)
-        seen = _distance_bounds if self.metric is Metric.L2 else _cosine_bounds
-        return seen(a, b, other, relative_error_bound(len(a)))
+        bound = _distance_bounds if self.metric is Metric.L2 else _cosine_bounds
+        return bound(a, b, other, relative_error_bound(len(a)))
 
     def _score_vector(self, vector: tuple[float, ...]) -> tuple[int, int]:
-        """The score of one vector, as Spark computes it."""
+        """Return the key of a vector's score twice, as bounds; beyond all keys if it is null."""
         a, b = np.array([vector], np.float32), np.array([self.centre], np.float32)
         scores, defined = score_rows(self.metric, a, b)
         key = int(encode_floats(scores)[0])
@@ -95,9 +97,10 @@ _BEYOND_ALL_KEYS = (int(_DOMAIN.low) - 1, int(_DOMAIN.high) + 1)
 
 @dataclass(frozen=True, slots=True)
 class Balls:
-    """A batch of constraints on one vector attribute, one a row.
+    """A batch of constraints on one vector attribute, one constraint per row.
 
-    `balls` holds, for a row, its numbers in `metrics`, `centres`, `lower` and `upper`.
+    `balls` lists for each row the ordinals of its balls. Ball j has `metrics[j]`, `centres[j]`, the
+    keys from `lower[j]` to `upper[j]`, and `points[j]`, which is `Ball.is_point`.
     """
 
     states: NDArray[np.uint8]
@@ -110,12 +113,17 @@ class Balls:
 
     @classmethod
     def from_rows(cls, rows: Sequence[tuple[int, Sequence[Ball]]], length: int) -> Balls:
-        """From (states, balls) of each row, in their one spelling."""
-        tidied = [_normalize_row(states, balls) for states, balls in rows]
-        flat = [ball for _, balls in tidied for ball in balls]
-        counts = np.array([len(balls) for _, balls in tidied], np.int64)
+        """Return the constraints in normal form.
+
+        Args:
+            rows: for each constraint the states (bits of `ValueState`) and the balls.
+            length: number of coordinates of every centre.
+        """
+        normal_rows = [_normalize_row(states, balls) for states, balls in rows]
+        flat = [ball for _, balls in normal_rows for ball in balls]
+        counts = np.array([len(balls) for _, balls in normal_rows], np.int64)
         return cls(
-            np.array([states for states, _ in tidied], np.uint8),
+            np.array([states for states, _ in normal_rows], np.uint8),
             RaggedArray.from_lengths(counts, np.arange(len(flat))),
             np.array([ball.metric for ball in flat], np.uint8),
             np.array([ball.centre for ball in flat], np.float32).reshape(len(flat), length),
@@ -126,36 +134,41 @@ class Balls:
 
     @classmethod
     def build_unconstrained(cls, count: int, length: int) -> Balls:
-        """No constraint at all, `count` times."""
+        """Return `count` rows that admit every vector and null."""
         return cls.from_rows([(_ANY_STATE, ())] * count, length)
 
     @classmethod
     def concat(cls, batches: Sequence[Balls]) -> Balls:
-        """The rows of all parts, one after another."""
+        """Return the rows of all batches, one batch after another."""
         metrics, centres, lower, upper, points = (
-            np.concatenate([getattr(part, name) for part in batches])
+            np.concatenate([getattr(batch, name) for batch in batches])
             for name in ("metrics", "centres", "lower", "upper", "points")
         )
-        offsets = RaggedArray.concat([part.balls for part in batches]).offsets
+        offsets = RaggedArray.concat([batch.balls for batch in batches]).offsets
         balls = RaggedArray(offsets, np.arange(len(metrics)))
-        states = np.concatenate([part.states for part in batches])
+        states = np.concatenate([batch.states for batch in batches])
         return cls(states, balls, metrics, centres, lower, upper, points)
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.states)
 
     def take(self, rows: Rows) -> Balls:
-        """The given rows in the given order."""
-        taken = self.balls.take(rows)
-        chosen = taken.values
+        """Return the given rows in the given order; a row may occur several times."""
+        row_balls = self.balls.take(rows)
+        ordinals = row_balls.values
         return Balls(
-            self.states[rows], RaggedArray(taken.offsets, np.arange(len(chosen))),
-            self.metrics[chosen], self.centres[chosen], self.lower[chosen], self.upper[chosen],
-            self.points[chosen],
-        )  # fmt: skip
+            self.states[rows],
+            RaggedArray(row_balls.offsets, np.arange(len(ordinals))),
+            self.metrics[ordinals],
+            self.centres[ordinals],
+            self.lower[ordinals],
+            self.upper[ordinals],
+            self.points[ordinals],
+        )
 
     def row(self, i: int) -> tuple[int, list[Ball]]:
-        """Row i as (states, balls)."""
+        """Return row i as its states and its balls."""
         return int(self.states[i]), [
             Ball(
                 Metric(int(self.metrics[j])), tuple(self.centres[j].tolist()),
@@ -166,52 +179,74 @@ class Balls:
 
     @property
     def is_empty(self) -> Bools:
-        """Rows that admit nothing."""
+        """Rows that admit neither a vector nor null."""
         empty: Bools = self.states == 0
         return empty
 
     @property
     def is_unconstrained(self) -> Bools:
         """Rows that admit every vector and null."""
-        everything: Bools = (self.states == _ANY_STATE) & (self.balls.lengths == 0)
-        return everything
+        admits_all: Bools = (self.states == _ANY_STATE) & (self.balls.lengths == 0)
+        return admits_all
 
     def contains(self, vectors: NDArray[np.float32], states: NDArray[np.uint8]) -> Bools:
-        """Whether row i admits vector i, whose state is `states[i]`: what Spark would say."""
+        """Return for each i whether row i admits vector i, exactly as Spark decides.
+
+        Args:
+            vectors: one vector per row; its content counts only if its state is `VALUE`.
+            states: the `ValueState` of each vector.
+        """
         admitted: Bools = (self.states & states) > 0
-        owner = np.repeat(np.arange(len(self)), self.balls.lengths)
-        asked = np.flatnonzero((states[owner] == ValueState.VALUE) & admitted[owner])
+        ball_rows = np.repeat(np.arange(len(self)), self.balls.lengths)
+        ordinals = np.flatnonzero((states[ball_rows] == ValueState.VALUE) & admitted[ball_rows])
         for metric in Metric:
-            chosen = asked[self.metrics[asked] == metric]
-            scores, defined = score_rows(metric, vectors[owner[chosen]], self.centres[chosen])
+            selection = ordinals[self.metrics[ordinals] == metric]
+            scores, defined = score_rows(
+                metric, vectors[ball_rows[selection]], self.centres[selection]
+            )
             keys = encode_floats(scores)
-            inside = defined & (self.lower[chosen] <= keys) & (keys <= self.upper[chosen])
-            mine, given = self.centres[chosen], vectors[owner[chosen]]
-            same = ((given == mine) | (np.isnan(given) & np.isnan(mine))).all(axis=1)
-            inside = np.where(self.points[chosen], same, inside)
-            admitted[owner[chosen[~inside]]] = False
+            inside = defined & (self.lower[selection] <= keys) & (keys <= self.upper[selection])
+            centres, candidates = self.centres[selection], vectors[ball_rows[selection]]
+            is_equal = ((candidates == centres) | (np.isnan(candidates) & np.isnan(centres))).all(
+                axis=1
+            )
+            inside = np.where(self.points[selection], is_equal, inside)
+            admitted[ball_rows[selection[~inside]]] = False
         return admitted
 
     def covers(self, inner: Balls) -> Bools:
-        """Whether row i admits all that row i of `inner` admits (never wrongly; see above)."""
+        """Return for each i whether row i admits everything that row i of `inner` admits.
+
+        True is always right; a cover may be missed, see the module.
+        """
         return self._decide_pairwise(inner, _row_covers)
 
     def overlaps(self, other: Balls) -> Bools:
-        """Whether some vector, or null, may be admitted by row i of both (see above)."""
+        """Return for each i whether row i of both may admit a common vector, or both admit null.
+
+        False is always right; see the module.
+        """
         return self._decide_pairwise(other, _rows_overlap)
 
     def _decide_pairwise(self, other: Balls, decide: Any) -> Bools:
+        """Return `decide` of row i of this batch and row i of `other`, for each i."""
         pairs = ((self.row(i), other.row(i)) for i in range(len(self)))
         return np.array([decide(*a, *b) for a, b in pairs], np.bool_)
 
     def intersect(self, other: Balls) -> Balls:
-        """What both row i's admit."""
+        """Return for each i the constraint that admits what row i of both batches admits."""
         pairs = [(self.row(i), other.row(i)) for i in range(len(self))]
         rows = [(a[0] & b[0], a[1] + b[1]) for a, b in pairs]
         return Balls.from_rows(rows, self.centres.shape[1])
 
     def hull(self, groups: Rows) -> Balls:
-        """One row a group that covers the group's rows: a ball round balls, else any vector."""
+        """Return one row per group that covers the rows of the group.
+
+        Balls of l2 are enclosed by a ball; if that is not possible, the row admits every vector.
+
+        Args:
+            groups: the group of each row, ascending, from 0 without gaps.
+        """
         rows: dict[int, tuple[int, list[Ball]]] = {}
         for i, group in enumerate(groups.tolist()):
             states, balls = self.row(i)
@@ -224,28 +259,29 @@ class Balls:
 
 
 def _normalize_row(states: int, balls: Sequence[Ball]) -> tuple[int, list[Ball]]:
-    """The same constraint in its one spelling; balls round one centre become one."""
+    """Return a constraint in normal form: balls with a common centre become one."""
     by_centre: dict[tuple[Metric, tuple[float, ...], bool], Ball] = {}
     for ball in balls if states & ValueState.VALUE else ():
         floor = 0 if ball.metric is Metric.L2 else _DOMAIN.low
-        name = (ball.metric, ball.centre, ball.is_point)
-        known = by_centre.get(name, ball)
-        lower, upper = max(ball.lower, known.lower, floor), min(ball.upper, known.upper)
-        by_centre[name] = ball._replace(lower=lower, upper=upper)
-    tidied = [
+        key = (ball.metric, ball.centre, ball.is_point)
+        earlier = by_centre.get(key, ball)
+        lower, upper = max(ball.lower, earlier.lower, floor), min(ball.upper, earlier.upper)
+        by_centre[key] = ball._replace(lower=lower, upper=upper)
+    constraining = [
         ball
         for ball in by_centre.values()
         if ball.metric is Metric.COSINE or (ball.lower, ball.upper) != _ALL_L2
     ]
-    if any(ball.lower > ball.upper for ball in tidied):
+    if any(ball.lower > ball.upper for ball in constraining):
         return states & ~ValueState.VALUE, []
-    return states, sorted(tidied)
+    return states, sorted(constraining)
 
 
 _ALL_L2 = (0, _DOMAIN.high)
 
 
 def _row_covers(states: int, outer: list[Ball], inner_states: int, inner: list[Ball]) -> bool:
+    """Return whether the outer constraint certainly admits everything that the inner one does."""
     if inner_states & ~states:
         return False
     return not inner_states & ValueState.VALUE or all(
@@ -254,6 +290,7 @@ def _row_covers(states: int, outer: list[Ball], inner_states: int, inner: list[B
 
 
 def _rows_overlap(states: int, balls: list[Ball], other_states: int, others: list[Ball]) -> bool:
+    """Return whether two constraints may admit a common vector or state."""
     common = states & other_states
     return bool(common & ~ValueState.VALUE) or bool(
         common and all(a.overlaps(b) for a in balls for b in others)
@@ -261,6 +298,7 @@ def _rows_overlap(states: int, balls: list[Ball], other_states: int, others: lis
 
 
 def _score_interval(ball: Ball) -> tuple[float, float]:
+    """Return the smallest and the largest score of a ball, as numbers."""
     low, high = decode_floats(np.array([ball.lower, ball.upper]), FLOAT)
     return float(low), float(high)
 
@@ -268,14 +306,14 @@ def _score_interval(ball: Ball) -> tuple[float, float]:
 def _distance_bounds(
     a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Distances from `a` of all vectors in a ball round `b`."""
-    apart = float(np.linalg.norm(a - b))
+    """Return keys of bounds on the distance from `a` to any vector in a ball with centre `b`."""
+    distance = float(np.linalg.norm(a - b))
     nearest, farthest = _score_interval(ball)
-    near = min(nearest * (1 - error) - _TINY, _HUGE)  # beyond, distances overflow
+    near = min(nearest * (1 - error) - _TINY, _HUGE)  # larger distances overflow
     far = np.inf if math.isnan(farthest) else farthest * (1 + error) + _TINY
-    least = max(0.0, apart - far, near - apart)
+    least = max(0.0, distance - far, near - distance)
     low = _round_outward(max(0.0, least * (1 - error) - _TINY), False)
-    most = apart + far
+    most = distance + far
     if not most < _HUGE:
         return low, int(_DOMAIN.high)
     return low, _round_outward(most * (1 + error) + _TINY, True)
@@ -284,21 +322,22 @@ def _distance_bounds(
 def _cosine_bounds(
     a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Similarities with `a` of all vectors in a ball of similarities with `b`.
+    """Return keys of bounds on the similarity with `a` of any vector in a ball with centre `b`.
 
-    A vector of NaN has the similarity NaN with both. Norms are taken to be such that neither
-    product of two overflows or underflows; centres for which that is too much to ask say nothing.
+    A vector with a NaN has the similarity NaN with both centres. The product of a vector's norm and
+    a centre's norm is assumed neither to overflow nor to underflow. If the norm of a centre makes
+    that unlikely, the bounds lie beyond all keys.
     """
     norms = float(np.linalg.norm(a)), float(np.linalg.norm(b))
     if not all(_SMALLEST_NORM < norm < 1 / _SMALLEST_NORM for norm in norms):
         return _BEYOND_ALL_KEYS
     lowest, highest = _score_interval(ball)
     slack = 4 * error
-    apart = float(np.arccos(np.clip(a @ b / (norms[0] * norms[1]), -1, 1)))
+    angle = float(np.arccos(np.clip(a @ b / (norms[0] * norms[1]), -1, 1)))
     near = 0.0 if math.isnan(highest) else float(np.arccos(np.clip(highest + slack, -1, 1)))
     far = float(np.arccos(np.clip(lowest - slack, -1, 1)))
-    least = max(0.0, apart - far, near - apart)
-    most = min(np.pi, apart + far, 2 * np.pi - apart - near)
+    least = max(0.0, angle - far, near - angle)
+    most = min(np.pi, angle + far, 2 * np.pi - angle - near)
     low, high = (
         _round_outward(np.cos(most) - slack, False),
         _round_outward(np.cos(least) + slack, True),
@@ -307,7 +346,7 @@ def _cosine_bounds(
 
 
 def _round_outward(number: float, up: bool) -> int:
-    """The key of the next float32 at or beyond a number."""
+    """Return the key of the nearest float32 that is not above a number, or with `up` not below."""
     with np.errstate(over="ignore"):
         near = np.float32(number)
     key = int(encode_floats(np.array([near]))[0])
@@ -317,25 +356,33 @@ def _round_outward(number: float, up: bool) -> int:
 
 
 def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list[Ball]:
-    """A ball round two rows' balls, or nothing where a row is not one l2 ball."""
+    """Return an l2 ball that encloses the balls of two rows, or no ball if there is none.
+
+    Each row must have one l2 ball. If a row admits no vector, the balls of the other are returned.
+    """
     for (states, _), (_, balls) in ((a, b), (b, a)):
         if not states & ValueState.VALUE:
             return balls
     if not all(len(balls) == 1 and _is_l2_ball(balls[0]) for _, balls in (a, b)):
         return a[1] if a[1] == b[1] else []
-    one, two = a[1][0], b[1][0]
-    for outer, inner in ((one, two), (two, one)):
+    first, second = a[1][0], b[1][0]
+    for outer, inner in ((first, second), (second, first)):
         if outer.covers(inner):
             return [outer]
-    p, q = np.array(one.centre), np.array(two.centre)
-    r, s, apart = _score_interval(one)[1], _score_interval(two)[1], float(np.linalg.norm(p - q))
-    if not 0 < apart < _HUGE:
+    p, q = np.array(first.centre), np.array(second.centre)
+    r, s, distance = (
+        _score_interval(first)[1],
+        _score_interval(second)[1],
+        float(np.linalg.norm(p - q)),
+    )
+    if not 0 < distance < _HUGE:
         return []
-    centre = (p + (q - p) * ((apart + s - r) / (2 * apart))).astype(np.float32)
-    round_both = Ball(Metric.L2, tuple(centre.tolist()), 0, 0)
-    upper = max(round_both._score_bounds_of(ball)[1] for ball in (one, two))
-    return [round_both._replace(upper=upper)]
+    centre = (p + (q - p) * ((distance + s - r) / (2 * distance))).astype(np.float32)
+    enclosing = Ball(Metric.L2, tuple(centre.tolist()), 0, 0)
+    upper = max(enclosing._score_bounds_of(ball)[1] for ball in (first, second))
+    return [enclosing._replace(upper=upper)]
 
 
 def _is_l2_ball(ball: Ball) -> bool:
+    """Return whether a ball has a finite radius, and neither a hole nor another metric than l2."""
     return ball.metric is Metric.L2 and ball.lower == 0 and ball.upper < _DOMAIN.high - 1

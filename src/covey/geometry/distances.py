@@ -1,9 +1,10 @@
 """Distances between vectors, bit for bit as Spark 4.2 computes them.
 
-Spark works in float32: eight products are added from left to right, each such sum is added to the
-total, what remains is added one by one. (A root taken in float64 and rounded, as Java does, is the
-float32 root.) Whoever decides a close call must use the same arithmetic, or will disagree with
-`where` at the boundary.
+Spark computes in float32. Each block of eight products is summed from left to right, the sums of
+blocks are added to the total in order, and the products after the last block are added one by one.
+(Java takes the root in float64 and rounds it, which gives the float32 root.) Code that decides
+whether a vector lies in a ball must use the same arithmetic; otherwise it disagrees with `where` at
+the boundary.
 
 Cost: one pass over both matrices, some nanoseconds per coordinate.
 """
@@ -27,14 +28,16 @@ _SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
 
 class Metric(IntEnum):
-    """How a vector is compared with a centre."""
+    """Functions that score a vector with a centre."""
 
     L2 = 0  # vector_l2_distance
     COSINE = 1  # vector_cosine_similarity
 
 
 def score_rows(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    """The scores of row i of `a` with row i of `b`, and which of them are not null.
+    """Return the score of row i of `a` with row i of `b` for each i, and whether it is not null.
+
+    A similarity is null if the product of the norms is below the smallest normal float32.
 
     >>> score_rows(Metric.L2, np.float32([[0, 0]]), np.float32([[3, 4]]))[0]
     array([5.], dtype=float32)
@@ -53,9 +56,19 @@ def score_rows(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np
 def score_pairs(
     metrics: NDArray[np.uint8], a: Matrix, a_rows: Rows, b: Matrix, b_rows: Rows
 ) -> tuple[Matrix, NDArray[np.bool_]]:
-    """The scores of rows `a_rows[k]` of `a` and `b_rows[k]` of `b`, by the metric of the latter.
+    """Return the score of row `a_rows[k]` of `a` with row `b_rows[k]` of `b` for each k.
 
-    The bits of `score_rows` on those rows, which are not copied; as there, also which are not null.
+    Scores have the same bits as those of `score_rows`, but no row is copied.
+
+    Args:
+        metrics: the `Metric` of each row of `b`.
+        a: vectors.
+        a_rows: a row of `a` for each pair.
+        b: centres.
+        b_rows: a row of `b` for each pair.
+
+    Returns:
+        The scores, and for each whether it is not null.
 
     >>> a, b = np.float32([[0, 0], [1, 1]]), np.float32([[3, 4]])
     >>> score_pairs(np.uint8([Metric.L2]), a, np.array([1, 0]), b, np.array([0, 0]))[0]
@@ -67,12 +80,16 @@ def score_pairs(
 
 
 def relative_error_bound(length: int) -> float:
-    """A bound on the relative error of a float32 distance between vectors of this length."""
+    """Return a bound on the relative error of a float32 distance.
+
+    Args:
+        length: number of coordinates of the vectors.
+    """
     return (length / 8 + 16) * 2.0**-24
 
 
 def _sum_rows(products: Matrix) -> Matrix:
-    """Row sums in Spark's order of additions."""
+    """Return the sum of each row, added in Spark's order."""
     total = np.zeros(len(products), np.float32)
     whole = products.shape[1] // 8 * 8
     for start in range(0, whole, 8):
@@ -90,41 +107,50 @@ def _write_pair_scores(
     metrics: NDArray[np.uint8], a: Matrix, a_rows: Rows, b: Matrix, b_rows: Rows, scores: Matrix,
     is_defined: NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """Writes the scores of pairs of rows; nothing is fused or reordered."""
+    """Write the score of each pair into `scores`, and whether it is not null into `is_defined`.
+
+    No operation is fused or reordered, so that the bits are Spark's.
+    """
     length = a.shape[1]
     terms, blocks = np.empty(length, np.float32), np.empty(length // 8, np.float32)
     for k in range(len(a_rows)):
         x, y = a[a_rows[k]], b[b_rows[k]]
         if metrics[b_rows[k]] == 0:
-            for at in range(length):
-                difference = x[at] - y[at]
-                terms[at] = difference * difference
+            for i in range(length):
+                difference = x[i] - y[i]
+                terms[i] = difference * difference
             scores[k], is_defined[k] = np.sqrt(_sum_terms(terms, blocks)), True
         else:
-            of_x, of_y = _dot_product(x, x, terms, blocks), _dot_product(y, y, terms, blocks)
-            norms = np.sqrt(of_x * of_y)
+            x_square = _dot_product(x, x, terms, blocks)
+            y_square = _dot_product(y, y, terms, blocks)
+            norms = np.sqrt(x_square * y_square)
             scores[k] = _dot_product(x, y, terms, blocks) / norms
             is_defined[k] = not norms < _SMALLEST_NORMAL
 
 
 @kernel
 def _dot_product(x: Matrix, y: Matrix, terms: Matrix, blocks: Matrix) -> Any:
-    for at in range(len(x)):
-        terms[at] = x[at] * y[at]
+    """Return the inner product of two vectors; `terms` and `blocks` are overwritten."""
+    for i in range(len(x)):
+        terms[i] = x[i] * y[i]
     return _sum_terms(terms, blocks)
 
 
 @kernel
 def _sum_terms(terms: Matrix, blocks: Matrix) -> Any:
-    """The sum in Spark's order; blocks of eight first, since they do not wait for each other."""
+    """Return the sum of `terms` in Spark's order; `blocks` is overwritten with sums of eight.
+
+    All blocks are summed before the total, because their sums do not depend on each other and
+    the processor can compute several at a time.
+    """
     for k in range(len(blocks)):
         block = terms[8 * k]
-        for at in range(8 * k + 1, 8 * k + 8):
-            block += terms[at]
+        for i in range(8 * k + 1, 8 * k + 8):
+            block += terms[i]
         blocks[k] = block
     total = np.float32(0)
     for block in blocks:
         total += block
-    for at in range(8 * len(blocks), len(terms)):
-        total += terms[at]
+    for i in range(8 * len(blocks), len(terms)):
+        total += terms[i]
     return total

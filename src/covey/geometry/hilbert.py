@@ -1,14 +1,14 @@
 """Hilbert's curve: a position for every cell of a grid, and boxes of cells as ranges of positions.
 
-The grid has d dimensions of 2^bits cells each, d·bits at most 62. Neighbours on the curve are
-neighbours in the grid, so a box is few ranges: on average its surface by 2d. They are found by
-halving the grid again and again, in the order of the curve: a part wholly inside the box is one
-range, one outside is dropped, and only parts that the box's surface cuts are halved further.
-(papers: mics)
+The grid has d dimensions of 2^bits cells each, with d·bits at most 62. Neighbours on the curve are
+neighbours in the grid, so a box consists of few ranges: on average, the number of cells in its
+surface divided by 2d. The ranges are computed by halving blocks of the grid in the order of the
+curve. A block inside the box is a range, a block outside is dropped, and a block that the surface
+of the box cuts is halved further. (papers: mics)
 
-Cost: some nanoseconds per bit of a position; per box, some tens of nanoseconds for each part cut.
-Wrong choice for wide boxes in many dimensions, whose surface is large: `max_ranges` bounds
-their number.
+Cost: some nanoseconds per bit of a position; some tens of nanoseconds for each block that a box
+cuts. Wide boxes in many dimensions have a large surface and thus many ranges; bound their number
+with `max_ranges`, or do not use the curve for them.
 """
 
 from __future__ import annotations
@@ -25,33 +25,49 @@ __all__ = ["MAX_BITS", "decompose_boxes", "encode_cells"]
 Ints = NDArray[np.int64]
 
 MAX_BITS = 62
-"""How many bits a position may have."""
-_EXTRA_RANGES = 256  # ranges beyond 4·most up to which the smallest gaps of a box are looked for
-_BLOCKS_PER_RANGE = 64  # looked at per range before larger cells are taken
-_UNBOUNDED = 1 << 40
+"""Largest number of bits of a position; positions are int64."""
+_EXTRA_RANGES = 256  # with 4·max_ranges: more ranges than that are recomputed with larger cells
+_BLOCKS_PER_RANGE = 64  # blocks visited per range, before a box is recomputed with larger cells
+_UNBOUNDED = 1 << 40  # max_ranges for boxes without a limit
 
 
 def encode_cells(cells: ArrayLike, bits: int) -> Ints:
-    """The position of each cell (row) on the curve.
+    """Return the position of each cell on the curve.
+
+    Args:
+        cells: one cell per row, one coordinate per column, from 0 to 2^bits - 1.
+        bits: number of bits of a coordinate.
+
+    Raises:
+        InvalidArgumentError: a coordinate is out of range, or d·bits is more than 62.
 
     >>> encode_cells([[0, 0], [1, 0], [1, 1], [0, 1]], 1).tolist()
     [0, 3, 2, 1]
     """
     grid = _check_cells(cells, bits)
-    found: Ints = (
+    positions: Ints = (
         _encode_cells_kernel(grid, bits) if grid.shape[1] else np.zeros(len(grid), np.int64)
     )
-    return found
+    return positions
 
 
 def decompose_boxes(
     lower: ArrayLike, upper: ArrayLike, bits: int, *, max_ranges: int | None = None
 ) -> RangeSets:
-    """For each box, given by its corners (both inside), the ranges of its cells.
+    """Return for each box the ranges of positions that its cells have.
 
-    If there are more than `max_ranges`, the smallest gaps between them are filled until there are
-    not: what is given then contains the box. A box of more than 4·`max_ranges` + 256 ranges is
-    looked at in larger cells, so that a box costs no more than in proportion to `max_ranges`.
+    A box with more than `max_ranges` ranges gets ranges that contain it: the smallest gaps are
+    filled. If it has more than 4·`max_ranges` + 256, its ranges are computed with larger cells, so
+    the cost of a box is at most proportional to `max_ranges`.
+
+    Args:
+        lower: lower corner of each box, inclusive, as for `encode_cells`.
+        upper: upper corner of each box, inclusive.
+        bits: number of bits of a coordinate.
+        max_ranges: largest number of ranges of a box; None for no limit.
+
+    Raises:
+        InvalidArgumentError: the corners do not form boxes in the grid, or `max_ranges` is below 1.
 
     >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2).row(0))
     [(0, 4), (7, 7)]
@@ -59,37 +75,44 @@ def decompose_boxes(
     [(0, 7)]
     """
     if max_ranges is not None and max_ranges < 1:
-        raise InvalidArgumentError(f"a box needs at least one range, not {max_ranges}")
+        raise InvalidArgumentError(f"max_ranges must be at least 1, got {max_ranges}")
     low, high = _check_cells(lower, bits), _check_cells(upper, bits)
     if low.shape != high.shape or (low > high).any():
         raise InvalidArgumentError(
-            "boxes have as many upper corners as lower ones, and none is below"
+            f"upper corners must be of the shape of lower ones and not below them: "
+            f"shapes are {low.shape} and {high.shape}"
         )
     bound = _UNBOUNDED if max_ranges is None else min(max_ranges, _UNBOUNDED)
     return RangeSets(*_decompose_boxes_kernel(low, high, bits, bound, 4 * bound + _EXTRA_RANGES))
 
 
 def _check_cells(cells: ArrayLike, bits: int) -> Ints:
+    """Return cells as an array of int64, or raise if one is not in a grid of this size."""
     grid = np.ascontiguousarray(cells, np.int64)
     if grid.ndim != 2 or bits < 1 or grid.shape[1] * bits > MAX_BITS:
         raise InvalidArgumentError(
-            f"cells are rows of d numbers with d·bits from 1 to {MAX_BITS}: "
-            f"not of shape {grid.shape} with {bits} bits"
+            f"cells must be rows of d numbers with d·bits from 1 to {MAX_BITS}, "
+            f"got shape {grid.shape} with {bits} bits"
         )
     if ((grid < 0) | (grid >> bits != 0)).any():
-        raise InvalidArgumentError(f"a cell's numbers are from 0 to {(1 << bits) - 1}")
+        raise InvalidArgumentError(
+            f"numbers of a cell must be from 0 to {(1 << bits) - 1}, "
+            f"got {int(grid.min())} to {int(grid.max())}"
+        )
     return grid
 
 
-# A part of the grid is entered at one of its corners and left at the end of one of the edges there.
-# `entry` has a bit a dimension for that corner, `axis` is the edge's dimension. The 2^d halves of
-# halves of a part are walked in the order of a Gray code, turned and mirrored to fit these two.
+# The curve enters a block of the grid at one of its corners, and leaves it at the other end of an
+# edge of that corner. `entry` has one bit per dimension for the corner; `axis` is the dimension of
+# the edge. Halving a block in each dimension gives 2^d sub-blocks. The curve visits them in the
+# order of a Gray code, rotated and mirrored to agree with `entry` and `axis`.
 
 
 @kernel
 def _encode_cells_kernel(cells: Ints, bits: int) -> Ints:
+    """Return the position of each cell; see `encode_cells`."""
     count, d = cells.shape
-    found = np.zeros(count, np.int64)
+    positions = np.zeros(count, np.int64)
     for i in range(count):
         entry, axis, position = 0, 0, 0
         for level in range(bits - 1, -1, -1):
@@ -100,13 +123,13 @@ def _encode_cells_kernel(cells: Ints, bits: int) -> Ints:
                 step, above = (step << 1) | bit, bit
             position = (position << d) | step
             entry, axis = _find_block_orientation(step, entry, axis, d)
-        found[i] = position
-    return found
+        positions[i] = position
+    return positions
 
 
 @kernel
 def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[int, int]:
-    """Entry and axis of the part that is walked as number `step` of a part's 2^d."""
+    """Return the entry and the axis of the sub-block that the curve visits at number `step`."""
     if step == 0:
         return entry, (axis + 1) % d
     even = (step - 1) & ~1
@@ -125,30 +148,34 @@ def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[i
 def _decompose_boxes_kernel(
     lower: Ints, upper: Ints, bits: int, max_ranges: int, range_capacity: int
 ) -> tuple[Ints, Ints, Ints]:
+    """Return offsets, first and last positions of the ranges of all boxes.
+
+    If a box has more than `range_capacity` ranges, its cells are doubled until it has not.
+    """
     count, d = lower.shape
     offsets = np.zeros(count + 1, np.int64)
     firsts, lasts = np.empty(4 * count + 64, np.int64), np.empty(4 * count + 64, np.int64)
-    some = np.empty((2, 64), np.int64)
+    buffer = np.empty((2, 64), np.int64)
     corners, states = np.empty((d * bits + 2, d), np.int64), np.empty((d * bits + 2, 6), np.int64)
     for i in range(count):
         depth = d * bits
-        found, some = _decompose_box(
-            lower[i], upper[i], bits, depth, range_capacity, some, corners, states
+        range_count, buffer = _decompose_box(
+            lower[i], upper[i], bits, depth, range_capacity, buffer, corners, states
         )
-        while found > range_capacity:
+        while range_count > range_capacity:
             depth -= d
-            found, some = _decompose_box(
-                lower[i], upper[i], bits, depth, range_capacity, some, corners, states
+            range_count, buffer = _decompose_box(
+                lower[i], upper[i], bits, depth, range_capacity, buffer, corners, states
             )
-        if found > max_ranges:
-            found = _fill_smallest_gaps(some, found, max_ranges)
+        if range_count > max_ranges:
+            range_count = _fill_smallest_gaps(buffer, range_count, max_ranges)
         start = offsets[i]
-        offsets[i + 1] = start + found
-        while start + found > len(firsts):
+        offsets[i + 1] = start + range_count
+        while start + range_count > len(firsts):
             firsts = np.concatenate((firsts, np.empty_like(firsts)))
             lasts = np.concatenate((lasts, np.empty_like(lasts)))
-        firsts[start : start + found] = some[0, :found]
-        lasts[start : start + found] = some[1, :found]
+        firsts[start : start + range_count] = buffer[0, :range_count]
+        lasts[start : start + range_count] = buffer[1, :range_count]
     return offsets, firsts[: offsets[count]].copy(), lasts[: offsets[count]].copy()
 
 
@@ -157,7 +184,14 @@ def _decompose_box(
     lower: Ints, upper: Ints, bits: int, depth: int, range_capacity: int,
     range_buffer: Ints, corners: Ints, states: Ints,
 ) -> tuple[int, Ints]:  # fmt: skip
-    """Ranges of one box from parts of at most `depth` halvings; stops at `range_capacity`."""
+    """Write the ranges of one box, of blocks after at most `depth` halvings.
+
+    `corners` and `states` are the stack of blocks, with room for all halvings of the grid.
+
+    Returns:
+        The number of ranges, which is `range_capacity` + 1 if there are too many or too many blocks
+        were visited, and the buffer of ranges, which replaces `range_buffer` if that was too small.
+    """
     d = len(lower)
     whole = (1 << d) - 1
     inside = 0
@@ -165,66 +199,68 @@ def _decompose_box(
         corners[0, m] = 0
         if lower[m] == 0 and upper[m] == (1 << bits) - 1:
             inside |= 1 << m
-    # halvings so far, position so far, steps of this level so far, entry, axis, dimensions inside
+    # For each block: number of halvings; leading bits of its position; the bits of these that
+    # belong to the present level; entry; axis; and, as bits, the dimensions in which it lies
+    # inside the box.
     states[0] = np.array([0, 0, 0, 0, 0, inside])
-    waiting, found, looked = 1, 0, 0
-    while waiting:
-        waiting -= 1
-        looked += 1
-        if looked > _BLOCKS_PER_RANGE * range_capacity:
+    stack_size, range_count, visited = 1, 0, 0
+    while stack_size:
+        stack_size -= 1
+        visited += 1
+        if visited > _BLOCKS_PER_RANGE * range_capacity:
             return range_capacity + 1, range_buffer
-        halved, position, step, entry, axis, inside = states[waiting]
-        if inside == whole or halved == depth:
-            left = d * bits - halved
-            first, last = position << left, ((position + 1) << left) - 1
-            if found and range_buffer[1, found - 1] + 1 == first:
-                range_buffer[1, found - 1] = last
+        halvings, position, step, entry, axis, inside = states[stack_size]
+        if inside == whole or halvings == depth:
+            remaining_bits = d * bits - halvings
+            first, last = position << remaining_bits, ((position + 1) << remaining_bits) - 1
+            if range_count and range_buffer[1, range_count - 1] + 1 == first:
+                range_buffer[1, range_count - 1] = last
                 continue
-            if found == range_capacity:
+            if range_count == range_capacity:
                 return range_capacity + 1, range_buffer
-            if found == range_buffer.shape[1]:
+            if range_count == range_buffer.shape[1]:
                 range_buffer = np.concatenate((range_buffer, np.empty_like(range_buffer)), axis=1)
-            range_buffer[0, found], range_buffer[1, found] = first, last
-            found += 1
+            range_buffer[0, range_count], range_buffer[1, range_count] = first, last
+            range_count += 1
             continue
-        level, b = bits - 1 - halved // d, d - 1 - halved % d
+        level, b = bits - 1 - halvings // d, d - 1 - halvings % d
         m = (b + axis + 1) % d
-        corner = corners[waiting, m]
-        kept = waiting
-        for bit in (1, 0):  # the later half waits below the earlier
+        corner = corners[stack_size, m]
+        slot = stack_size
+        for bit in (1, 0):  # the half that the curve visits later goes deeper into the stack
             side = bit ^ (step & 1) ^ ((entry >> m) & 1)
             low = corner | (side << level)
             high = low + (1 << level) - 1
             if low > upper[m] or high < lower[m]:
                 continue
-            if waiting > kept:
-                corners[waiting] = corners[kept]
-            now = inside
+            if stack_size > slot:
+                corners[stack_size] = corners[slot]
+            inside_now = inside
             if lower[m] <= low and high <= upper[m]:
-                now |= 1 << m
-            corners[waiting, m] = low
-            taken = (step << 1) | bit
-            states[waiting, 0], states[waiting, 1] = halved + 1, (position << 1) | bit
-            states[waiting, 2], states[waiting, 5] = taken, now
-            states[waiting, 3], states[waiting, 4] = entry, axis
+                inside_now |= 1 << m
+            corners[stack_size, m] = low
+            next_step = (step << 1) | bit
+            states[stack_size, 0], states[stack_size, 1] = halvings + 1, (position << 1) | bit
+            states[stack_size, 2], states[stack_size, 5] = next_step, inside_now
+            states[stack_size, 3], states[stack_size, 4] = entry, axis
             if b == 0:
-                states[waiting, 3], states[waiting, 4] = _find_block_orientation(
-                    taken, entry, axis, d
+                states[stack_size, 3], states[stack_size, 4] = _find_block_orientation(
+                    next_step, entry, axis, d
                 )
-                states[waiting, 2] = 0
-            waiting += 1
-    return found, range_buffer
+                states[stack_size, 2] = 0
+            stack_size += 1
+    return range_count, range_buffer
 
 
 @kernel
 def _fill_smallest_gaps(range_buffer: Ints, range_count: int, max_ranges: int) -> int:
-    """Fills the smallest gaps, in place, so that `max_ranges` are left."""
+    """Fill the smallest gaps in place until `max_ranges` ranges remain, and return their number."""
     gaps = range_buffer[0, 1:range_count] - range_buffer[1, : range_count - 1]
-    kept = np.zeros(range_count, np.bool_)
-    kept[np.argsort(-gaps, kind="mergesort")[: max_ranges - 1] + 1] = True
+    begins_range = np.zeros(range_count, np.bool_)
+    begins_range[np.argsort(-gaps, kind="mergesort")[: max_ranges - 1] + 1] = True
     count = 1
     for i in range(1, range_count):
-        if kept[i]:
+        if begins_range[i]:
             range_buffer[0, count] = range_buffer[0, i]
             count += 1
         range_buffer[1, count - 1] = range_buffer[1, i]

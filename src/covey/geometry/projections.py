@@ -1,20 +1,21 @@
 """Random directions, and the intervals that balls and boxes project to on them.
 
-What covers projects to an interval that covers: so intervals propose, and the exact relation
-decides. A ball (s, r) projects on u to ⟨u,s⟩ ± r‖u‖, and a box to the smallest interval that has
-the projections of all its vertices. (papers: projection)
+If a set covers another, its interval on a direction covers the other's interval. So intervals give
+candidates, and an exact relation verifies them. A ball (s, r) projects on u to ⟨u,s⟩ ± r‖u‖, and a
+box to the smallest interval with the projections of all its vertices. (papers: projection)
 
-No true cover is missed by rounding. Of boxes the order of ends survives it by itself: each end is a
-sum of products, added in one order, and a rounded product or sum never falls when an operand grows.
-Of balls it does not, since the centre gives what the radius takes. There the classic bound on a sum
-of products holds, in float64 and in whatever order it is added: with S = Σ|u_i||s_i| + r‖u‖ an end
-is wrong by at most γS, γ = n/(2^53 - n) for n roundings. A ball within another has no larger S. So
-an outer interval that is widened by 2γS on either side contains the computed interval of whatever
-the ball covers, and inner ones need not be narrowed; the constant here also has room for the
+Rounding loses no cover. For boxes it preserves the order of the ends: each end is a sum of products
+that are added in one order, and a rounded product or sum never falls when an operand grows. For
+balls it does not, because the larger radius of an outer ball has to make up for its distant centre.
+There, the usual bound on the error of a sum of products in float64 is used, which holds in any
+order of additions: with S = Σ|u_i||s_i| + r‖u‖, the error of an end is at most γS, where
+γ = n/(2^53 - n) for n roundings. A ball within another has no larger S. So an outer interval that
+is widened by 2γS on either side contains the computed interval of each ball that the outer ball
+covers, and inner intervals need not be narrowed. The constant in the code also allows for the
 rounding of S and of the widening.
 
-Cost: k × d products per ball or box. Wrong choice for boxes that are free in an attribute: they are
-unbounded in every direction that is not at right angles to it.
+Cost: k × d products per ball or box. Do not use it for boxes that leave an attribute free: they are
+unbounded in every direction that is not at right angles to that attribute.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ __all__ = ["Directions", "Ends", "false_cover_probability"]
 Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]
 
-_ROUNDING = 2.0**-53
-_SMALLEST = 2.0**-1074
-_LARGEST = 1e290  # sums of so many coordinates as fit in memory do not overflow
-_LARGEST_SUM = 1e300
+_ROUNDING = 2.0**-53  # relative error of one operation in float64
+_SMALLEST = 2.0**-1074  # the smallest positive float64: absolute error of an operation
+_LARGEST = 1e290  # ends are clipped to it: a sum of up to 1e18 of them does not overflow
+_LARGEST_SUM = 1e300  # S beyond this may have overflowed: the interval becomes unbounded
 
 
 def false_cover_probability(k: int) -> float:
-    """(2/π)^k: about the chance that k projections cover although the balls do not.
+    """Return (2/π)^k, about the chance that k projections of a ball cover a ball that it does not.
 
-    It is the paper's approximation for one pair with the worst radii, not a bound on what a
-    workload shows. It is not the share of false ones among the covers that are found.
+    This is the paper's approximation for one pair of balls with the worst radii. It is neither a
+    bound for a workload, nor the share of false covers among all candidates.
     """
     return float((2 / math.pi) ** k)
 
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """k vectors in d dimensions, one a row of `matrix`; none is zero, and they may have any length.
+    """k vectors in d dimensions, one per row of `matrix`; none is zero, and any norm is allowed.
 
     >>> axes = Directions(np.eye(2))
     >>> [ends.round(9).tolist() for ends in axes.project_balls([[1.0, 5.0]], [2.0])]
@@ -61,19 +62,33 @@ class Directions:
 
     @classmethod
     def orthonormal(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Gaussian vectors made orthonormal; beyond d of them, in independent blocks of d."""
+        """Return k random unit vectors; each block of d is orthonormal, blocks are independent.
+
+        Raises:
+            InvalidArgumentError: k or d is below 1.
+        """
         random = _make_generator(k, d, seed)
         blocks = [np.linalg.qr(random.standard_normal((d, d)))[0].T for _ in range(-(-k // d))]
         return cls(np.concatenate(blocks)[:k])
 
     @classmethod
     def random_signs(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Entries 1 and -1, equally likely (Achlioptas)."""
+        """Return k vectors with entries 1 and -1, equally likely (Achlioptas).
+
+        Raises:
+            InvalidArgumentError: k or d is below 1.
+        """
         return cls(_make_generator(k, d, seed).choice([-1.0, 1.0], (k, d)))
 
     @classmethod
     def sparse(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Entries √3 · (1, 0, -1) with chances 1/6, 2/3, 1/6; vectors of zeros are drawn again."""
+        """Return k vectors with entries √3, 0 and -√3, with chances 1/6, 2/3 and 1/6.
+
+        A vector of zeros is drawn again.
+
+        Raises:
+            InvalidArgumentError: k or d is below 1.
+        """
         random, matrix = _make_generator(k, d, seed), np.zeros((k, d))
         while len(zero := np.flatnonzero(~matrix.any(axis=1))):
             drawn = random.choice([1.0, 0.0, -1.0], (len(zero), d), p=[1 / 6, 2 / 3, 1 / 6])
@@ -81,23 +96,24 @@ class Directions:
         return cls(matrix)
 
     def __len__(self) -> int:
+        """Return the number of directions, k."""
         return len(self.matrix)
 
     @property
     def dimensions(self) -> int:
-        """d."""
+        """Number of dimensions, d."""
         return int(self.matrix.shape[1])
 
     @property
     def norms(self) -> Floats:
-        """‖u‖ of each, rounded up."""
+        """Norm of each direction, rounded up."""
         lengths: Floats = np.linalg.norm(self.matrix, axis=1)
         return lengths * (1 + (2 * self.dimensions + 8) * _ROUNDING)
 
     def project_balls(self, centres: ArrayLike, radii: ArrayLike) -> Ends:
-        """The lower and upper ends of balls as computed: n rows, k columns.
+        """Return the lower and the upper ends of n balls, not widened: n rows, k columns.
 
-        Of balls that others may cover. Centres are finite.
+        Use it for balls that others may cover. Centres must be finite.
         """
         low, high, _ = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
@@ -107,24 +123,29 @@ class Directions:
     def project_outer_balls(
         self, centres: ArrayLike, radii: ArrayLike, *, widenings: int = 1
     ) -> Ends:
-        """The ends of balls, widened to contain `project_inner_balls` of all that they cover.
+        """Return the ends of n balls, widened for rounding: n rows, k columns.
 
-        With `widenings` 2 they contain even what is widened once. Centres are finite.
+        The interval of a ball contains the result of `project_balls` for each ball that it covers.
+        With `widenings=2` it contains even the result with one widening. Centres must be finite.
         """
         low, high, sums = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
         )
         n = self.dimensions
-        wider = widenings * ((2 * n + 16) * _ROUNDING * sums + 4 * (n + 2) * _SMALLEST)
-        wider[~(sums <= _LARGEST_SUM)] = np.inf
+        widening = widenings * ((2 * n + 16) * _ROUNDING * sums + 4 * (n + 2) * _SMALLEST)
+        widening[~(sums <= _LARGEST_SUM)] = np.inf
         with np.errstate(invalid="ignore"):
-            return _replace_nan(low - wider, -np.inf), _replace_nan(high + wider, np.inf)
+            return _replace_nan(low - widening, -np.inf), _replace_nan(high + widening, np.inf)
 
     def project_boxes(self, lower: ArrayLike, upper: ArrayLike) -> Ends:
-        """The ends of boxes with these corners: n rows, k columns.
+        """Return the lower and the upper ends of n boxes: n rows, k columns.
 
-        An unbounded side is -inf or inf, and makes its ends unbounded in all directions with an
-        entry there. A box that is inside another has its ends inside, to the last bit.
+        If a box covers another, its interval contains the other's interval, to the last bit.
+
+        Args:
+            lower: lower corner of each box; -inf where a side is unbounded.
+            upper: upper corner of each box; inf where a side is unbounded. An unbounded side makes
+                the interval unbounded in every direction whose entry for that side is not 0.
         """
         lower, upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
         k, n = len(self.matrix), len(lower)
@@ -139,7 +160,7 @@ class Directions:
         return low.T, high.T
 
     def _project_with_error(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats, Floats]:
-        """Both ends, and the sums that bound their error."""
+        """Return lower ends, upper ends, and the sums S that bound their errors."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             middles = centres @ self.matrix.T
             reach = radii[:, None] * self.norms
@@ -148,15 +169,19 @@ class Directions:
 
 
 def _replace_nan(ends: Floats, other: float) -> Floats:
-    """Ends, but `other` where they overflowed both ways.
+    """Replace NaN by `other` in place and return the ends.
 
-    Outer ones are unbounded then, so that an inner end may be anything.
+    An end is NaN if both of its terms overflowed. Then an outer interval is made unbounded, so an
+    end of an inner interval may have any value.
     """
     ends[np.isnan(ends)] = other
     return ends
 
 
 def _make_generator(k: int, d: int, seed: Any) -> np.random.Generator:
+    """Return a generator for k directions in d dimensions, or raise if k or d is below 1."""
     if k < 1 or d < 1:
-        raise InvalidArgumentError(f"no {k} directions in {d} dimensions: both are at least 1")
+        raise InvalidArgumentError(
+            f"directions and dimensions must be at least 1, got {k} directions in {d} dimensions"
+        )
     return np.random.default_rng(seed)

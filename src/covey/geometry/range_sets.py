@@ -1,9 +1,9 @@
-"""Sets of integers as ranges: disjoint, ascending, no two of them neighbours: one spelling a set.
+"""Sets of integers as ranges that are disjoint, ascending and not adjacent.
 
-Positions of a curve from 0 up to 2^62, both ends of a range included. `RangeSets` holds one such
-set a row, for batches. (papers: mics)
+The ranges of a set are unique. The integers are positions on a curve, from 0 to 2^62, and both ends
+of a range are included. `RangeSets` is a batch with one set per row. (papers: mics)
 
-Cost: 16 bytes a range; every operation sorts the ends of its operands.
+Cost: 16 bytes per range; every operation sorts the ends of its operands.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeSet:
-    """The integers from `first[i]` to `last[i]`, for all i.
+    """The integers from `first[i]` to `last[i]`, inclusive, for all i.
 
-    >>> some = RangeSet.from_ranges([5, 1], [9, 3])
-    >>> list(some.union(RangeSet.from_ranges([4], [4])))
+    >>> ranges = RangeSet.from_ranges([5, 1], [9, 3])
+    >>> list(ranges.union(RangeSet.from_ranges([4], [4])))
     [(1, 9)]
-    >>> list(some - RangeSet.from_ranges([2], [6])), some.count
+    >>> list(ranges - RangeSet.from_ranges([2], [6])), ranges.count
     ([(1, 1), (7, 9)], 8)
     """
 
@@ -38,34 +38,40 @@ class RangeSet:
 
     @classmethod
     def from_ranges(cls, first: ArrayLike, last: ArrayLike) -> RangeSet:
-        """The integers of any ranges, in any order; one that ends before it starts has none."""
+        """Return the set of all integers in the given ranges.
+
+        The ranges may overlap and be in any order; a range whose last is below its first is empty.
+        """
         starts, ends = np.asarray(first, np.int64), np.asarray(last, np.int64)
-        some = starts <= ends
-        order = np.argsort(starts[some], kind="stable")
-        starts, ends = starts[some][order], np.maximum.accumulate(ends[some][order])
-        new = np.ones(len(starts) + 1, np.bool_)
-        new[1:-1] = starts[1:] > ends[:-1] + 1
-        return cls(starts[new[:-1]], ends[new[1:]])
+        is_nonempty = starts <= ends
+        order = np.argsort(starts[is_nonempty], kind="stable")
+        starts, ends = starts[is_nonempty][order], np.maximum.accumulate(ends[is_nonempty][order])
+        is_start = np.ones(len(starts) + 1, np.bool_)
+        is_start[1:-1] = starts[1:] > ends[:-1] + 1
+        return cls(starts[is_start[:-1]], ends[is_start[1:]])
 
     @classmethod
     def empty(cls) -> RangeSet:
-        """No integer."""
+        """Return the empty set."""
         return cls(np.empty(0, np.int64), np.empty(0, np.int64))
 
     @classmethod
     def concat(cls, sets: Sequence[RangeSet]) -> RangeSet:
-        """The integers of all parts."""
-        firsts = [np.empty(0, np.int64), *(part.first for part in sets)]
-        lasts = [np.empty(0, np.int64), *(part.last for part in sets)]
+        """Return the union of all sets."""
+        firsts = [np.empty(0, np.int64), *(ranges.first for ranges in sets)]
+        lasts = [np.empty(0, np.int64), *(ranges.last for ranges in sets)]
         return cls.from_ranges(np.concatenate(firsts), np.concatenate(lasts))
 
     def __len__(self) -> int:
+        """Return the number of ranges, not of integers."""
         return len(self.first)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield each range as its first and last integer, ascending."""
         return zip(self.first.tolist(), self.last.tolist(), strict=True)
 
     def __eq__(self, other: object) -> bool:
+        """Return whether `other` is a set of the same integers."""
         return isinstance(other, RangeSet) and (
             np.array_equal(self.first, other.first) and np.array_equal(self.last, other.last)
         )
@@ -74,58 +80,63 @@ class RangeSet:
 
     @property
     def count(self) -> int:
-        """How many integers there are."""
+        """Number of integers in the set."""
         return int((self.last - self.first + 1).sum())
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Whether each point is in a range."""
-        asked = np.asarray(points, np.int64)
+        """Return for each point whether it is in the set."""
+        values = np.asarray(points, np.int64)
         if not len(self):
-            return np.zeros(asked.shape, np.bool_)
-        places = np.searchsorted(self.first, asked, "right") - 1
-        inside: Bools = (places >= 0) & (asked <= self.last[places])
+            return np.zeros(values.shape, np.bool_)
+        range_rows = np.searchsorted(self.first, values, "right") - 1
+        inside: Bools = (range_rows >= 0) & (values <= self.last[range_rows])
         return inside
 
     def union(self, other: RangeSet) -> RangeSet:
-        """What is in either."""
+        """Return the integers of this set and of `other`."""
         return RangeSet.concat([self, other])
 
     def difference(self, other: RangeSet) -> RangeSet:
-        """What is here and not in the other."""
-        return _combine_sets(self, other, lambda here, there: here & ~there)
+        """Return the integers of this set that are not in `other`."""
+        return _combine_sets(self, other, lambda in_self, in_other: in_self & ~in_other)
 
     def intersection(self, other: RangeSet) -> RangeSet:
-        """What is in both."""
-        return _combine_sets(self, other, lambda here, there: here & there)
+        """Return the integers that are in both sets."""
+        return _combine_sets(self, other, lambda in_self, in_other: in_self & in_other)
 
     def __sub__(self, other: RangeSet) -> RangeSet:
+        """Return `self.difference(other)`."""
         return self.difference(other)
 
     def __or__(self, other: RangeSet) -> RangeSet:
+        """Return `self.union(other)`."""
         return self.union(other)
 
     def fill_gaps(self, max_gap: int) -> RangeSet:
-        """With all gaps of at most so many integers filled.
+        """Return the set with all gaps of at most `max_gap` integers filled.
 
         >>> list(RangeSet.from_ranges([0, 12, 30], [10, 20, 40]).fill_gaps(1))
         [(0, 20), (30, 40)]
         """
-        apart = np.ones(len(self) + 1, np.bool_)
-        apart[1:-1] = self.first[1:] - self.last[:-1] > max_gap + 1
-        return RangeSet(self.first[apart[:-1]], self.last[apart[1:]])
+        is_start = np.ones(len(self) + 1, np.bool_)
+        is_start[1:-1] = self.first[1:] - self.last[:-1] > max_gap + 1
+        return RangeSet(self.first[is_start[:-1]], self.last[is_start[1:]])
 
 
-def _combine_sets(a: RangeSet, b: RangeSet, keep: Callable[[Bools, Bools], Bools]) -> RangeSet:
-    """The stretches between neighbouring ends that are to be kept, by whether a and b have them."""
+def _combine_sets(a: RangeSet, b: RangeSet, select: Callable[[Bools, Bools], Bools]) -> RangeSet:
+    """Return the integers that `keep` selects, from whether a and whether b contains them.
+
+    All integers between two neighbouring ends of ranges belong to the same sets.
+    """
     ends = np.unique(np.concatenate([a.first, a.last + 1, b.first, b.last + 1]))
     starts = ends[:-1]
-    kept = keep(a.contains(starts), b.contains(starts))
-    return RangeSet.from_ranges(starts[kept], ends[1:][kept] - 1)
+    is_selected = select(a.contains(starts), b.contains(starts))
+    return RangeSet.from_ranges(starts[is_selected], ends[1:][is_selected] - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RangeSets:
-    """Row i is the ranges from `offsets[i]` up to `offsets[i + 1]`.
+    """A batch of sets of integers: row i has the ranges from `offsets[i]` to `offsets[i + 1] - 1`.
 
     >>> rows = RangeSets(np.array([0, 2, 3]), np.array([1, 7, 2]), np.array([4, 9, 2]))
     >>> list(rows.row(0)), rows.lengths.tolist(), list(rows.take(np.array([1])).row(0))
@@ -137,20 +148,21 @@ class RangeSets:
     last: Ints
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Ints:
-        """How many ranges each row has."""
+        """Number of ranges of each row."""
         return np.diff(self.offsets)
 
     def row(self, i: int) -> RangeSet:
-        """The ranges of one row."""
-        some = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
-        return RangeSet(self.first[some], self.last[some])
+        """Return the set of row i."""
+        ranges = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+        return RangeSet(self.first[ranges], self.last[ranges])
 
     def take(self, rows: Ints) -> RangeSets:
-        """The given rows in the given order."""
+        """Return the given rows in the given order; a row may occur several times."""
         first = RaggedArray(self.offsets, self.first).take(rows)
         return RangeSets(
             first.offsets, first.values, RaggedArray(self.offsets, self.last).take(rows).values
@@ -158,5 +170,5 @@ class RangeSets:
 
     @property
     def union(self) -> RangeSet:
-        """What is in any row."""
+        """The integers that are in at least one row."""
         return RangeSet.from_ranges(self.first, self.last)

@@ -1,9 +1,9 @@
 """Regions: conjunctions of one constraint per attribute, as columns.
 
-n regions hold, for every attribute that any of them constrains, the rows that do and a batch of
-their constraints. What a row does not constrain costs nothing. A region without a constraint is
-the whole space; regions that admit nothing do not occur (`Regions.from_constraints` drops them and
-says so).
+For each attribute that at least one region constrains, `Regions` holds the rows of the constraining
+regions and a batch of their constraints. An attribute that a region does not constrain costs
+nothing. A region without constraints is the whole space. Regions that admit no event do not occur:
+`Regions.from_constraints` drops them.
 """
 
 from __future__ import annotations
@@ -33,27 +33,33 @@ B = TypeVar("B", Scalars, Tags, Balls)
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """The constraints on one attribute: `batch` row k belongs to region `rows[k]` (ascending)."""
+    """The constraints on one attribute: row k of `batch` belongs to region `rows[k]`; ascending."""
 
     rows: Rows
     batch: ConstraintBatch
 
     def locate_rows(self, region_rows: Rows) -> tuple[Rows, NDArray[np.bool_]]:
-        """For regions by number: where in `batch` each stands, and whether it is there at all."""
+        """Return for each region its row in `batch`, and whether it has one.
+
+        If a region does not constrain the attribute, its row is arbitrary.
+
+        Args:
+            region_rows: rows of regions, in any order.
+        """
         if not len(self.rows):
             return np.zeros(len(region_rows), np.int64), np.zeros(len(region_rows), np.bool_)
         last = len(self.rows) - 1
-        if self.rows[-1] == last:  # every region up to there is constrained
+        if self.rows[-1] == last:  # regions 0 to `last` are all constrained: rows are equal
             return np.minimum(region_rows, last), region_rows <= last
-        places = np.minimum(np.searchsorted(self.rows, region_rows), last)
-        return places, self.rows[places] == region_rows
+        batch_rows = np.minimum(np.searchsorted(self.rows, region_rows), last)
+        return batch_rows, self.rows[batch_rows] == region_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """n regions of one space.
+    """`count` regions of one space, with their constraints by the name of the attribute.
 
-    Cost: what is constrained, 17 bytes a scalar interval. `take` copies, and changes no row.
+    Cost: 17 bytes per scalar interval. `take` copies.
     """
 
     space: Space
@@ -64,18 +70,30 @@ class Regions:
     def from_constraints(
         cls, space: Space, count: int, constraints: Mapping[str, Constraints]
     ) -> tuple[Regions, Rows]:
-        """Regions without those that admit nothing, and the numbers of those that were kept."""
+        """Return the regions that admit an event, and the rows of these among the given ones.
+
+        Args:
+            space: the attributes.
+            count: number of regions, before empty ones are dropped.
+            constraints: constraints by the name of the attribute.
+
+        Raises:
+            SchemaError: an attribute is not in the space.
+        """
         empty = np.zeros(count, np.bool_)
-        for name, given in constraints.items():
+        for name, attribute_constraints in constraints.items():
             if name not in space:
                 raise SchemaError(f"regions constrain {name!r}, which the space does not have")
-            empty[given.rows[given.batch.is_empty]] = True
-        kept = np.flatnonzero(~empty)
-        return cls(space, count, constraints).take(kept), kept
+            empty[attribute_constraints.rows[attribute_constraints.batch.is_empty]] = True
+        rows = np.flatnonzero(~empty)
+        return cls(space, count, constraints).take(rows), rows
 
     @classmethod
     def from_events(cls, events: Events) -> Regions:
-        """Events as regions of size zero: what contains the event covers its region."""
+        """Return a region for each event, which contains that event only.
+
+        A region contains an event if and only if it covers the region of the event.
+        """
         rows = np.arange(len(events))
         constraints = {
             name: Constraints(rows, _build_point_batch(column, events.space, name))
@@ -85,55 +103,64 @@ class Regions:
 
     @classmethod
     def concat(cls, collections: Sequence[Regions]) -> Regions:
-        """All regions of all parts, one after another, in the space of all their attributes."""
+        """Return all regions, one collection after another, in a space with all derived attributes.
+
+        Args:
+            collections: at least one; their spaces differ at most in derived attributes.
+        """
         space = collections[0].space.with_derived(
-            *(a for part in collections for a in part.space.derived)
+            *(a for regions in collections for a in regions.space.derived)
         )
-        starts = np.cumsum([0, *(part.count for part in collections)])
-        names = dict.fromkeys(name for part in collections for name in part.constraints)
+        starts = np.cumsum([0, *(regions.count for regions in collections)])
+        names = dict.fromkeys(name for regions in collections for name in regions.constraints)
         constraints = {}
         for name in names:
-            having = [
+            sources = [
                 (s, p.constraints[name])
                 for s, p in zip(starts, collections, strict=False)
                 if name in p.constraints
             ]
-            rows = np.concatenate([start + given.rows for start, given in having])
-            batches = [given.batch for _, given in having]
+            rows = np.concatenate(
+                [start + constraints_of_source.rows for start, constraints_of_source in sources]
+            )
+            batches = [constraints_of_source.batch for _, constraints_of_source in sources]
             constraints[name] = Constraints(rows, type(batches[0]).concat(batches))  # type: ignore[arg-type]
         return cls(space, int(starts[-1]), constraints)
 
     def __len__(self) -> int:
+        """Return the number of regions."""
         return self.count
 
     def take(self, rows: Rows) -> Regions:
-        """The given regions in the given order, a repeated one as often as it is named."""
+        """Return the given regions in the given order; a region may occur several times."""
         constraints = {}
-        for name, given in self.constraints.items():
-            places, there = given.locate_rows(rows)
-            batch = given.batch.take(places[there])
-            kept = ~batch.is_unconstrained
-            if not kept.all():
-                batch = batch.take(np.flatnonzero(kept))
+        for name, attribute_constraints in self.constraints.items():
+            batch_rows, is_constrained = attribute_constraints.locate_rows(rows)
+            batch = attribute_constraints.batch.take(batch_rows[is_constrained])
+            is_constraining = ~batch.is_unconstrained
+            if not is_constraining.all():
+                batch = batch.take(np.flatnonzero(is_constraining))
             if len(batch):
-                constraints[name] = Constraints(np.flatnonzero(there)[kept], batch)
+                constraints[name] = Constraints(
+                    np.flatnonzero(is_constrained)[is_constraining], batch
+                )
         return Regions(self.space, len(rows), constraints)
 
     def gather_constraints(self, attribute: Attribute, rows: Rows) -> ConstraintBatch:
-        """The constraints of the given regions on one attribute, free ones included."""
+        """Return one constraint per region on the attribute; it may admit every value and null."""
         name, free = attribute.name, build_unconstrained_batch(attribute.type, 1)
         if name not in self.constraints:
             return free.take(np.zeros(len(rows), np.int64))
-        given = self.constraints[name]
-        places, there = given.locate_rows(rows)
-        if there.all():
-            return given.batch.take(places)
-        both = type(free).concat([free, given.batch])  # type: ignore[list-item]
-        return both.take(np.where(there, places + 1, 0))
+        attribute_constraints = self.constraints[name]
+        batch_rows, is_constrained = attribute_constraints.locate_rows(rows)
+        if is_constrained.all():
+            return attribute_constraints.batch.take(batch_rows)
+        batch = type(free).concat([free, attribute_constraints.batch])  # type: ignore[list-item]
+        return batch.take(np.where(is_constrained, batch_rows + 1, 0))
 
 
 def build_unconstrained_batch(type_: Type, count: int) -> ConstraintBatch:
-    """`count` rows that do not constrain an attribute."""
+    """Return `count` constraints on an attribute of a type that admit every value and null."""
     if type_.is_vector:
         return Balls.build_unconstrained(count, type_.length)
     return (
@@ -146,7 +173,7 @@ def build_unconstrained_batch(type_: Type, count: int) -> ConstraintBatch:
 def _build_point_batch(
     column: ScalarColumn | TagColumn | VectorColumn, space: Space, name: str
 ) -> ConstraintBatch:
-    """Each row of a column as the constraint that admits just it."""
+    """Return for each row of a column the constraint that admits only its value, or only null."""
     if isinstance(column, VectorColumn):
         vectors = [tuple(vector) for vector in column.matrix.tolist()]
         return Balls.from_rows(
@@ -171,11 +198,14 @@ def _build_point_batch(
 
 
 def _build_exact_rule(tokens: list[str | None]) -> TagRule:
-    """The lists with just these tokens (and, if one is null, null elements or none)."""
-    named = frozenset(token for token in tokens if token is not None)
+    """Return the rule for lists with exactly these tokens.
+
+    If a token is null, lists with and without null elements satisfy the rule.
+    """
+    tokens_without_null = frozenset(token for token in tokens if token is not None)
     return TagRule(
         ValueState.VALUE,
-        frozenset(frozenset([t]) for t in named),
+        frozenset(frozenset([t]) for t in tokens_without_null),
         whole=None not in tokens,
-        only=named,
+        only=tokens_without_null,
     )

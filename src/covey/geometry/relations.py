@@ -1,11 +1,12 @@
 """Relations between regions and events, pair by pair: contains, covers, overlaps; hull and volume.
 
-Every function takes numbers of rows on both sides, k pairs in all, and answers for each pair. All
-are products over the attributes, which are taken as independent: that `lower(title)` follows from
-`title` is not used, so a cover that only such a dependency makes true is not found.
+The relations take k rows of both sides and answer for each of the k pairs. Each attribute is
+decided on its own, and a relation holds if it holds for all attributes. Dependencies between
+attributes are not used: for example, `lower(title)` depends on `title`, and a cover that follows
+only from this is not detected.
 
-Cost: per attribute that a side constrains, a few NumPy operations on k rows; for covers and
-overlaps of tags and balls some microseconds of Python per pair.
+Cost: a few NumPy operations on k rows per constrained attribute; for covers and overlaps of tags
+and balls, some microseconds of Python per pair.
 """
 
 from __future__ import annotations
@@ -45,116 +46,164 @@ Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 UNDECIDED = 2
-"""The answer of `cover_intervals` where lists decide; others are 0 and 1."""
+"""Answer of `cover_intervals` for a pair whose lists must be compared; 0 is no, 1 is yes."""
 
 
 def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
-    """Whether region `region_rows[k]` contains event `event_rows[k]`: what Spark's `where` says."""
+    """Return for each k whether region `region_rows[k]` contains event `event_rows[k]`.
+
+    The answer is exactly the one of Spark's `where`.
+
+    Raises:
+        SchemaError: a constrained attribute has another type in the space of the events.
+    """
     check_same_types(regions, events.space, regions.constraints)
     answer = np.ones(len(region_rows), np.bool_)
-    for name, given in regions.constraints.items():
-        places, there = given.locate_rows(region_rows)
-        asked = np.flatnonzero(there & answer)
-        if len(asked):
-            answer[asked] = _batch_contains(
-                given.batch.take(places[asked]), events[name], event_rows[asked]
+    for name, constraints in regions.constraints.items():
+        batch_rows, is_constrained = constraints.locate_rows(region_rows)
+        pairs = np.flatnonzero(is_constrained & answer)
+        if len(pairs):
+            answer[pairs] = _batch_contains(
+                constraints.batch.take(batch_rows[pairs]), events[name], event_rows[pairs]
             )
     return answer
 
 
 def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -> Bools:
-    """Whether each event of region `inner_rows[k]` of `inner` is in `outer_rows[k]` of `outer`."""
+    """Return for each k whether `outer_rows[k]` of `outer` covers `inner_rows[k]` of `inner`.
+
+    True is always right. A cover may be missed if it follows from a dependency between attributes,
+    or if balls touch.
+
+    Raises:
+        SchemaError: an attribute that `inner` constrains has another type in `outer`.
+    """
     check_same_types(outer, inner.space, inner.constraints)
-    left = np.arange(len(outer_rows))  # pairs of which no attribute said no
-    for name, given in outer.constraints.items():
-        places, there = given.locate_rows(outer_rows[left])
-        if there.any():
-            asked = np.flatnonzero(there)
+    candidates = np.arange(len(outer_rows))  # pairs that cover in all attributes so far
+    for name, constraints in outer.constraints.items():
+        batch_rows, is_refuted = constraints.locate_rows(outer_rows[candidates])
+        if is_refuted.any():
+            pairs = np.flatnonzero(is_refuted)
             covered = _constraint_covers(
-                given.batch, places[asked], inner, outer.space[name], inner_rows[left[asked]]
+                constraints.batch,
+                batch_rows[pairs],
+                inner,
+                outer.space[name],
+                inner_rows[candidates[pairs]],
             )
-            there[asked] = ~covered
-            left = left[~there]
+            is_refuted[pairs] = ~covered
+            candidates = candidates[~is_refuted]
     answer = np.zeros(len(outer_rows), np.bool_)
-    answer[left] = True
+    answer[candidates] = True
     return answer
 
 
 def _constraint_covers(
     batch: Any, rows: Rows, inner: Regions, attribute: Attribute, inner_rows: Rows
 ) -> Bools:
-    """Whether constraints admit all that regions do: intervals decide where they can."""
-    other = inner.constraints.get(attribute.name)
-    if other is None or not isinstance(batch, Scalars) or batch.domain.dtype == object:
+    """Return for each k whether constraint `rows[k]` admits everything that an inner region does.
+
+    Intervals are compared by a kernel; the batch decides pairs with lists, and regions that do not
+    constrain the attribute.
+    """
+    inner_constraints = inner.constraints.get(attribute.name)
+    if inner_constraints is None or not isinstance(batch, Scalars) or batch.domain.dtype == object:
         return _batch_covers(batch, rows, inner.gather_constraints(attribute, inner_rows))
-    at, there = other.locate_rows(inner_rows)
-    kind: Any = other.batch
-    found = cover_intervals(
+    batch_rows, is_constrained = inner_constraints.locate_rows(inner_rows)
+    inner_batch: Any = inner_constraints.batch
+    answer = cover_intervals(
         batch.lower, batch.upper, batch.nulls, batch.listed, rows,
-        kind.lower, kind.upper, kind.nulls, kind.listed, at,
+        inner_batch.lower, inner_batch.upper, inner_batch.nulls, inner_batch.listed, batch_rows,
     )  # fmt: skip
-    unsaid = np.flatnonzero((found == UNDECIDED) | ~there)
-    if len(unsaid):
-        found[unsaid] = _batch_covers(
-            batch, rows[unsaid], inner.gather_constraints(attribute, inner_rows[unsaid])
+    undecided = np.flatnonzero((answer == UNDECIDED) | ~is_constrained)
+    if len(undecided):
+        answer[undecided] = _batch_covers(
+            batch, rows[undecided], inner.gather_constraints(attribute, inner_rows[undecided])
         )
-    return np.asarray(found, np.bool_)
+    return np.asarray(answer, np.bool_)
 
 
 def _batch_covers(batch: Any, rows: Rows, others: Any) -> Bools:
+    """Return for each k whether row `rows[k]` of a batch covers row k of `others`."""
     return np.asarray(batch.take(rows).covers(others), np.bool_)
 
 
 def overlaps(a: Regions, a_rows: Rows, b: Regions, b_rows: Rows) -> Bools:
-    """Whether some event is in region `a_rows[k]` of `a` and in region `b_rows[k]` of `b`."""
+    """Return for each k whether region `a_rows[k]` of `a` overlaps region `b_rows[k]` of `b`.
+
+    False is always right. True may be wrong if attributes depend on each other, or for balls.
+
+    Raises:
+        SchemaError: an attribute that `b` constrains has another type in `a`.
+    """
     check_same_types(a, b.space, b.constraints)
     answer = np.ones(len(a_rows), np.bool_)
     for name in a.constraints.keys() & b.constraints.keys():
-        (p, p_there), (q, q_there) = (
+        (p, p_constrained), (q, q_constrained) = (
             a.constraints[name].locate_rows(a_rows),
             b.constraints[name].locate_rows(b_rows),
         )
-        asked = np.flatnonzero(p_there & q_there & answer)
-        batch: Any = a.constraints[name].batch.take(p[asked])
-        answer[asked] = batch.overlaps(b.constraints[name].batch.take(q[asked]))
+        pairs = np.flatnonzero(p_constrained & q_constrained & answer)
+        batch: Any = a.constraints[name].batch.take(p[pairs])
+        answer[pairs] = batch.overlaps(b.constraints[name].batch.take(q[pairs]))
     return answer
 
 
 def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> None:
-    """Raises where attributes that are constrained have another type in another space."""
+    """Raise if an attribute has another type in `space` than in the space of the regions.
+
+    Args:
+        regions: regions of one space.
+        space: another space.
+        names: attributes to compare; those that are not in both spaces are ignored.
+
+    Raises:
+        SchemaError: the types of an attribute differ.
+    """
     if space is regions.space:
         return
     for name in names:
         if name in space and name in regions.space and space[name].type != regions.space[name].type:
             mine, other = regions.space[name].type, space[name].type
-            raise SchemaError(f"{name!r} is {mine} in one space and {other} in the other")
+            raise SchemaError(
+                f"attribute {name!r} is {mine} in one space and {other} in the other: "
+                "use one type in both"
+            )
 
 
 def hull(regions: Regions, groups: Rows) -> Regions:
-    """For each group of regions one that covers them all; `groups[i]` is the group of region i.
+    """Return for each group one region that covers all regions of the group.
 
-    Groups count from 0 without gaps. Per attribute it is the smallest interval (or list, where all
-    are lists), rule of tags, or ball (near enough: two at a time).
+    Per attribute, the region has the smallest interval (a list, if all constraints are short lists)
+    or rule for tags. The ball is nearly the smallest, because balls are enclosed two at a time.
+
+    Args:
+        regions: the regions.
+        groups: the group of each region, from 0 without gaps, in any order.
     """
     count = int(groups.max(initial=-1)) + 1
     constraints = {}
-    for name, given in regions.constraints.items():
-        size = np.bincount(groups, minlength=count)
-        held = np.bincount(groups[given.rows], minlength=count)
-        everywhere = np.flatnonzero((held == size) & (size > 0))
-        chosen = np.isin(groups[given.rows], everywhere)
-        order = np.argsort(groups[given.rows[chosen]], kind="stable")
-        batch: Any = given.batch.take(np.flatnonzero(chosen)[order])
-        numbers = np.searchsorted(everywhere, groups[given.rows[chosen]][order])
-        if len(everywhere):
-            constraints[name] = Constraints(everywhere, batch.hull(numbers))
+    for name, attribute_constraints in regions.constraints.items():
+        group_size = np.bincount(groups, minlength=count)
+        constrained_count = np.bincount(groups[attribute_constraints.rows], minlength=count)
+        constrained_groups = np.flatnonzero((constrained_count == group_size) & (group_size > 0))
+        is_in_group = np.isin(groups[attribute_constraints.rows], constrained_groups)
+        order = np.argsort(groups[attribute_constraints.rows[is_in_group]], kind="stable")
+        batch: Any = attribute_constraints.batch.take(np.flatnonzero(is_in_group)[order])
+        numbers = np.searchsorted(
+            constrained_groups, groups[attribute_constraints.rows[is_in_group]][order]
+        )
+        if len(constrained_groups):
+            constraints[name] = Constraints(constrained_groups, batch.hull(numbers))
     return Regions.from_constraints(regions.space, count, constraints)[0]
 
 
 def estimate_selectivity(regions: Regions, sample: Events) -> NDArray[np.float64]:
-    """The volume of each region under a sample: the share of its events that the region contains.
+    """Return for each region the share of a sample of events that it contains.
 
-    Cost: regions × events; joint, so dependent attributes are counted as they are.
+    Dependencies between attributes are counted as they occur in the sample.
+
+    Cost: one comparison per region and event.
     """
     every = np.arange(len(sample))
     counts = [
@@ -166,36 +215,53 @@ def estimate_selectivity(regions: Regions, sample: Events) -> NDArray[np.float64
 def uniform_volume(
     regions: Regions, bounds: Mapping[str, tuple[float, float]]
 ) -> NDArray[np.float64]:
-    """The volume of each region where attributes are independent and uniform between two bounds.
+    """Return the volume of each region, if attributes are independent and uniformly distributed.
 
-    `bounds` gives both bounds, included, of every attribute that a region constrains: numbers, or
-    days and microseconds since 1970. Text, tags and vectors have no uniform distribution, and no
-    attribute is null under it: use `estimate_selectivity` with a sample.
+    No attribute is null under this distribution. Text, tags and vectors have no uniform
+    distribution: use `estimate_selectivity` with a sample of events.
+
+    Args:
+        regions: the regions.
+        bounds: smallest and largest value, both inclusive, of every attribute that a region
+            constrains. Dates are in days since 1970, timestamps in microseconds.
+
+    Raises:
+        SchemaError: a constrained attribute has no bounds, or is a text, tags or a vector.
     """
     product = np.ones(len(regions), np.float64)
-    for name, given in regions.constraints.items():
+    for name, attribute_constraints in regions.constraints.items():
         type_ = regions.space[name].type
-        if not isinstance(given.batch, Scalars) or type_.is_text or name not in bounds:
+        if (
+            not isinstance(attribute_constraints.batch, Scalars)
+            or type_.is_text
+            or name not in bounds
+        ):
             raise SchemaError(
                 f"no uniform volume on {name!r}: give its bounds, or use estimate_selectivity"
             )
         measure = _length_fractions if type_.is_fractional else _key_fractions
-        product[given.rows] *= measure(given.batch, type_, *bounds[name])
+        product[attribute_constraints.rows] *= measure(
+            attribute_constraints.batch, type_, *bounds[name]
+        )
     return product
 
 
 def _batch_contains(batch: Any, column: Any, rows: Rows) -> Bools:
+    """Return for each k whether row k of a batch admits row `rows[k]` of a column."""
     if isinstance(batch, Scalars) and isinstance(column, ScalarColumn):
         return batch.contains(column.keys[rows], column.valid[rows])
     if isinstance(batch, Tags) and isinstance(column, TagColumn):
         return batch.contains(column.tokens.take(rows), column.valid[rows])
     if isinstance(batch, Balls) and isinstance(column, VectorColumn):
         return batch.contains(column.matrix[rows], column.states[rows])
-    raise SchemaError("a column of events is of another kind than the regions that constrain it")
+    raise SchemaError(
+        f"constraints of kind {type(batch).__name__} cannot be compared with a column of kind "
+        f"{type(column).__name__}: events and regions must have the same space"
+    )
 
 
 def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
-    """The share of the real interval between two numbers that each row admits."""
+    """Return for each row the share that it admits of the real interval from `low` to `high`."""
     lower = np.nan_to_num(decode_floats(batch.lower, type_).astype(np.float64), nan=np.inf)
     upper = np.nan_to_num(decode_floats(batch.upper, type_).astype(np.float64), nan=np.inf)
     length = np.maximum(0.0, np.clip(upper, low, high) - np.clip(lower, low, high))
@@ -203,7 +269,7 @@ def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> N
 
 
 def _key_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
-    """The share of the keys between two numbers that each row admits."""
+    """Return for each row the share that it admits of the keys of values from `low` to `high`."""
     first, last = (
         math.ceil(Decimal(low).scaleb(type_.scale)),
         math.floor(Decimal(high).scaleb(type_.scale)),
@@ -230,7 +296,13 @@ def cover_intervals(
     in_list_modes: NDArray[np.int8],
     inner_rows: Rows,
 ) -> NDArray[np.int8]:
-    """Whether the interval at `outer_rows[k]` admits all that the one at `inner_rows[k]` does."""
+    """Return for each k whether interval `outer_rows[k]` covers interval `inner_rows[k]`.
+
+    Arguments are columns of `Scalars`, first of the outer batch, then of the inner one.
+
+    Returns:
+        1 if it covers, 0 if not, `UNDECIDED` if the lists must be compared.
+    """
     answer = np.empty(len(outer_rows), np.int8)
     for k in range(len(outer_rows)):
         i, j = outer_rows[k], inner_rows[k]

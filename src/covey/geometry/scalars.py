@@ -1,12 +1,13 @@
 """Constraints on one scalar attribute: closed intervals of keys, with null or without, and lists.
 
-Row i admits null if `nulls[i]`, and the keys from `lower[i]` to `upper[i]` that its list lets pass:
-all of them, only those listed (`IN`), or all except those listed (`NOT IN`). One spelling each: an
-interval without a key has `lower > upper`; a list of one key is an interval; what a list names lies
-within the interval, and the ends of an interval are admitted. So equal sets are equal rows.
+Row i admits null if `nulls[i]`, and of the keys from `lower[i]` to `upper[i]` either all, only the
+listed ones (`IN`), or all except the listed ones (`NOT IN`), as `listed[i]` says. Each set has one
+normal form, so rows are equal if their sets are: an interval without a key has `lower > upper`; a
+list of one key is an interval; the keys of a list lie within the interval; and both ends of an
+interval are admitted.
 
-Cost: relations between aligned batches are a few NumPy operations; pairs with lists, which are
-few, are decided one by one.
+Cost: relations between two batches are a few NumPy operations. Pairs with a list are decided one by
+one in Python; they are expected to be few.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from covey.space.text_bounds import next_text, upper_bound_before
 __all__ = ["ALL", "EXCEPT", "ONLY", "Scalars"]
 
 ALL, ONLY, EXCEPT = 0, 1, -1
+"""Modes of a list: no list, the admitted keys (`IN`), the excluded keys (`NOT IN`)."""
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -32,7 +34,11 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Scalars:
-    """A batch of constraints on one attribute, one a row."""
+    """A batch of constraints on one attribute, one constraint per row.
+
+    Row i has the closed interval of keys from `lower[i]` to `upper[i]`, admits null if `nulls[i]`,
+    and has the list `lists.row(i)` of mode `listed[i]`: `ALL`, `ONLY` or `EXCEPT`.
+    """
 
     domain: Domain
     lower: Keys
@@ -52,7 +58,16 @@ class Scalars:
         list_modes: NDArray[np.int8] | None = None,
         lists: RaggedArray | None = None,
     ) -> Scalars:
-        """Constraints in their one spelling, from intervals and lists in any order."""
+        """Return constraints in normal form.
+
+        Args:
+            domain: the keys that the attribute may have.
+            lower: smallest key of each row, inclusive.
+            upper: largest key of each row, inclusive; below `lower` if a row admits no key.
+            nulls: whether each row admits null.
+            list_modes: `ALL`, `ONLY` or `EXCEPT` for each row; None if no row has a list.
+            lists: keys of the list of each row, in any order; None if no row has a list.
+        """
         count = len(lower)
         nulls = np.full(count, nulls) if isinstance(nulls, bool) else nulls
         if list_modes is None or lists is None or not list_modes.any():
@@ -70,23 +85,24 @@ class Scalars:
 
     @classmethod
     def build_unconstrained(cls, domain: Domain, count: int) -> Scalars:
-        """No constraint at all, `count` times."""
+        """Return `count` rows that admit every key and null."""
         low, high = np.empty(count, domain.dtype), np.empty(count, domain.dtype)
         low[:], high[:] = domain.low, domain.high
         return cls.from_intervals(domain, low, high, nulls=True)
 
     @classmethod
     def concat(cls, batches: Sequence[Scalars]) -> Scalars:
-        """The rows of all parts, one after another."""
+        """Return the rows of all batches, one batch after another."""
         lower, upper, nulls, listed = (
-            np.concatenate([getattr(part, name) for part in batches])
+            np.concatenate([getattr(batch, name) for batch in batches])
             for name in ("lower", "upper", "nulls", "listed")
         )
-        lists = RaggedArray.concat([part.lists for part in batches])
+        lists = RaggedArray.concat([batch.lists for batch in batches])
         return cls(batches[0].domain, lower, upper, nulls, listed, lists)
 
     @classmethod
     def _from_rows(cls, domain: Domain, rows: Sequence[_Row], nulls: Bools) -> Scalars:
+        """Return a batch of rows that are in normal form already."""
         lower, upper = np.empty(len(rows), domain.dtype), np.empty(len(rows), domain.dtype)
         lower[:], upper[:] = [row[0] for row in rows], [row[1] for row in rows]
         listed = np.array([row[2] for row in rows], np.int8)
@@ -100,10 +116,11 @@ class Scalars:
         )
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.lower)
 
     def take(self, rows: Rows) -> Scalars:
-        """The given rows in the given order."""
+        """Return the given rows in the given order; a row may occur several times."""
         lists = (
             self.lists.take(rows)
             if len(self.lists.values)
@@ -114,39 +131,39 @@ class Scalars:
 
     @property
     def is_empty(self) -> Bools:
-        """Rows that admit nothing, not even null."""
+        """Rows that admit neither a key nor null."""
         return _as_bools(self.lower > self.upper) & ~self.nulls
 
     @property
     def is_unconstrained(self) -> Bools:
         """Rows that admit every key and null."""
-        everything: Bools = self.nulls & (self.listed == ALL)
-        asked = np.flatnonzero(everything)
-        whole = _as_bools(self.lower[asked] <= self.domain.low) & _as_bools(
-            self.upper[asked] >= self.domain.high
+        admits_all: Bools = self.nulls & (self.listed == ALL)
+        candidates = np.flatnonzero(admits_all)
+        spans_domain = _as_bools(self.lower[candidates] <= self.domain.low) & _as_bools(
+            self.upper[candidates] >= self.domain.high
         )
-        everything[asked] = whole
-        return everything
+        admits_all[candidates] = spans_domain
+        return admits_all
 
     def contains(self, keys: Keys, valid: Bools) -> Bools:
-        """Whether row i admits key i, or null where `valid` is false."""
+        """Return for each i whether row i admits key i, or null if `valid[i]` is false."""
         inside = _as_bools(self.lower <= keys) & _as_bools(keys <= self.upper)
         if len(self.lists.values):
-            owner = np.repeat(np.arange(len(self)), self.lists.lengths)
-            hits = _as_bools(self.lists.values == keys[owner])
-            member = np.bincount(owner[hits], minlength=len(self)) > 0
-            inside &= np.where(self.listed == ONLY, member, ~member)
+            key_rows = np.repeat(np.arange(len(self)), self.lists.lengths)
+            is_equal = _as_bools(self.lists.values == keys[key_rows])
+            is_listed = np.bincount(key_rows[is_equal], minlength=len(self)) > 0
+            inside &= np.where(self.listed == ONLY, is_listed, ~is_listed)
         return _as_bools(np.where(valid, inside, self.nulls))
 
     def covers(self, inner: Scalars) -> Bools:
-        """Whether row i admits all that row i of `inner` admits; `inner` rows are not empty."""
+        """Return for each i whether row i admits everything that row i of `inner` admits."""
         no_value = _as_bools(inner.lower > inner.upper)
         wide = _as_bools(self.lower <= inner.lower) & _as_bools(inner.upper <= self.upper)
         self._decide_lists(inner, wide & ~no_value, wide, _row_covers)
         return (wide | no_value) & (self.nulls | ~inner.nulls)
 
     def overlaps(self, other: Scalars) -> Bools:
-        """Whether some key, or null, is admitted by row i of both."""
+        """Return for each i whether row i of both batches has a common key, or both admit null."""
         meet = _as_bools(np.maximum(self.lower, other.lower) <= np.minimum(self.upper, other.upper))
         self._decide_lists(other, meet, meet, _rows_overlap)
         return meet | (self.nulls & other.nulls)
@@ -158,12 +175,12 @@ class Scalars:
         answer: Bools,
         decide: Callable[[Domain, _Row, _Row], bool],
     ) -> None:
-        """Overwrites `answer` for the asked pairs in which either side has a list."""
+        """Overwrite `answer[i]` by `decide` for each undecided pair i in which a row has a list."""
         for i in np.flatnonzero(undecided & ((self.listed != ALL) | (other.listed != ALL))):
             answer[i] = decide(self.domain, self.row(int(i)), other.row(int(i)))
 
     def intersect(self, other: Scalars) -> Scalars:
-        """What both row i's admit."""
+        """Return for each i the constraint that admits what row i of both batches admits."""
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
         nulls = self.nulls & other.nulls
         if not (self.listed.any() or other.listed.any()):
@@ -175,9 +192,12 @@ class Scalars:
         return Scalars._from_rows(self.domain, rows, nulls)
 
     def hull(self, groups: Rows) -> Scalars:
-        """One row a group that covers the group's rows: its interval, or a list if all are short.
+        """Return one row per group that covers the rows of the group: the smallest interval.
 
-        `groups` numbers the groups from 0, in ascending order.
+        If all rows of a group admit few keys, the row is the list of these keys.
+
+        Args:
+            groups: the group of each row, ascending, from 0 without gaps.
         """
         starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])[: len(groups)]
         lower = np.minimum.reduceat(self.lower, starts) if len(starts) else self.lower
@@ -186,17 +206,17 @@ class Scalars:
         listed = np.zeros(len(starts), np.int8)
         lists: list[set[Any]] = [set() for _ in starts]
         for g, (start, stop) in enumerate(zip(starts, [*starts[1:], len(groups)], strict=True)):
-            short = [_list_short_keys(self.domain, self.row(i)) for i in range(start, stop)]
-            known = [keys for keys in short if keys is not None]
-            if len(known) == len(short):
-                listed[g], lists[g] = ONLY, set().union(*known)
+            short_lists = [_list_short_keys(self.domain, self.row(i)) for i in range(start, stop)]
+            key_sets = [keys for keys in short_lists if keys is not None]
+            if len(key_sets) == len(short_lists):
+                listed[g], lists[g] = ONLY, set().union(*key_sets)
         ragged = RaggedArray.from_rows(lists, self.domain.dtype)
         return Scalars.from_intervals(
             self.domain, lower, upper, nulls=nulls, list_modes=listed, lists=ragged
         )
 
     def row(self, i: int) -> _Row:
-        """Row i as (lower, upper, listed, list)."""
+        """Return row i as its smallest key, its largest key, the mode of its list, and its list."""
         return self.lower[i], self.upper[i], int(self.listed[i]), self.lists.row(i).tolist()
 
 
@@ -204,12 +224,12 @@ _Row = tuple[Any, Any, int, list[Any]]
 
 
 def _as_bools(comparison: Any) -> Bools:
-    """Comparisons of object arrays come as objects."""
+    """Return a comparison as booleans; NumPy compares arrays of objects to arrays of objects."""
     return np.asarray(comparison, np.bool_)
 
 
 def _normalize_empty(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
-    """Intervals without a key in their one spelling."""
+    """Return lower and upper ends, with intervals without a key in normal form."""
     empty = _as_bools(lower > upper)
     if not empty.any():
         return lower, upper
@@ -219,7 +239,10 @@ def _normalize_empty(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Ke
 
 
 def _normalize_row(domain: Domain, lower: Any, upper: Any, list_mode: int, keys: set[Any]) -> _Row:
-    """One row in its one spelling: of a list and what it leaves out, the shorter one is listed."""
+    """Return a row in normal form.
+
+    A set of keys can be listed, or the other keys of its interval can: the shorter list is used.
+    """
     nothing: _Row = (domain.high, domain.low, ALL, [])
     if lower > upper:
         return nothing
@@ -248,12 +271,12 @@ def _normalize_row(domain: Domain, lower: Any, upper: Any, list_mode: int, keys:
     if count == len(inside):
         return lower, upper, ALL, []
     if count <= 2 * len(inside) - 1:
-        rest = set(inside)
+        listed_keys = set(inside)
         return (
             lower,
             upper,
             EXCEPT,
-            [key for key in domain.list_keys(lower, upper) if key not in rest],
+            [key for key in domain.list_keys(lower, upper) if key not in listed_keys],
         )
     return lower, upper, ONLY, inside
 
@@ -262,7 +285,7 @@ _MAX_SHORT_KEYS = 64
 
 
 def _list_short_keys(domain: Domain, row: _Row) -> set[Any] | None:
-    """The keys of a row that is a list of few, a single key, or none."""
+    """Return the keys of a row if they are a list or few; else None."""
     lower, upper, listed, keys = row
     if listed == ONLY:
         return set(keys)
@@ -270,20 +293,21 @@ def _list_short_keys(domain: Domain, row: _Row) -> set[Any] | None:
         return set()
     if listed == ALL:
         return {lower} if lower == upper else None
-    few = domain.count_keys(lower, upper) <= _MAX_SHORT_KEYS
-    return set(domain.list_keys(lower, upper)) - set(keys) if few else None
+    is_short = domain.count_keys(lower, upper) <= _MAX_SHORT_KEYS
+    return set(domain.list_keys(lower, upper)) - set(keys) if is_short else None
 
 
 def _intersect_rows(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) -> _Row:
-    only = [set(row[3]) for row in (a, b) if row[2] == ONLY]
+    """Return the common keys of two rows in normal form; `lower` to `upper` is common to both."""
+    key_sets = [set(row[3]) for row in (a, b) if row[2] == ONLY]
     excluded = {key for row in (a, b) if row[2] == EXCEPT for key in row[3]}
-    if only:
-        return _normalize_row(domain, lower, upper, ONLY, set.intersection(*only) - excluded)
+    if key_sets:
+        return _normalize_row(domain, lower, upper, ONLY, set.intersection(*key_sets) - excluded)
     return _normalize_row(domain, lower, upper, EXCEPT if excluded else ALL, excluded)
 
 
 def _row_covers(domain: Domain, outer: _Row, inner: _Row) -> bool:
-    """Whether the keys of one row are among those of another whose interval is wider."""
+    """Return whether `outer` admits all keys of `inner`; its interval contains the inner one."""
     if inner[2] == ONLY:
         return all(_row_admits(outer, key) for key in inner[3])
     excluded = set(inner[3])
@@ -294,15 +318,17 @@ def _row_covers(domain: Domain, outer: _Row, inner: _Row) -> bool:
 
 
 def _rows_overlap(domain: Domain, a: _Row, b: _Row) -> bool:
-    for one, other in ((a, b), (b, a)):
-        if one[2] == ONLY:
-            return any(_row_admits(other, key) for key in one[3])
+    """Return whether two rows have a common key."""
+    for row, other in ((a, b), (b, a)):
+        if row[2] == ONLY:
+            return any(_row_admits(other, key) for key in row[3])
     lower, upper = max(a[0], b[0]), min(a[1], b[1])
     first, last, *_ = _intersect_rows(domain, lower, upper, a, b)
     return bool(first <= last)
 
 
 def _row_admits(row: _Row, key: Any) -> bool:
+    """Return whether a row admits a key."""
     return bool(row[0] <= key <= row[1]) and (
         row[2] == ALL or (key in set(row[3])) == (row[2] == ONLY)
     )

@@ -1,9 +1,10 @@
 """Constraints on one tags attribute: tokens that must and must not occur.
 
 A row admits null, lists, or both (`states`). A list is admitted if it has at least one token of
-every required group, no forbidden token, and none outside `only` where that is given; if `whole`,
-it has no null element either (Spark: that a token is absent is unknown, not true, where an element
-is null). One spelling each: no group contains a token that cannot occur, nor another group.
+every required group, no forbidden token, and no token outside `only`, if that is not None. If
+`whole`, the list must not have a null element either: for Spark, the absence of a token from a list
+with a null element is unknown, not true. Each rule has one normal form: no group contains a token
+that cannot occur, and no group contains another group.
 
 Cost: `contains` is vectorised; relations between two rules are decided pair by pair.
 """
@@ -28,7 +29,12 @@ Rows = NDArray[np.int64]
 
 
 class TagRule(NamedTuple):
-    """One constraint, as people and relations see it."""
+    """One constraint on tags.
+
+    `states` has the bits of `ValueState` that are admitted. A list must have a token of each of
+    `groups`, none of `forbidden`, none outside `only` (unless that is None), and no null element if
+    `whole`.
+    """
 
     states: int = ValueState.VALUE
     groups: frozenset[frozenset[str]] = frozenset()
@@ -37,17 +43,20 @@ class TagRule(NamedTuple):
     only: frozenset[str] | None = None
 
     def normalize(self) -> TagRule:
-        """The same rule in its one spelling."""
+        """Return the rule in normal form; it admits the same lists."""
         only = None if self.only is None else self.only - self.forbidden
         groups = {g - self.forbidden if only is None else g & only for g in self.groups}
         if not self.states & ValueState.VALUE or frozenset() in groups:
             return TagRule(self.states & ValueState.NULL)
-        kept = frozenset(g for g in groups if not any(other < g for other in groups))
+        smallest_groups = frozenset(g for g in groups if not any(other < g for other in groups))
         forbidden = self.forbidden if only is None else frozenset()
-        return TagRule(self.states, kept, forbidden, self.whole, only)
+        return TagRule(self.states, smallest_groups, forbidden, self.whole, only)
 
     def covers(self, inner: TagRule) -> bool:
-        """Whether every list (or null) that `inner` admits is admitted; both are tidy."""
+        """Return whether this rule admits everything that `inner` admits.
+
+        Both rules must be in normal form.
+        """
         if inner.states & ~self.states:
             return False
         if not inner.states & ValueState.VALUE:
@@ -61,11 +70,13 @@ class TagRule(NamedTuple):
         return (
             may_occur
             and inner.whole >= self.whole
-            and all(any(has <= wants for has in inner.groups) for wants in self.groups)
+            and all(
+                any(inner_group <= group for inner_group in inner.groups) for group in self.groups
+            )
         )
 
     def intersect(self, other: TagRule) -> TagRule:
-        """What both admit."""
+        """Return the rule that admits what both rules admit, in normal form."""
         return TagRule(
             self.states & other.states,
             self.groups | other.groups,
@@ -79,31 +90,40 @@ class TagRule(NamedTuple):
         ).normalize()
 
     def hull(self, other: TagRule) -> TagRule:
-        """The smallest rule that covers both (each of its groups joins one of either)."""
+        """Return the smallest rule that covers both, in normal form.
+
+        Each of its groups is the union of a group of this rule and a group of the other.
+        """
         states = self.states | other.states
-        for one, rest in ((self, other), (other, self)):
-            if not one.states & ValueState.VALUE:
-                return rest._replace(states=states)
-        joined = frozenset(a | b for a in self.groups for b in other.groups)
+        for rule, other_rule in ((self, other), (other, self)):
+            if not rule.states & ValueState.VALUE:
+                return other_rule._replace(states=states)
+        groups = frozenset(a | b for a in self.groups for b in other.groups)
         whole = self.whole and other.whole
         if self.only is not None and other.only is not None:
-            return TagRule(states, joined, frozenset(), whole, self.only | other.only).normalize()
+            return TagRule(states, groups, frozenset(), whole, self.only | other.only).normalize()
         forbidden = self._find_barred(other.forbidden) & other._find_barred(self.forbidden)
-        return TagRule(states, joined, forbidden, whole).normalize()
+        return TagRule(states, groups, forbidden, whole).normalize()
 
     def _find_barred(self, tokens: frozenset[str]) -> frozenset[str]:
-        """What this rule bars: all it forbids, and of `tokens` those outside `only`."""
+        """Return the tokens that this rule does not admit: forbidden ones, or outside `only`.
+
+        Of the tokens outside `only`, which are endless, those among `tokens` are returned.
+        """
         return self.forbidden if self.only is None else tokens - self.only
 
 
 UNCONSTRAINED_RULE = TagRule(ValueState.NULL | ValueState.VALUE)
+"""The rule that admits every list and null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """A batch of rules on one attribute, one a row, as columns.
+    """A batch of rules on one attribute, one rule per row, as columns.
 
-    `groups` holds, for a row, its numbers in `tokens`, where each group is a row of tokens.
+    `groups.row(i)` has the ordinals of the groups of row i, and `tokens.row(g)` the tokens of group
+    g. `bounded[i]` says whether row i has an `only`; if not, `only.row(i)` is empty. The other
+    columns are as in `TagRule`.
     """
 
     states: NDArray[np.uint8]
@@ -116,7 +136,7 @@ class Tags:
 
     @classmethod
     def from_rules(cls, rules: Sequence[TagRule]) -> Tags:
-        """From single rules."""
+        """Return a batch of these rules, which must be in normal form."""
         groups = [[sorted(group) for group in sorted(map(sorted, rule.groups))] for rule in rules]
         counts = np.array([len(row) for row in groups], np.int64)
         return cls(
@@ -131,29 +151,30 @@ class Tags:
 
     @classmethod
     def build_unconstrained(cls, count: int) -> Tags:
-        """No constraint at all, `count` times."""
+        """Return `count` rows that admit every list and null."""
         return cls.from_rules([UNCONSTRAINED_RULE] * count)
 
     @classmethod
     def concat(cls, batches: Sequence[Tags]) -> Tags:
-        """The rows of all parts, one after another."""
-        tokens = RaggedArray.concat([part.tokens for part in batches])
-        groups = RaggedArray.concat([part.groups for part in batches])
+        """Return the rows of all batches, one batch after another."""
+        tokens = RaggedArray.concat([batch.tokens for batch in batches])
+        groups = RaggedArray.concat([batch.groups for batch in batches])
         return cls(
-            np.concatenate([part.states for part in batches]),
+            np.concatenate([batch.states for batch in batches]),
             RaggedArray(groups.offsets, np.arange(len(tokens))),
             tokens,
-            RaggedArray.concat([part.forbidden for part in batches]),
-            np.concatenate([part.whole for part in batches]),
-            np.concatenate([part.bounded for part in batches]),
-            RaggedArray.concat([part.only for part in batches]),
+            RaggedArray.concat([batch.forbidden for batch in batches]),
+            np.concatenate([batch.whole for batch in batches]),
+            np.concatenate([batch.bounded for batch in batches]),
+            RaggedArray.concat([batch.only for batch in batches]),
         )
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.states)
 
     def take(self, rows: Rows) -> Tags:
-        """The given rows in the given order."""
+        """Return the given rows in the given order; a row may occur several times."""
         groups = self.groups.take(rows)
         return Tags(
             self.states[rows],
@@ -166,7 +187,7 @@ class Tags:
         )
 
     def row(self, i: int) -> TagRule:
-        """Row i as a rule."""
+        """Return row i as a rule."""
         return TagRule(
             int(self.states[i]),
             frozenset(frozenset(self.tokens.row(g).tolist()) for g in self.groups.row(i)),
@@ -177,85 +198,104 @@ class Tags:
 
     @property
     def is_empty(self) -> Bools:
-        """Rows that admit nothing."""
+        """Rows that admit neither a list nor null."""
         empty: Bools = self.states == 0
         return empty
 
     @property
     def is_unconstrained(self) -> Bools:
         """Rows that admit every list and null."""
-        free = (
+        has_no_rule = (
             (self.groups.lengths == 0) & (self.forbidden.lengths == 0) & ~self.whole & ~self.bounded
         )
-        everything: Bools = free & (self.states == UNCONSTRAINED_RULE.states)
-        return everything
+        admits_all: Bools = has_no_rule & (self.states == UNCONSTRAINED_RULE.states)
+        return admits_all
 
     def contains(self, lists: RaggedArray, valid: Bools) -> Bools:
-        """Whether row i admits list i, or null where `valid` is false."""
+        """Return for each i whether row i admits list i, or null if `valid[i]` is false.
+
+        The lists, of tokens or None, are the rows of `lists`.
+        """
         pair_of_group = _value_rows(self.groups)
         group_of_token = _value_rows(self.tokens)
-        has, wants, bars, may = _encode_tokens(
+        list_codes, group_codes, forbidden_codes, only_codes = _encode_tokens(
             lists.values, self.tokens.values, self.forbidden.values, self.only.values
         )
-        width = 1 + int(max(codes.max(initial=0) for codes in (has, wants, bars, may)))
-        holes = np.array([token is None for token in lists.values.tolist()], np.bool_)
-        owner = _value_rows(lists)
-        present = owner * width + has
-        met = np.isin(pair_of_group[group_of_token] * width + wants, present)
-        unmet_groups = np.bincount(group_of_token[met], minlength=len(self.tokens)) == 0
-        barred = np.isin(_value_rows(self.forbidden) * width + bars, present)
-        strange = (
-            ~np.isin(present, _value_rows(self.only) * width + may) & ~holes & self.bounded[owner]
+        width = 1 + int(
+            max(
+                codes.max(initial=0)
+                for codes in (list_codes, group_codes, forbidden_codes, only_codes)
+            )
         )
-        refused = np.zeros(len(self), np.bool_)
-        refused[pair_of_group[unmet_groups]] = True
-        refused[_value_rows(self.forbidden)[barred]] = True
-        refused[owner[strange | (holes & self.whole[owner])]] = True
+        is_null = np.array([token is None for token in lists.values.tolist()], np.bool_)
+        token_lists = _value_rows(lists)
+        present = token_lists * width + list_codes
+        is_present = np.isin(pair_of_group[group_of_token] * width + group_codes, present)
+        is_unmet = np.bincount(group_of_token[is_present], minlength=len(self.tokens)) == 0
+        is_barred = np.isin(_value_rows(self.forbidden) * width + forbidden_codes, present)
+        is_outside = (
+            ~np.isin(present, _value_rows(self.only) * width + only_codes)
+            & ~is_null
+            & self.bounded[token_lists]
+        )
+        is_refused = np.zeros(len(self), np.bool_)
+        is_refused[pair_of_group[is_unmet]] = True
+        is_refused[_value_rows(self.forbidden)[is_barred]] = True
+        is_refused[token_lists[is_outside | (is_null & self.whole[token_lists])]] = True
         return np.where(
             valid,
-            ~refused & (self.states & ValueState.VALUE > 0),
+            ~is_refused & (self.states & ValueState.VALUE > 0),
             self.states & ValueState.NULL > 0,
         )
 
     def covers(self, inner: Tags) -> Bools:
-        """Whether row i admits all that row i of `inner` admits."""
+        """Return for each i whether row i admits everything that row i of `inner` admits."""
         return self._decide_pairwise(inner, TagRule.covers)
 
     def overlaps(self, other: Tags) -> Bools:
-        """Whether some list, or null, is admitted by row i of both."""
+        """Return for each i whether row i of both batches has a common list, or both admit null."""
         return self._decide_pairwise(other, lambda a, b: a.intersect(b).states != 0)
 
     def _decide_pairwise(self, other: Tags, decide: Callable[[TagRule, TagRule], bool]) -> Bools:
+        """Return `decide` of row i of this batch and row i of `other`, for each i."""
         return np.array([decide(self.row(i), other.row(i)) for i in range(len(self))], np.bool_)
 
     def intersect(self, other: Tags) -> Tags:
-        """What both row i's admit."""
+        """Return for each i the rule that admits what row i of both batches admits."""
         if self._has_only_tokens and other._has_only_tokens:
-            joined = self._join_tokens(other)
-            if joined is not None:
-                return joined
+            batch = self._join_tokens(other)
+            if batch is not None:
+                return batch
         return Tags.from_rules([self.row(i).intersect(other.row(i)) for i in range(len(self))])
 
     @property
     def _has_only_tokens(self) -> bool:
-        """Whether all rows ask for single tokens and nothing else."""
-        strict = self.whole.any() or self.bounded.any() or len(self.forbidden.values)
-        simple = (self.tokens.lengths == 1).all() and (self.states == ValueState.VALUE).all()
-        return bool(simple and not strict)
+        """Whether every row only requires tokens, each one on its own."""
+        has_other_rules = self.whole.any() or self.bounded.any() or len(self.forbidden.values)
+        has_single_tokens = (self.tokens.lengths == 1).all() and (
+            self.states == ValueState.VALUE
+        ).all()
+        return bool(has_single_tokens and not has_other_rules)
 
     def _join_tokens(self, other: Tags) -> Tags | None:
-        """Both rows' single tokens, unless some row asks for one twice."""
+        """Return rows that require the tokens of row i of both; None if a token would repeat."""
         tokens = RaggedArray(self.groups.offsets, self.tokens.values).hstack(
             RaggedArray(other.groups.offsets, other.tokens.values)
         )
         (codes,) = _encode_tokens(tokens.values)
         if len(np.unique(_value_rows(tokens) * (len(codes) + 1) + codes)) < len(codes):
             return None
-        each = RaggedArray.from_lengths(np.ones(len(codes), np.int64), tokens.values)
-        return replace(self, groups=RaggedArray(tokens.offsets, np.arange(len(codes))), tokens=each)
+        groups = RaggedArray.from_lengths(np.ones(len(codes), np.int64), tokens.values)
+        return replace(
+            self, groups=RaggedArray(tokens.offsets, np.arange(len(codes))), tokens=groups
+        )
 
     def hull(self, groups: Rows) -> Tags:
-        """One row a group that covers the group's rows; `groups` counts from 0, ascending."""
+        """Return one row per group: the smallest rule that covers the rows of the group.
+
+        Args:
+            groups: the group of each row, ascending, from 0 without gaps.
+        """
         rows: dict[int, list[TagRule]] = {}
         for i, group in enumerate(groups.tolist()):
             rows.setdefault(group, []).append(self.row(i))
@@ -263,12 +303,12 @@ class Tags:
 
 
 def _value_rows(rows: RaggedArray) -> Rows:
-    """For every value, the row it belongs to."""
+    """Return for every value the row that it belongs to."""
     return np.repeat(np.arange(len(rows)), rows.lengths)
 
 
 def _encode_tokens(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
-    """The tokens of several arrays as numbers, the same number for the same token."""
+    """Return arrays of tokens as arrays of numbers; equal tokens have equal numbers in all."""
     numbers: dict[object, int] = {}
     return [
         np.fromiter(

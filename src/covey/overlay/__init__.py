@@ -1,8 +1,8 @@
 """Overlay networks of brokers and CAN nodes: protocols without I/O, and a simulator.
 
-A node is a handler: a message in, messages out. The same handlers run under the simulator, where
-one seed gives one run, message for message, with lost and repeated packets and crashes if wanted.
-(papers: can, mics, projection)
+A node is a handler: it receives a message and returns the messages that it sends. The simulator
+runs these handlers. The same seed always gives the same run, message for message, also with lost
+packets, duplicate packets and crashes. (papers: can, mics, projection)
 
 Packages:
 
@@ -13,9 +13,9 @@ Modules, in the order in which a message passes through them:
 
 - `simulator`: nodes by name, messages in flight, and simulated time.
 - `faults`: the probabilities that a packet is lost or duplicated.
-- `reliable_channel`: sequence numbers and acknowledgements, which restore order and losses.
+- `reliable_channel`: sequence numbers and acknowledgements, which restore lost packets and order.
 - `random_run`: random joins, leaves, subscriptions, events and crashes on any network.
-- `delivery_oracle`: which notifications a run had to deliver, and which it could.
+- `delivery_oracle`: the notifications that a run must deliver, and those that it may deliver.
 """
 
 from covey.overlay.brokers.network import BrokerNetwork, cell_links, region_links

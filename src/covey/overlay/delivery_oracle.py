@@ -1,4 +1,4 @@
-"""What a random run of a network came to, by brute force over all that was asked of it."""
+"""The oracle of a random run: notifications that must and may be delivered, by brute force."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from dataclasses import dataclass, field
 __all__ = ["DeliveryOracle", "TrialOutcome"]
 
 FindMatches = Callable[[int, Iterable[Hashable]], set[Hashable]]
+"""Function that returns which of the given subscriptions match the event of this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """What went wrong, and how much there was.
+    """Counts of lost, invented and repeated notifications of a run.
 
-    `lost`: notifications that a subscription missed which was there before the event and after.
-    `invented`: those of events that do not match, or of subscriptions that were over. `repeated`
-    are notifications that came again, which a receiver's ledger drops.
+    Attributes:
+        lost: notifications that were not delivered, although the subscription matches the event,
+            was settled before it, and was not cancelled while it was in flight.
+        invented: notifications of a subscription that does not match the event, or that was not
+            live while the event was in flight.
+        repeated: notifications that were delivered again; a receiver can drop them by their ids.
+        notifications: different notifications that were delivered.
+        messages: messages that nodes sent to each other.
     """
 
     lost: int
@@ -27,13 +33,17 @@ class TrialOutcome:
 
     @property
     def is_correct(self) -> bool:
-        """Whether nothing was lost or invented."""
+        """Whether no notification was lost or invented."""
         return not self.lost and not self.invented
 
 
 @dataclass(slots=True)
 class DeliveryOracle:
-    """Who must hear of each event, and who may."""
+    """For each event, the subscriptions that must be notified, and those that may be.
+
+    An event is in flight from its publication until `clear_in_flight`. A subscription is settled
+    when the whole network knows it: settled subscriptions must be notified, live ones may be.
+    """
 
     find_matches: FindMatches
     _required: dict[int, set[Hashable]] = field(default_factory=dict)
@@ -44,58 +54,66 @@ class DeliveryOracle:
 
     @property
     def live_subscriptions(self) -> list[Hashable]:
-        """Who subscribed and did not cancel, in a fixed order."""
+        """Ids of subscriptions that are not cancelled, sorted."""
         return sorted(self._live_ids)  # type: ignore[type-var]
 
     def subscribe(self, id_: Hashable) -> None:
-        """It may hear of all events that are on their way, and of those to come."""
+        """Add a live subscription: it may be notified of events in flight and of later ones."""
         self._live_ids.add(id_)
         for event in self._in_flight:
             self._allowed[event].add(id_)
 
     def mark_settled(self, ids: Iterable[Hashable]) -> None:
-        """They must hear of all events to come."""
+        """Mark live subscriptions as settled: they must be notified of all later events."""
         self._settled_ids |= self._live_ids & set(ids)
 
     def cancel(self, id_: Hashable) -> None:
-        """It need not hear of anything that is on its way."""
+        """Remove a subscription: it need not be notified of events in flight, but may be."""
         self._live_ids.discard(id_)
         self._settled_ids.discard(id_)
         for event in self._in_flight:
             self._required[event].discard(id_)
 
     def waive_in_flight(self) -> None:
-        """Nobody need hear of what is on its way: a broker left that may have had it."""
+        """Require no notification of events in flight, because a node left that may have them."""
         for event in self._in_flight:
             self._required[event].clear()
 
     def clear_settled(self) -> None:
-        """Nobody must hear of what comes now, until all are settled again: links changed."""
+        """Require no notification of later events until subscriptions are settled again.
+
+        Call it if links of the network change.
+        """
         self._settled_ids.clear()
 
     def publish(self, event: int) -> None:
-        """An event is on its way."""
+        """Add an event in flight; settled subscriptions must be notified, live ones may be."""
         self._required[event], self._allowed[event] = set(self._settled_ids), set(self._live_ids)
         self._in_flight.add(event)
 
     def clear_in_flight(self) -> None:
-        """Nothing is on its way."""
+        """Record that all events have arrived."""
         self._in_flight.clear()
 
     def evaluate(
         self, deliveries: Iterable[tuple[int, Hashable]], message_count: int
     ) -> TrialOutcome:
-        """What was delivered against what had to be, and what could."""
-        heard: dict[int, list[Hashable]] = {event: [] for event in self._required}
+        """Compare deliveries with the notifications that were required and allowed.
+
+        Args:
+            deliveries: pairs of an event number and the id of a notified subscription.
+            message_count: number of messages, for the result.
+        """
+        delivered_ids: dict[int, list[Hashable]] = {event: [] for event in self._required}
         for event, id_ in deliveries:
-            heard[event].append(id_)
+            delivered_ids[event].append(id_)
         lost = invented = repeated = notifications = 0
-        for event, ids in heard.items():
-            once = set(ids)
-            must = self.find_matches(event, self._required[event])
-            may = self.find_matches(event, self._allowed[event])
-            lost += len(must - once)
-            invented += len(once - may)
-            repeated += len(ids) - len(once)
-            notifications += len(once)
+        for event, ids in delivered_ids.items():
+            distinct_ids = set(ids)
+            required = self.find_matches(event, self._required[event])
+            allowed = self.find_matches(event, self._allowed[event])
+            lost += len(required - distinct_ids)
+            invented += len(distinct_ids - allowed)
+            repeated += len(ids) - len(distinct_ids)
+            notifications += len(distinct_ids)
         return TrialOutcome(lost, invented, repeated, notifications, message_count)

@@ -1,4 +1,4 @@
-"""What a simulated network does to packets."""
+"""The faults of a simulated network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["Faults"]
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Chances that a packet is lost, or arrives twice; packets overtake each other anyway.
+    """Probabilities that a packet is lost or duplicated; packets also overtake each other.
+
+    Raises:
+        InvalidArgumentError: a value is not a probability, or all packets would be lost.
 
     >>> Faults(loss_probability=0.1).duplicate_probability
     0.0
@@ -21,9 +24,9 @@ class Faults:
     duplicate_probability: float = 0.0
 
     def __post_init__(self) -> None:
+        """Raise InvalidArgumentError unless both values are probabilities."""
         if not (0 <= self.loss_probability < 1 and 0 <= self.duplicate_probability <= 1):
             raise InvalidArgumentError(
-                f"no faults with loss_probability={self.loss_probability}, "
-                f"duplicate_probability={self.duplicate_probability}: "
-                "0 ≤ loss_probability < 1, 0 ≤ duplicate_probability ≤ 1"
+                "loss_probability must be from 0 to less than 1 and duplicate_probability from 0 "
+                f"to 1, got {self.loss_probability} and {self.duplicate_probability}"
             )

@@ -1,4 +1,4 @@
-"""A random run of any network: what happens next, how far messages get, and what it came to."""
+"""A random run of any network: random actions, with a random number of messages in between."""
 
 from __future__ import annotations
 
@@ -13,68 +13,87 @@ from covey.overlay.simulator import NodeName, Simulator
 __all__ = ["TRIAL_FAULTS", "RandomRun", "run_random_trial"]
 
 TRIAL_FAULTS = Faults(loss_probability=0.1, duplicate_probability=0.1)
-"""Those of runs with faults."""
+"""Probabilities of faults in trials with faults."""
 
-_DRAIN_PROBABILITY = 0.15  # the chance that all messages arrive before the next thing happens
-_MAX_STEPS_BETWEEN, _MAX_CRASH_DURATION = (
-    30,
-    20.0,
-)  # otherwise so many steps at most; of a crash likewise
+_DRAIN_PROBABILITY = 0.15  # that all messages arrive before the next action
+_MAX_STEPS_BETWEEN = 30  # of the simulator, between two actions, if not all messages arrive
+_MAX_CRASH_DURATION = 20.0  # in mean delays of a packet
 
 
 class SimulatedNetwork(Protocol):
-    """What both kinds of networks have."""
+    """The part of a network that a random run uses."""
 
     simulator: Simulator
 
     @property
     def deliveries(self) -> Sequence[tuple[int, Hashable]]:
-        """Events and who heard of them."""
+        """Pairs of an event number and the id of a notified subscription."""
         ...
 
 
 class RandomRun(Protocol):
-    """What can happen to a network; each does nothing where it cannot."""
+    """The actions of a random run; an action that is not possible does nothing."""
 
     random: random.Random
     oracle: DeliveryOracle
 
     @property
     def network(self) -> SimulatedNetwork:
-        """What is run."""
+        """The network on which actions are carried out."""
         ...
 
-    def join(self) -> None: ...
-    def leave(self) -> None: ...
-    def subscribe(self) -> None: ...
-    def cancel(self) -> None: ...
-    def publish(self) -> None: ...
+    def join(self) -> None:
+        """Add a node."""
+        ...
+
+    def leave(self) -> None:
+        """Remove a random node."""
+        ...
+
+    def subscribe(self) -> None:
+        """Subscribe with random regions at a random node."""
+        ...
+
+    def cancel(self) -> None:
+        """Cancel a random subscription."""
+        ...
+
+    def publish(self) -> None:
+        """Publish a random event at a random node."""
+        ...
+
     def pick_member(self) -> NodeName:
-        """A node of the network, at random."""
+        """Return a random node of the network."""
         ...
 
     def drain(self) -> None:
-        """All messages arrive."""
+        """Run the simulator until all messages have arrived, and mark subscriptions as settled."""
         ...
 
 
 def run_random_trial(
     run: RandomRun, weights: Sequence[int], steps: int, *, with_faults: bool
 ) -> TrialOutcome:
-    """So many things at random, then some events when all is quiet, and what all of it came to.
+    """Carry out random actions, then publish events one by one, and compare with the oracle.
 
-    Weights are of a join, a leave, a subscription, a cancellation, an event and a crash.
+    Args:
+        run: the network with its actions.
+        weights: relative frequencies of join, leave, subscribe, cancel, publish and crash.
+        steps: number of random actions; a quarter as many events follow, each of which arrives
+            everywhere before the next one.
+        with_faults: whether nodes crash; if not, a crash does nothing.
     """
     simulator = run.network.simulator
 
     def crash() -> None:
+        """Crash a random node for a random time, in a run with faults."""
         if with_faults:
             simulator.crash(run.pick_member(), _MAX_CRASH_DURATION * run.random.random())
 
-    acts = [run.join, run.leave, run.subscribe, run.cancel, run.publish, crash]
+    actions = [run.join, run.leave, run.subscribe, run.cancel, run.publish, crash]
     for _ in range(steps):
-        (act,) = run.random.choices(acts, weights)
-        act()
+        (action,) = run.random.choices(actions, weights)
+        action()
         if run.random.random() < _DRAIN_PROBABILITY:
             run.drain()
         else:

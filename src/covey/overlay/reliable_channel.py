@@ -1,7 +1,8 @@
-"""One direction between two nodes: what arrives lost, twice or early is given once and in order.
+"""A reliable channel in one direction between two nodes, over packets that may be lost.
 
-The sender numbers messages and keeps each until it is acknowledged; the receiver keeps what came
-early. Both survive a crash with their node.
+Every message is received once and in order, although packets are lost, duplicated and reordered.
+The sender numbers messages, and stores each until it is acknowledged. The receiver stores messages
+that arrive early. Both are part of the state of a node, which survives a crash.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ __all__ = ["ChannelReceiver", "ChannelSender"]
 
 @dataclass(slots=True)
 class ChannelSender:
-    """The sender's end.
+    """The sender's end of a channel.
 
     >>> end = ChannelSender()
     >>> end.send("a"), end.send("b")
@@ -28,21 +29,21 @@ class ChannelSender:
     unacknowledged_messages: dict[int, Any] = field(default_factory=dict)
 
     def send(self, message: Any) -> int:
-        """Its number; it is kept until all up to it are acknowledged."""
+        """Store a message until it is acknowledged, and return its number."""
         number = self.next_number
         self.unacknowledged_messages[number] = message
         self.next_number += 1
         return number
 
     def acknowledge(self, before_number: int) -> None:
-        """All messages before a number have arrived."""
+        """Drop all messages with a number below `before_number`, which have arrived."""
         for number in [number for number in self.unacknowledged_messages if number < before_number]:
             del self.unacknowledged_messages[number]
 
 
 @dataclass(slots=True)
 class ChannelReceiver:
-    """The receiver's end.
+    """The receiver's end of a channel.
 
     >>> end = ChannelReceiver()
     >>> end.receive(1, "b"), end.receive(0, "a"), end.receive(0, "a"), end.next_number
@@ -53,7 +54,7 @@ class ChannelReceiver:
     early_messages: dict[int, Any] = field(default_factory=dict)
 
     def receive(self, number: int, message: Any) -> list[Any]:
-        """The messages that are next in order now."""
+        """Store a message, and return the messages that are next in order, possibly none."""
         if number >= self.next_number:
             self.early_messages[number] = message
         ready = []

@@ -1,14 +1,14 @@
-"""A network that exists only here: nodes, messages in flight, and time.
+"""A simulated network: nodes, messages in flight, and time.
 
-Nodes are handlers without I/O: a message in, messages out. The same seed gives the same run,
-message for message. Between two nodes messages arrive in order, after random delays, so that those
-of different pairs arrive in any order. With `Faults` packets are lost, repeated and overtaken, and
-nodes may crash; numbers, acknowledgements and retries then restore the order
-(`covey.overlay.reliable_channel`). With `coalesce`, what a node sends while an earlier message of
-the same kind is still on its way to the same neighbour goes along with it, if such messages can be
-coalesced (they have a method `coalesce`).
+Nodes are handlers without I/O: they receive a message and return messages. The same seed always
+gives the same run, message for message. Messages between two nodes arrive in order, after random
+delays; messages of different pairs of nodes arrive in any order. With `Faults`, packets are lost,
+duplicated and reordered, and nodes may crash. Then sequence numbers, acknowledgements and retries
+restore the messages and their order (`covey.overlay.reliable_channel`). With `coalesce`, a message
+is joined with an earlier one of the same class that is in flight between the same two nodes, if the
+class has a method `coalesce`.
 
-Cost: some microseconds of Python a message, and what its handler costs.
+Cost: some microseconds of Python per message, plus the cost of its handler.
 """
 
 from __future__ import annotations
@@ -28,22 +28,31 @@ __all__ = ["OUTSIDE", "Node", "NodeName", "OutgoingMessages", "Simulator"]
 NodeName = Hashable
 OutgoingMessages = Iterable[tuple[NodeName, Any]]
 OUTSIDE: NodeName = None
-"""Who sends what comes from outside the network, and receives what leaves it."""
+"""The sender of messages from outside the network, and the receiver of messages to the outside."""
 
-_RETRY_DELAY = 8.0  # in mean delays: how long after a packet it is sent again
-_MAX_STEPS = 10_000_000  # steps of one run: more means that messages go round and round
+_RETRY_DELAY = 8.0  # time until unacknowledged packets are sent again, in mean delays of a packet
+_MAX_STEPS = 10_000_000  # of one run; a run with more steps is taken for an endless loop
 
 
 class Node(Protocol):
-    """What takes part: its state changes with the messages that it gets, and with nothing else."""
+    """A node of the network. Its state changes only when it receives a message."""
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
-        """Handles a message; gives messages and who gets them."""
+        """Handle a message and return the messages to send, each after its receiver."""
         ...
 
 
 class Simulator:
-    """Nodes by name, what is in flight between them, and all that they told the outside.
+    """Nodes by name, messages in flight between them, and their messages to the outside.
+
+    Args:
+        seed: seed of all random delays and faults.
+        faults: probabilities of faults; None for a network without packets that are lost, and
+            without crashes.
+        coalesce: whether messages in flight are joined; not together with `faults`.
+
+    Raises:
+        InvalidArgumentError: both `faults` and `coalesce` are given.
 
     >>> class Echo:
     ...     def receive(self, sender, message):
@@ -60,13 +69,14 @@ class Simulator:
     ) -> None:
         if coalesce and faults is not None:
             raise InvalidArgumentError(
-                "packets that may be lost are not joined: faults, or coalesce"
+                "faults and coalesce exclude each other: packets that may be lost are not joined"
             )
         self.nodes: dict[NodeName, Node] = {}
         self.outputs: list[tuple[NodeName, Any]] = []
         self.sent_counts: Counter[str] = Counter()
-        """Messages between nodes, by the name of their class; joined ones are one."""
+        """Number of messages between nodes by the name of their class; joined ones count once."""
         self.now = 0.0
+        """Simulated time, in mean delays of a packet."""
         self.on_output: Callable[[NodeName, Any], None] | None = None
         self.on_send: Callable[[NodeName, NodeName, Any], None] | None = None
         self._random, self._faults, self._coalesce = random.Random(seed), faults, coalesce
@@ -84,23 +94,34 @@ class Simulator:
         self._down_queues: dict[NodeName, list[Any]] = {}
 
     def add(self, name: NodeName, node: Node) -> None:
-        """A node more."""
+        """Add a node.
+
+        Raises:
+            InvalidArgumentError: there is a node of this name.
+        """
         if name in self.nodes:
-            raise InvalidArgumentError(f"there is a node {name!r} already")
+            raise InvalidArgumentError(f"a node {name!r} exists already: use another name")
         self.nodes[name] = node
 
     def inject(self, name: NodeName, message: Any) -> None:
-        """A message from outside, handled at once, or when the node is up again."""
+        """Handle a message from outside at once, or after the restart if the node is down."""
         if name in self._down_queues:
             self._down_queues[name].append(message)
         else:
             self._handle_message(OUTSIDE, name, message)
 
     def crash(self, name: NodeName, duration: float) -> None:
-        """The node is down for so long: packets to it are lost; its state it keeps."""
+        """Take a node down for `duration`; packets to it are lost, its state is preserved.
+
+        A node that is down already is left alone.
+
+        Raises:
+            InvalidArgumentError: the simulator has no faults.
+        """
         if self._faults is None:
             raise InvalidArgumentError(
-                "a node crashes only where packets are sent again: give faults"
+                f"node {name!r} cannot crash, because lost packets are sent again only with "
+                "faults: construct the simulator with faults=Faults(…)"
             )
         if name not in self._down_queues:
             self._down_queues[name] = []
@@ -108,11 +129,11 @@ class Simulator:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is in flight, and nothing will be sent again."""
+        """Whether no message is in flight, and none will be sent again."""
         return not self._event_queue
 
     def step(self) -> bool:
-        """The next thing that happens; whether there was one."""
+        """Process the next scheduled action; return False if there is none."""
         if not self._event_queue:
             return False
         self.now, _, action = heappop(self._event_queue)
@@ -120,14 +141,22 @@ class Simulator:
         return True
 
     def run(self, max_steps: int | None = None) -> None:
-        """So many steps, or until nothing is in flight."""
+        """Process `max_steps` actions, or all until no message is in flight.
+
+        Raises:
+            RuntimeError: without `max_steps`, 10 million steps did not end the run.
+        """
         for _ in range(_MAX_STEPS if max_steps is None else max_steps):
             if not self.step():
                 return
         if max_steps is None:
-            raise RuntimeError(f"{_MAX_STEPS:,} steps, and messages are still in flight")
+            raise RuntimeError(
+                f"messages are still in flight after {_MAX_STEPS:,} steps: nodes probably answer "
+                "each other without end"
+            )
 
     def _handle_message(self, sender: NodeName, name: NodeName, message: Any) -> None:
+        """Let a node handle a message, and send its answers."""
         for to, answer in self.nodes[name].receive(sender, message):
             if to is OUTSIDE:
                 self.outputs.append((name, answer))
@@ -137,6 +166,7 @@ class Simulator:
                 self._send(name, to, answer)
 
     def _send(self, sender: NodeName, receiver: NodeName, message: Any) -> None:
+        """Send a message: as packets if there are faults, else such that the order is preserved."""
         if self.on_send is not None:
             self.on_send(sender, receiver, message)
         pair = (sender, receiver)
@@ -144,33 +174,34 @@ class Simulator:
             return
         self.sent_counts[type(message).__name__] += 1
         if self._faults is None:
-            self._last_arrival[pair] = when = max(
+            self._last_arrival[pair] = arrival_time = max(
                 self._last_arrival[pair], self._draw_arrival_time()
             )
-            self._last_in_flight[pair] = waiting = [message]
-            self._schedule(when, lambda: self._deliver_in_flight(pair, waiting))
+            self._last_in_flight[pair] = messages = [message]
+            self._schedule(arrival_time, lambda: self._deliver_in_flight(pair, messages))
         else:
             self._send_packet(pair, self._senders[pair].send(message), message)
             self._schedule_retry(pair)
 
     def _try_coalesce(self, pair: tuple[NodeName, NodeName], message: Any) -> bool:
-        """Whether a message was joined with the one before it, which has not arrived."""
-        waiting = self._last_in_flight.get(pair)
-        if not self._coalesce or waiting is None or not hasattr(message, "coalesce"):
+        """Append a message to an earlier one in flight; return False if that is not possible."""
+        messages = self._last_in_flight.get(pair)
+        if not self._coalesce or messages is None or not hasattr(message, "coalesce"):
             return False
-        if type(waiting[-1]) is not type(message):
+        if type(messages[-1]) is not type(message):
             return False
-        waiting.append(message)
+        messages.append(message)
         return True
 
     def _deliver_in_flight(self, pair: tuple[NodeName, NodeName], messages: list[Any]) -> None:
+        """Deliver messages that were sent together, joined into one."""
         if self._last_in_flight[pair] is messages:
             del self._last_in_flight[pair]
         message = messages[0] if len(messages) == 1 else messages[0].coalesce(messages[1:])
         self._handle_message(*pair, message)
 
     def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: Any) -> None:
-        """Puts a packet on its way, or loses it."""
+        """Schedule the arrival of a packet, or of two, or of none if it is lost."""
         assert self._faults is not None
         for _ in range(1 + (self._random.random() < self._faults.duplicate_probability)):
             if self._random.random() >= self._faults.loss_probability:
@@ -179,44 +210,51 @@ class Simulator:
                 )
 
     def _receive_packet(self, pair: tuple[NodeName, NodeName], number: int, message: Any) -> None:
+        """Handle all messages that are next in order, and acknowledge them; drop it if down."""
         sender, name = pair
         if name in self._down_queues:
             return
-        receiving = self._receivers[pair]
-        for ready in receiving.receive(number, message):
+        channel = self._receivers[pair]
+        for ready in channel.receive(number, message):
             self._handle_message(sender, name, ready)
         assert self._faults is not None
         if self._random.random() >= self._faults.loss_probability:
-            expected = receiving.next_number
+            expected = channel.next_number
             self._schedule(
                 self._draw_arrival_time(), lambda: self._receive_acknowledgement(pair, expected)
             )
 
     def _receive_acknowledgement(self, pair: tuple[NodeName, NodeName], before_number: int) -> None:
+        """Drop acknowledged messages at the sender, unless it is down."""
         if pair[0] not in self._down_queues:
             self._senders[pair].acknowledge(before_number)
 
     def _schedule_retry(self, pair: tuple[NodeName, NodeName]) -> None:
+        """Schedule a retry for a pair of nodes, unless one is scheduled."""
         if pair not in self._retrying_pairs:
             self._retrying_pairs.add(pair)
             self._schedule(self.now + _RETRY_DELAY, lambda: self._resend_packets(pair))
 
     def _resend_packets(self, pair: tuple[NodeName, NodeName]) -> None:
+        """Send all unacknowledged messages of a pair again, and schedule the next retry."""
         self._retrying_pairs.discard(pair)
-        waiting = self._senders[pair].unacknowledged_messages
-        if waiting:
+        messages = self._senders[pair].unacknowledged_messages
+        if messages:
             if pair[0] not in self._down_queues:
-                for number, message in waiting.items():
+                for number, message in messages.items():
                     self._send_packet(pair, number, message)
             self._schedule_retry(pair)
 
     def _restart_node(self, name: NodeName) -> None:
+        """Bring a node up again, and let it handle the messages from outside that waited."""
         for message in self._down_queues.pop(name):
             self._handle_message(OUTSIDE, name, message)
 
     def _draw_arrival_time(self) -> float:
+        """Return the time at which a message that is sent now arrives; the mean delay is 1."""
         return self.now + self._random.expovariate(1.0)
 
     def _schedule(self, at_time: float, action: Callable[[], None]) -> None:
+        """Schedule an action; actions of equal time run in the order of this call."""
         self._sequence_number += 1
         heappush(self._event_queue, (at_time, self._sequence_number, action))

@@ -1,8 +1,10 @@
-"""A zone tree built from samples: no zone has much more work or many more regions than others.
+"""Construction of a zone tree from a sample of events and regions.
 
-The zone with the most is split first, where the larger side has least and few regions are on both;
-so it goes on until there are enough. What no split divides (events that are all alike, regions that
-are everywhere) stays one zone: its events can be shared out among several partitions of it.
+In each step the zone with the largest load is split, until there are enough zones. The load is the
+share of the work, or of the regions if that is larger. The best split makes the larger side small
+and puts few regions on both sides. A zone that no split divides (its events are equal, or its
+regions contain the whole zone) stays as it is; its events can be distributed over several
+partitions.
 """
 
 from __future__ import annotations
@@ -24,17 +26,21 @@ __all__ = ["ZoneSample", "build_zone_tree", "find_best_split"]
 
 Floats = NDArray[np.float64]
 
-_MATCHES_PER_EVENT = 16  # that cost as much as an event without any, as measured on boxes
-_MAX_SIDE_SHARE = 0.95  # of work or of regions that the larger side of a split may keep,
-_MAX_COPIED_SHARE = 0.1  # if no more than so many regions are on both sides;
-_MAX_REGION_SHARE = 0.75  # of regions that it may keep however many are
+_MATCHES_PER_EVENT = 16  # matches that cost as much as one event without any; measured on boxes
+# A split is useful if its larger side has less than _MAX_SIDE_SHARE of the work or of the regions,
+# and at most _MAX_COPIED_SHARE of the regions are on both sides. It is also useful if its larger
+# side has at most _MAX_REGION_SHARE of the regions, no matter how many are on both sides.
+_MAX_SIDE_SHARE = 0.95
+_MAX_COPIED_SHARE = 0.1
+_MAX_REGION_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneSample:
-    """Some events, what each costs to match, and some regions of those that they are matched with.
+    """A sample of events with the cost of matching each, and a sample of the regions.
 
-    Without events zones have equal numbers of regions, whatever comes to them.
+    `event_work[i]` is the cost of event i, in any unit. Without events, a tree from this sample has
+    about equal numbers of regions in its zones.
     """
 
     events: Events
@@ -45,19 +51,25 @@ class ZoneSample:
     def from_events(
         cls, events: Events, regions: Regions, *, represented_count: int | None = None
     ) -> ZoneSample:
-        """Events that cost one each, and one more for every sixteen matches.
+        """Return a sample in which an event costs 1, and 1 more for every 16 regions that match.
 
-        So many regions are those that are given taken to stand for; without it, themselves.
+        Args:
+            events: a sample of the events.
+            regions: regions of the space, all or a sample.
+            represented_count: number of regions that `regions` were drawn from, which scales the
+                matches up; None if `regions` are all.
         """
         if not len(events):
             return cls(events, np.empty(0), regions)
-        found = SegmentIndex.build(regions).match(events)
-        matches = np.bincount(found.query_rows, minlength=len(events))
-        each = 1 if represented_count is None else represented_count / max(1, len(regions))
-        return cls(events, 1.0 + each * matches / _MATCHES_PER_EVENT, regions)
+        pairs = SegmentIndex.build(regions).match(events)
+        matches = np.bincount(pairs.query_rows, minlength=len(events))
+        represented_per_region = (
+            1 if represented_count is None else represented_count / max(1, len(regions))
+        )
+        return cls(events, 1.0 + represented_per_region * matches / _MATCHES_PER_EVENT, regions)
 
     def measure_loads(self, tree: ZoneTree) -> tuple[Floats, Floats]:
-        """For each zone its share of the work, and how many of the sample's regions it has."""
+        """Return for each zone its share of the work, and its number of regions of the sample."""
         count = len(tree)
         work = np.bincount(tree.find_event_zones(self.events), self.event_work, minlength=count)
         regions = np.bincount(tree.find_region_zones(self.regions).stored_rows, minlength=count)
@@ -67,30 +79,38 @@ class ZoneSample:
 def build_zone_tree(
     sample: ZoneSample, zone_count: int, *, attributes: frozenset[str] | None = None, seed: int = 0
 ) -> ZoneTree:
-    """A tree of so many zones, or of fewer where nothing can be split any more.
+    """Return a tree of `zone_count` zones, or of fewer if no zone can be split further.
 
-    Only the given attributes are split by, or without them all that events have.
+    Args:
+        sample: the events and regions that the zones are balanced for.
+        zone_count: number of zones, at least 1.
+        attributes: attributes by which zones may be split; None for those that regions constrain.
+        seed: seed of the random directions by which vectors are split.
 
-    Cost: a sort of the sample per attribute and zone; a second for 64 zones and 20,000 of each.
+    Raises:
+        InvalidArgumentError: `zone_count` is below 1.
+
+    Cost: one sort of the sample per attribute and zone; about a second for 64 zones, with 20,000
+    events and 20,000 regions.
     """
     if zone_count < 1:
         raise InvalidArgumentError(f"zones must be at least 1, got {zone_count}")
     chosen = frozenset(sample.regions.constraints) if attributes is None else attributes
-    tree, growing = ZoneTree(), {0: sample}
-    while len(tree) < zone_count and growing:
-        zone = max(growing, key=lambda z: _relative_load(growing[z], sample))
-        found = find_best_split(growing[zone], chosen, seed=[seed, len(tree)])
-        if found is None:
-            del growing[zone]
+    tree, samples = ZoneTree(), {0: sample}
+    while len(tree) < zone_count and samples:
+        zone = max(samples, key=lambda z: _relative_load(samples[z], sample))
+        candidate = find_best_split(samples[zone], chosen, seed=[seed, len(tree)])
+        if candidate is None:
+            del samples[zone]
             continue
-        low, high = _split_sample(growing[zone], found)
-        growing[zone], growing[len(tree)] = low, high
-        tree = tree.with_split(zone, found.split)
+        low, high = _split_sample(samples[zone], candidate)
+        samples[zone], samples[len(tree)] = low, high
+        tree = tree.with_split(zone, candidate.split)
     return tree
 
 
 def _relative_load(zone_sample: ZoneSample, whole_sample: ZoneSample) -> float:
-    """What a zone has of all, work or regions, whichever is more."""
+    """Return the share of the work or of the regions that a zone has, whichever is larger."""
     work = zone_sample.event_work.sum() / max(float(whole_sample.event_work.sum()), 1e-9)
     return max(float(work), len(zone_sample.regions) / max(1, len(whole_sample.regions)))
 
@@ -98,37 +118,45 @@ def _relative_load(zone_sample: ZoneSample, whole_sample: ZoneSample) -> float:
 def find_best_split(
     zone_sample: ZoneSample, attributes: frozenset[str], *, seed: Sequence[int] = (0,)
 ) -> SplitCandidate | None:
-    """The split after which the larger side has least, and few regions are on both, if any."""
+    """Return the split of a zone with the lowest cost, or None if no split is useful.
+
+    Args:
+        zone_sample: events and regions of the zone.
+        attributes: attributes by which the zone may be split.
+        seed: seed of the random directions by which vectors are split.
+    """
     work, count = max(float(zone_sample.event_work.sum()), 1e-9), max(1, len(zone_sample.regions))
 
-    def cost(found: SplitCandidate) -> float:
-        """What the larger side has of the work and of the regions, and what is there twice."""
-        twice = (sum(found.side_region_counts) - count) / count
-        return max(found.side_work) / work + max(found.side_region_counts) / count + twice
+    def cost(candidate: SplitCandidate) -> float:
+        """Return the sum of three shares: work and regions of the larger side, copied regions."""
+        copied = (sum(candidate.side_region_counts) - count) / count
+        return max(candidate.side_work) / work + max(candidate.side_region_counts) / count + copied
 
-    def parts(found: SplitCandidate) -> bool:
-        """Whether it is worth it: regions are divided, or work is, and few regions are copied.
+    def is_useful(candidate: SplitCandidate) -> bool:
+        """Return whether a split divides the regions, or the work while few regions are copied.
 
-        Work alone can be shared out among partitions, which copies nothing.
+        Work without regions is not worth many copies: events of a zone can be distributed over
+        several partitions instead.
         """
-        is_cheap = sum(found.side_region_counts) - count <= _MAX_COPIED_SHARE * count
-        is_parted = (
-            max(found.side_work) < _MAX_SIDE_SHARE * work
-            or max(found.side_region_counts) < _MAX_SIDE_SHARE * count
+        is_cheap = sum(candidate.side_region_counts) - count <= _MAX_COPIED_SHARE * count
+        is_divided = (
+            max(candidate.side_work) < _MAX_SIDE_SHARE * work
+            or max(candidate.side_region_counts) < _MAX_SIDE_SHARE * count
         )
-        return max(found.side_region_counts) <= _MAX_REGION_SHARE * count or (
-            is_cheap and is_parted
+        return max(candidate.side_region_counts) <= _MAX_REGION_SHARE * count or (
+            is_cheap and is_divided
         )
 
-    tried = generate_candidates(
+    candidates = generate_candidates(
         zone_sample.events, zone_sample.event_work, zone_sample.regions, attributes, list(seed)
     )
-    return min(filter(parts, tried), key=cost, default=None)
+    return min(filter(is_useful, candidates), key=cost, default=None)
 
 
 def _split_sample(
     zone_sample: ZoneSample, candidate: SplitCandidate
 ) -> tuple[ZoneSample, ZoneSample]:
+    """Return the samples of the low and the high side of a split."""
     rows, events = np.arange(len(zone_sample.regions)), np.arange(len(zone_sample.events))
     high = (
         candidate.split.is_high(zone_sample.events, events)

@@ -1,9 +1,9 @@
-"""Splits of vectors: by what they project to on a direction, or by their angle with it.
+"""Splits of vectors, by their projection on a direction or by their angle with it.
 
-Spark computes the projection of an event in float32; a ball is on every side that a vector in it
-may be on, the errors of both computations included. In many dimensions balls are wide beside what
-directions tell apart: then most of them are on both sides, and zones save little.
-(papers: projection)
+Spark computes the projection of an event in float32. A ball is on every side that a vector in it
+may be on, with allowance for the rounding of both computations. In many dimensions, balls are wide
+compared with the spread of the projections: then most balls are on both sides, and zones save
+little. (papers: projection)
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ __all__ = ["DirectionSplit"]
 
 Floats = NDArray[np.float64]
 
-_HUGE, _TINY = 1e18, 1e-20  # squares beyond the one overflow float32, below the other they vanish
-_LARGEST_NORM = 1e6  # of a centre, for angles; the smallest is its inverse
+_HUGE, _TINY = 1e18, 1e-20  # squares of numbers beyond these overflow or underflow float32
+_LARGEST_NORM = 1e6  # of a centre whose angles are bounded; the smallest norm is its inverse
 _NAN = key_domain(FLOAT).high
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionSplit:
-    """Vectors are high whose product with `direction` is `threshold` or more; or their cosine.
+    """A split by the score of a vector with `direction`: from `threshold` on, a vector is high.
 
-    Which of the two it is `metric` says: it is that of the balls which the split is for, and balls
-    of the other are on both sides.
+    The score is the inner product if `metric` is `L2`, and the cosine similarity if it is `COSINE`.
+    `metric` should be the one of the balls on the attribute: balls of the other metric are on both
+    sides.
     """
 
     attribute: str
@@ -46,16 +47,20 @@ class DirectionSplit:
     threshold: float
 
     def is_high(self, events: Events, rows: Rows) -> Bools:
-        """As Spark says it, but for vectors that are as near to the split as float32 can tell."""
+        """Return for each row of `rows` whether its event is on the high side.
+
+        Spark may decide otherwise for a vector that is as near to the threshold as the rounding of
+        float32. Regions of such vectors are on both sides.
+        """
         column = events[self.attribute]
         assert isinstance(column, VectorColumn)
-        seen = self.project_vectors(column.matrix[rows])
-        high: Bools = (seen >= self.threshold) | np.isnan(seen)
+        scores = self.project_vectors(column.matrix[rows])
+        high: Bools = (scores >= self.threshold) | np.isnan(scores)
         high &= column.states[rows] == ValueState.VALUE
         return high
 
     def project_vectors(self, vectors: NDArray[np.float32]) -> Floats:
-        """What is compared with `threshold` of each vector; without a cosine it is -inf."""
+        """Return the score of each vector with the direction; -inf if its cosine is null."""
         if self.metric is Metric.L2:
             with np.errstate(all="ignore"):
                 return np.asarray(vectors @ self.direction, np.float64)
@@ -65,75 +70,86 @@ class DirectionSplit:
         return np.where(defined, scores, -np.inf).astype(np.float64)
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
+        """Return whether each region may contain events on the low and on the high side."""
         low, high = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
-        given = regions.constraints.get(self.attribute)
-        if given is None:
+        constraints = regions.constraints.get(self.attribute)
+        if constraints is None:
             return low, high
-        places, there = given.locate_rows(rows)
-        batch = given.batch.take(places[there])
+        batch_rows, is_constrained = constraints.locate_rows(rows)
+        batch = constraints.batch.take(batch_rows[is_constrained])
         assert isinstance(batch, Balls)
-        low[there], high[there] = self.find_ball_sides(batch)
+        low[is_constrained], high[is_constrained] = self.find_ball_sides(batch)
         return low, high
 
     def to_predicate(self, column: str) -> str:
-        words = ", ".join(map(float32_literal, self.direction.tolist()))
+        """Return a SQL predicate that is true for an event on the high side."""
+        elements = ", ".join(map(float32_literal, self.direction.tolist()))
         function = (
             "vector_inner_product" if self.metric is Metric.L2 else "vector_cosine_similarity"
         )
-        seen = f"{function}({column}, array({words}))"
-        # On a vector of another length Spark would raise.
+        score = f"{function}({column}, array({elements}))"
+        # Spark raises an error for a vector of another length.
         return (
             f"CASE WHEN size({column}) = {len(self.direction)} "
-            f"THEN {seen} >= {float32_literal(self.threshold)} ELSE false END"
+            f"THEN {score} >= {float32_literal(self.threshold)} ELSE false END"
         )
 
     def find_ball_sides(self, batch: Balls) -> Sides:
-        """On which sides each of some constraints is."""
+        """Return whether each constraint may admit vectors on the low and on the high side.
+
+        Null and malformed vectors are on the low side.
+        """
         least, most = self._bound_balls(batch)
-        owner = np.repeat(np.arange(len(batch)), batch.balls.lengths)
+        ball_rows = np.repeat(np.arange(len(batch)), batch.balls.lengths)
         ball = batch.balls.values
         is_low, is_high = np.ones(len(batch), np.bool_), np.ones(len(batch), np.bool_)
-        is_low[owner[least[ball] >= self.threshold]] = False
-        is_high[owner[most[ball] < self.threshold]] = False
+        is_low[ball_rows[least[ball] >= self.threshold]] = False
+        is_high[ball_rows[most[ball] < self.threshold]] = False
         has_value = (batch.states & ValueState.VALUE) > 0
         has_other = (batch.states & ~np.uint8(ValueState.VALUE)) > 0
         return has_other | (has_value & is_low), has_value & is_high
 
     def _bound_balls(self, batch: Balls) -> tuple[Floats, Floats]:
-        """Between what the vectors of each ball are seen: wide enough for any rounding."""
+        """Return bounds on the scores of the vectors in each ball, with allowance for rounding."""
         least, most = np.full(len(batch.metrics), -np.inf), np.full(len(batch.metrics), np.inf)
-        mine = np.flatnonzero((batch.metrics == self.metric) & ~batch.points)
-        if len(mine):
-            reach = self._bound_products if self.metric is Metric.L2 else self._bound_cosines
+        ordinals = np.flatnonzero((batch.metrics == self.metric) & ~batch.points)
+        if len(ordinals):
+            bound_scores = self._bound_products if self.metric is Metric.L2 else self._bound_cosines
             with np.errstate(all="ignore"):
-                found = reach(
-                    batch.centres[mine].astype(np.float64), batch.lower[mine], batch.upper[mine]
+                bounds = bound_scores(
+                    batch.centres[ordinals].astype(np.float64),
+                    batch.lower[ordinals],
+                    batch.upper[ordinals],
                 )
-            for ends, some, other in zip((least, most), found, (-np.inf, np.inf), strict=True):
-                ends[mine] = np.where(np.isnan(some), other, some)
+            for ends, bound, unbounded in zip(
+                (least, most), bounds, (-np.inf, np.inf), strict=True
+            ):
+                ends[ordinals] = np.where(np.isnan(bound), unbounded, bound)
         return least, most
 
     def _bound_products(self, centres: Floats, lower: Rows, upper: Rows) -> tuple[Floats, Floats]:
+        """Return bounds on inner products, for l2 balls with these centres and keys of radii."""
         direction = self.direction.astype(np.float64)
         error = relative_error_bound(len(direction))
         radius = decode_floats(upper, FLOAT).astype(np.float64) * (1 + error) + _TINY
-        longest = np.linalg.norm(centres, axis=1) + radius
+        max_norms = np.linalg.norm(centres, axis=1) + radius
         length = np.linalg.norm(direction) * (1 + error)
-        middle = centres @ direction
-        wide = (radius + 8 * error * longest) * length + _TINY
-        wide[~(longest < _HUGE)] = np.inf
-        return middle - wide, middle + wide
+        centre_products = centres @ direction
+        half_width = (radius + 8 * error * max_norms) * length + _TINY
+        half_width[~(max_norms < _HUGE)] = np.inf
+        return centre_products - half_width, centre_products + half_width
 
     def _bound_cosines(self, centres: Floats, lower: Rows, upper: Rows) -> tuple[Floats, Floats]:
+        """Return bounds on similarities, for cosine balls with these centres and keys."""
         direction = self.direction.astype(np.float64)
         norms, length = np.linalg.norm(centres, axis=1), np.linalg.norm(direction)
         slack = 4 * relative_error_bound(len(direction))
-        apart = np.arccos(np.clip(centres @ direction / (norms * length), -1, 1))
+        angles = np.arccos(np.clip(centres @ direction / (norms * length), -1, 1))
         lowest = decode_floats(lower, FLOAT).astype(np.float64)
-        far = np.arccos(np.clip(np.where(np.isnan(lowest), -1, lowest) - slack, -1, 1))
-        least = np.cos(np.minimum(np.pi, apart + far)) - slack
-        most = np.cos(np.maximum(0.0, apart - far)) + slack
-        most[upper >= _NAN] = np.inf  # a similarity of NaN is high
+        radii = np.arccos(np.clip(np.where(np.isnan(lowest), -1, lowest) - slack, -1, 1))
+        least = np.cos(np.minimum(np.pi, angles + radii)) - slack
+        most = np.cos(np.maximum(0.0, angles - radii)) + slack
+        most[upper >= _NAN] = np.inf  # a vector with similarity NaN is on the high side
         unknown = ~((norms > 1 / _LARGEST_NORM) & (norms < _LARGEST_NORM))
         least[unknown], most[unknown] = -np.inf, np.inf
         return least, most

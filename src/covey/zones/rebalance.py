@@ -1,8 +1,9 @@
-"""Zones that have drifted out of balance, put right by splitting a few and joining others.
+"""Rebalancing: split the few zones with too much work, and join neighbours with little.
 
-What events cost where is looked at anew. Zones with too much are split, and as many pairs of
-neighbours that have little become one: so most zones, and their files, stay as they are. A zone
-that no split divides gets more partitions, and that moves nothing.
+The work of each zone is measured again with new events. After a zone is split, two sibling zones
+with little work are joined, if there are any, so that the number of zones stays about the same.
+Most zones, and their files, do not change. A zone that no split divides gets more partitions, which
+moves no subscription.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RebalanceResult:
-    """A zone map, and for each of its zones the ones before it that have all that it meets.
+    """The new zone map, and the old zones from which each of its zones is built.
 
-    A zone with itself alone is as it was.
+    `source_zones[z]` are the old zones that together have every region that meets the new zone z. A
+    zone is unchanged if it has one source that is the source of no other zone.
     """
 
     zone_map: ZoneMap
@@ -34,12 +36,12 @@ class RebalanceResult:
 
     @property
     def changed_zones(self) -> list[int]:
-        """The zones that have to be built anew."""
-        before = [zone for sources in self.source_zones for zone in sources]
+        """New zones whose subscriptions differ from those of their source."""
+        all_sources = [zone for sources in self.source_zones for zone in sources]
         return [
             zone
             for zone, sources in enumerate(self.source_zones)
-            if len(sources) > 1 or before.count(sources[0]) > 1
+            if len(sources) > 1 or all_sources.count(sources[0]) > 1
         ]
 
 
@@ -51,59 +53,71 @@ def rebalance_zones(
     excluded_attributes: frozenset[str] = frozenset(),
     max_load_ratio: float = 1.5,
 ) -> RebalanceResult:
-    """Zones of which none has more than about `max_load_ratio` times the mean work, if splits can.
+    """Return zones with at most about `max_load_ratio` times the mean work, as far as possible.
 
-    `zone_work` is the share of each zone now, `sample_zone` gives events and regions of a zone.
-    Nothing is split by `excluded_attributes`.
+    Args:
+        zone_map: the zones to change.
+        zone_work: present share of the work of each zone.
+        sample_zone: function that returns a sample of events and regions of a zone of `zone_map`.
+        excluded_attributes: attributes by which no zone may be split.
+        max_load_ratio: largest work of a zone, in multiples of the mean.
     """
     tree = zone_map.tree
     sources: list[tuple[int, ...]] = [(zone,) for zone in range(len(zone_map))]
     shares, fixed = zone_work.tolist(), set[int]()
     for _ in range(len(zone_work)):
-        left = [zone for zone in range(len(tree)) if zone not in fixed]
-        hot = max(left, key=shares.__getitem__, default=-1)
+        candidates = [zone for zone in range(len(tree)) if zone not in fixed]
+        hot = max(candidates, key=shares.__getitem__, default=-1)
         if hot < 0 or shares[hot] * len(zone_work) <= max_load_ratio:
             break
         if len(sources[hot]) > 1 or sources.count(sources[hot]) > 1:
-            fixed.add(hot)  # it was changed already: what a sample says of it is used up
+            fixed.add(hot)  # a zone is changed once: its sample describes the old zone
             continue
         sample = sample_zone(sources[hot][0])
-        found = find_best_split(sample, frozenset(sample.regions.constraints) - excluded_attributes)
-        if found is None:
+        candidate = find_best_split(
+            sample, frozenset(sample.regions.constraints) - excluded_attributes
+        )
+        if candidate is None:
             fixed.add(hot)
             continue
-        total = max(sum(found.side_work), 1e-9)
-        shares.append(shares[hot] * found.side_work[1] / total)
-        shares[hot] *= found.side_work[0] / total
+        total = max(sum(candidate.side_work), 1e-9)
+        shares.append(shares[hot] * candidate.side_work[1] / total)
+        shares[hot] *= candidate.side_work[0] / total
         sources.append(sources[hot])
-        tree = tree.with_split(hot, found.split)
+        tree = tree.with_split(hot, candidate.split)
         tree = _join_coldest_zones(tree, shares, sources, len(zone_work))
-    fresh = np.array(shares)
-    return RebalanceResult(replace(zone_map, tree=tree, zone_work=fresh), tuple(sources))
+    new_work = np.array(shares)
+    return RebalanceResult(replace(zone_map, tree=tree, zone_work=new_work), tuple(sources))
 
 
 def _join_coldest_zones(
     tree: ZoneTree, shares: list[float], sources: list[tuple[int, ...]], zone_count: int
 ) -> ZoneTree:
-    """The tree with two neighbours made one, if there are any that have little; tells the lists."""
+    """Return the tree with the two sibling zones joined that have the least work together.
 
-    def together(cut: int) -> float:
-        return sum(shares[~child] for child in tree.children[cut])
+    The tree is unchanged if all unchanged siblings have more than the mean work together. `shares`
+    and `sources` are updated in place.
+    """
+
+    def joint_share(split_index: int) -> float:
+        """Return the share of the work below a split."""
+        return sum(shares[~child] for child in tree.children[split_index])
 
     joinable = [
-        cut
-        for cut, pair in enumerate(tree.children)
+        split_index
+        for split_index, pair in enumerate(tree.children)
         if all(child < 0 for child in pair)
         and all(sources.count(sources[~child]) == 1 for child in pair)
-        and together(cut) * zone_count <= 1
+        and joint_share(split_index) * zone_count <= 1
     ]
     if not joinable:
         return tree
-    cut = min(joinable, key=together)
-    low, high = (~child for child in tree.children[cut])
-    kept, gone, last = min(low, high), max(low, high), len(tree) - 1
-    shares[kept], sources[kept] = together(cut), (*sources[kept], *sources[gone])
-    joined = tree.without_split(cut)
-    shares[gone], sources[gone] = shares[last], sources[last]  # the last takes the place
+    split_index = min(joinable, key=joint_share)
+    low, high = (~child for child in tree.children[split_index])
+    joint, removed, last = min(low, high), max(low, high), len(tree) - 1
+    shares[joint], sources[joint] = joint_share(split_index), (*sources[joint], *sources[removed])
+    joined_tree = tree.without_split(split_index)
+    # As in `without_split`, the last zone gets the number of the removed one.
+    shares[removed], sources[removed] = shares[last], sources[last]
     del shares[last], sources[last]
-    return joined
+    return joined_tree

@@ -1,7 +1,7 @@
-"""Where a zone may be split, and what each split would make of its events and regions.
+"""Possible splits of a zone, with the work and the number of regions on both sides.
 
-Scalars are split at quantiles of the events and at ends of regions; vectors at right angles to
-random directions and to the one along which they differ most.
+Scalars are split at quantiles of the events and at ends of regions. Vectors are split by their
+projection on random directions and on the direction along which they differ most.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ __all__ = ["SplitCandidate", "generate_candidates"]
 Floats = NDArray[np.float64]
 
 _QUANTILES = np.arange(1, 16) / 16
-_DIRECTIONS, _ROUNDS = 8, 4  # random ones tried for a split; multiplications that find the widest
+_DIRECTIONS = 8  # random directions that are tried for a split
+_ROUNDS = 4  # of the power iteration that approximates the direction of the largest variance
 
 
 @dataclass(frozen=True, slots=True)
 class SplitCandidate:
-    """A split, with the work and the number of regions on its two sides."""
+    """A split, with the work of the events and the number of regions on the low and high side."""
 
     split: Split
     side_work: tuple[float, float]
@@ -48,11 +49,19 @@ def generate_candidates(
     attributes: frozenset[str],
     seed: list[int],
 ) -> Iterator[SplitCandidate]:
-    """Splits by each of the attributes that some region constrains."""
-    for name, given in regions.constraints.items():
+    """Yield splits by each of the given attributes that at least one region constrains.
+
+    Args:
+        events: a sample of the events of the zone.
+        event_work: the cost of matching each event.
+        regions: a sample of the regions that meet the zone.
+        attributes: attributes by which the zone may be split.
+        seed: seed of the random directions.
+    """
+    for name, constraints in regions.constraints.items():
         if name not in attributes:
             continue
-        free, batch = len(regions) - len(given.rows), given.batch
+        free, batch = len(regions) - len(constraints.rows), constraints.batch
         column = events.columns.get(name)
         if isinstance(batch, Scalars):
             assert column is None or isinstance(column, ScalarColumn)
@@ -65,6 +74,10 @@ def _split_scalars(
     name: str, regions: Regions, batch: Scalars, free_count: int, column: ScalarColumn | None,
     event_work: Floats,
 ) -> Iterator[SplitCandidate]:  # fmt: skip
+    """Yield splits by a scalar attribute: by null if events have null, and by keys.
+
+    `free_count` is the number of regions that do not constrain the attribute.
+    """
     type_ = regions.space[name].type
     has_key = np.asarray(batch.lower <= batch.upper, np.bool_)
     keys = np.empty(0, key_domain(type_).dtype) if column is None else column.keys[column.valid]
@@ -78,28 +91,33 @@ def _split_scalars(
         yield SplitCandidate(NullSplit(name), (null_work, float(total[-1])), sides)
     lower = np.sort(batch.lower[has_key & ~batch.nulls])
     upper = np.sort(batch.upper[has_key])
-    for first in _choose_split_keys(batch, lower, keys, total):
-        below = float(total[np.searchsorted(keys, first)])
-        low = free_count + nulls + int(np.searchsorted(lower, first))
-        high = free_count + len(upper) - int(np.searchsorted(upper, first))
+    for first_high_key in _choose_split_keys(batch, lower, keys, total):
+        below = float(total[np.searchsorted(keys, first_high_key)])
+        low = free_count + nulls + int(np.searchsorted(lower, first_high_key))
+        high = free_count + len(upper) - int(np.searchsorted(upper, first_high_key))
         sides_of_work = null_work + below, float(total[-1]) - below
-        yield SplitCandidate(KeySplit(name, type_, first), sides_of_work, (low, high))
+        yield SplitCandidate(KeySplit(name, type_, first_high_key), sides_of_work, (low, high))
 
 
 def _choose_split_keys(batch: Scalars, lower: Any, keys: Any, cumulative_work: Floats) -> list[Any]:
-    """Keys from which on a high side may begin, ascending."""
-    found = list(lower[_quantile_rows(len(lower))])
+    """Return keys with which the high side of a split may begin, ascending.
+
+    `lower` and `keys` are sorted: the lower ends of regions, and the keys of events.
+    """
+    split_keys = list(lower[_quantile_rows(len(lower))])
     if len(keys):
-        found += list(keys[np.searchsorted(cumulative_work[1:], _QUANTILES * cumulative_work[-1])])
-    if batch.domain.dtype != object:  # the key after an upper end; a text has none
+        split_keys += list(
+            keys[np.searchsorted(cumulative_work[1:], _QUANTILES * cumulative_work[-1])]
+        )
+    if batch.domain.dtype != object:  # numbers only: a text has no next key
         upper = np.sort(batch.upper[batch.upper < batch.domain.high])
-        found += [int(end) + 1 for end in upper[_quantile_rows(len(upper))]]
-        found = [int(first) for first in found]
-    return sorted({first for first in found if first > batch.domain.low})
+        split_keys += [int(end) + 1 for end in upper[_quantile_rows(len(upper))]]
+        split_keys = [int(key) for key in split_keys]
+    return sorted({key for key in split_keys if key > batch.domain.low})
 
 
 def _quantile_rows(count: int) -> NDArray[np.int64]:
-    """Rows at the quantiles, of so many that are sorted."""
+    """Return the rows of the quantiles among `count` sorted values, ascending."""
     return np.unique((_QUANTILES * count).astype(np.int64)) if count else np.empty(0, np.int64)
 
 
@@ -111,6 +129,10 @@ def _split_vectors(
     event_work: Floats,
     seed: list[int],
 ) -> Iterator[SplitCandidate]:
+    """Yield splits of a vector attribute by the metric that most of its balls have.
+
+    `free_count` is the number of regions that do not constrain the attribute.
+    """
     valued = np.flatnonzero(column.states == ValueState.VALUE)
     if not len(valued) or not len(batch.metrics):
         return
@@ -119,28 +141,30 @@ def _split_vectors(
     length = vectors.shape[1]
     matrix = Directions.orthonormal(min(_DIRECTIONS, length), length, seed).matrix
     widest = _find_widest_direction(vectors, matrix[0])
-    rest = float(event_work.sum() - event_work[valued].sum())
+    null_work = float(event_work.sum() - event_work[valued].sum())
     for direction in (widest, *matrix):
         if not np.isfinite(direction).all():
             continue
-        seen = DirectionSplit(name, metric, direction.astype(np.float32), 0.0).project_vectors(
+        scores = DirectionSplit(name, metric, direction.astype(np.float32), 0.0).project_vectors(
             column.matrix[valued]
         )
-        order = np.argsort(seen)
-        total = np.r_[0.0, np.cumsum(event_work[valued][order])]
-        for place in np.searchsorted(total[1:], _QUANTILES[3:-3:2] * total[-1]):
-            least = float(np.float32(seen[order][place]))
-            if not np.isfinite(least):
+        order = np.argsort(scores)
+        cumulative_work = np.r_[0.0, np.cumsum(event_work[valued][order])]
+        for row in np.searchsorted(cumulative_work[1:], _QUANTILES[3:-3:2] * cumulative_work[-1]):
+            threshold = float(np.float32(scores[order][row]))
+            if not np.isfinite(threshold):
                 continue
-            cut = DirectionSplit(name, metric, direction.astype(np.float32), least)
-            low, high = cut.find_ball_sides(batch)
-            below = float(total[np.searchsorted(seen[order], least)])
+            split = DirectionSplit(name, metric, direction.astype(np.float32), threshold)
+            low, high = split.find_ball_sides(batch)
+            below = float(cumulative_work[np.searchsorted(scores[order], threshold)])
             sides = free_count + int(low.sum()), free_count + int(high.sum())
-            yield SplitCandidate(cut, (rest + below, float(total[-1]) - below), sides)
+            yield SplitCandidate(
+                split, (null_work + below, float(cumulative_work[-1]) - below), sides
+            )
 
 
 def _find_widest_direction(vectors: Floats, start: Floats) -> Floats:
-    """About the direction along which vectors differ most."""
+    """Return an approximation of the direction along which vectors differ most."""
     with np.errstate(all="ignore"):
         centred, direction = vectors - vectors.mean(axis=0), start
         for _ in range(_ROUNDS):

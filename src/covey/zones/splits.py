@@ -1,8 +1,8 @@
-"""Splits: each divides the events of a zone in two sides, low and high, by one attribute.
+"""Splits: each divides the events of a zone into a low and a high side, by one attribute.
 
-An event is on one side. A region is on every side that it may have an event on: where that is not
-known for sure it is on both, so that no event misses it. An event without a value is on the low
-side of any split, and a split by null is there to give it a zone of its own.
+An event is on one side. A region is on each side on which it may contain an event; in case of doubt
+it is on both, so that no event misses it. An event whose attribute is null is on the low side of
+every split. A split by null separates these events from all others.
 """
 
 from __future__ import annotations
@@ -25,53 +25,61 @@ __all__ = ["KeySplit", "NullSplit", "Sides", "Split"]
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 Sides = tuple[Bools, Bools]
-"""Who is on the low side, and who is on the high one."""
+"""For each row whether it is on the low side, and whether it is on the high side."""
 
 
 class Split(Protocol):
-    """How a zone is split in two."""
+    """The division of a zone in two, by one attribute."""
 
     @property
     def attribute(self) -> str:
-        """What it looks at."""
+        """Name of the attribute that decides the side."""
         ...
 
     def is_high(self, events: Events, rows: Rows) -> Bools:
-        """Which of the given events are on the high side."""
+        """Return for each row of `rows` whether its event is on the high side."""
         ...
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """On which sides each of the given regions is."""
+        """Return whether each region may contain events on the low and on the high side."""
         ...
 
     def to_predicate(self, column: str) -> str:
-        """What Spark finds true of an event on the high side, whose attribute is in a column."""
+        """Return a SQL predicate that is true for an event on the high side.
+
+        Args:
+            column: the column with the attribute of the events, as SQL.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KeySplit:
-    """Values from the key `first_high_key` on are high."""
+    """A split by key: keys below `first_high_key` are low, the others are high."""
 
     attribute: str
     type: Type
     first_high_key: Any
 
     def is_high(self, events: Events, rows: Rows) -> Bools:
+        """Return for each row of `rows` whether its event is on the high side."""
         column = _scalar_column(events, self.attribute)
         return column.valid[rows] & np.asarray(column.keys[rows] >= self.first_high_key, np.bool_)
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        low, high, there, batch, places = _find_constrained(regions, self.attribute, rows)
+        """Return whether each region may contain events on the low and on the high side."""
+        low, high, positions, batch, batch_rows = _find_constrained(regions, self.attribute, rows)
         if batch is not None:
-            # The ends of an interval are admitted, whatever list it has.
-            below = np.asarray(batch.lower[places] < self.first_high_key, np.bool_)
-            low[there] = batch.nulls[places] | below
-            high[there] = np.asarray(batch.upper[places] >= self.first_high_key, np.bool_)
+            # Comparing the ends is exact: a constraint admits the ends of its interval even if it
+            # has a list.
+            below = np.asarray(batch.lower[batch_rows] < self.first_high_key, np.bool_)
+            low[positions] = batch.nulls[batch_rows] | below
+            high[positions] = np.asarray(batch.upper[batch_rows] >= self.first_high_key, np.bool_)
         return low, high
 
     def to_predicate(self, column: str) -> str:
-        """
+        """Return a SQL predicate that is true for an event on the high side.
+
         >>> from covey.space.types import DOUBLE
         >>> from covey.space.keys import encode_floats
         >>> KeySplit("price", DOUBLE, int(encode_floats(np.array([5.0]))[0])).to_predicate("price")
@@ -82,25 +90,31 @@ class KeySplit:
 
 @dataclass(frozen=True, slots=True)
 class NullSplit:
-    """Whatever is not null is high."""
+    """A split by null: null is low, all values are high."""
 
     attribute: str
 
     def is_high(self, events: Events, rows: Rows) -> Bools:
+        """Return for each row of `rows` whether its event is on the high side."""
         return _scalar_column(events, self.attribute).valid[rows]
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        low, high, there, batch, places = _find_constrained(regions, self.attribute, rows)
+        """Return whether each region may contain events on the low and on the high side."""
+        low, high, positions, batch, batch_rows = _find_constrained(regions, self.attribute, rows)
         if batch is not None:
-            low[there] = batch.nulls[places]
-            high[there] = np.asarray(batch.lower[places] <= batch.upper[places], np.bool_)
+            low[positions] = batch.nulls[batch_rows]
+            high[positions] = np.asarray(
+                batch.lower[batch_rows] <= batch.upper[batch_rows], np.bool_
+            )
         return low, high
 
     def to_predicate(self, column: str) -> str:
+        """Return a SQL predicate that is true for an event on the high side."""
         return f"{column} IS NOT NULL"
 
 
 def _scalar_column(events: Events, attribute: str) -> ScalarColumn:
+    """Return the column of an attribute, which must be scalar."""
     column = events[attribute]
     assert isinstance(column, ScalarColumn)
     return column
@@ -109,11 +123,17 @@ def _scalar_column(events: Events, attribute: str) -> ScalarColumn:
 def _find_constrained(
     regions: Regions, attribute: str, rows: Rows
 ) -> tuple[Bools, Bools, Rows, Scalars | None, Rows]:
-    """Both sides as of regions that leave the attribute free; which of `rows` do not, and where."""
+    """Return sides that are true for all regions, and the constraints by which to correct them.
+
+    Returns:
+        The low side, the high side, the positions in `rows` of the regions that constrain the
+        attribute, the batch of all constraints on it (None if no region has one), and the rows of
+        that batch for these regions.
+    """
     low, high = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
-    given = regions.constraints.get(attribute)
-    if given is None:
+    constraints = regions.constraints.get(attribute)
+    if constraints is None:
         return low, high, rows[:0], None, rows[:0]
-    assert isinstance(given.batch, Scalars)
-    places, there = given.locate_rows(rows)
-    return low, high, np.flatnonzero(there), given.batch, places[there]
+    assert isinstance(constraints.batch, Scalars)
+    batch_rows, is_constrained = constraints.locate_rows(rows)
+    return low, high, np.flatnonzero(is_constrained), constraints.batch, batch_rows[is_constrained]

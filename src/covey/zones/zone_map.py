@@ -1,7 +1,8 @@
-"""How a set of subscriptions is spread over zones, as it is stored with the set.
+"""The distribution of a set of subscriptions over zones, as it is stored with the set.
 
-A subscription is in every zone that one of its regions meets (PURE; papers: can). One that meets
-too many is `EVERYWHERE` instead, which every partition of a zone has as well.
+A subscription is in every zone that one of its regions meets (PURE; papers: can). If these are too
+many, it is in `EVERYWHERE` instead: the subscriptions there are matched with the events of every
+zone.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from covey.zones.zone_tree import ZoneTree
 __all__ = ["EVERYWHERE", "ZoneMap", "ZoneMembers"]
 
 EVERYWHERE = -1
-"""The zone of what is in all of them."""
+"""Number in place of a zone for subscriptions that meet too many zones."""
 
-_MAX_LOAD_RATIO = 1.2  # times the mean work that a partition may have
-_MAX_MEAN_PARTITIONS = 4  # for each zone, in the mean
-_MAX_COPIED_SHARE = 0.1  # copies, by subscription, that broad ones may have in all zones
-_UNLIMITED_ZONES = 1 << 30  # zones that nothing meets
+_MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
+_MAX_MEAN_PARTITIONS = 4  # largest mean number of partitions per zone
+_MAX_COPIED_SHARE = 0.1  # up to this number of copies per region, broad regions may be copied
+_UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -38,9 +39,10 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ZoneMembers:
-    """Some subscriptions of one zone: their rows, ascending, and the first zone that each is in.
+    """The subscriptions of one zone, or of `EVERYWHERE`.
 
-    Those that are not in their first zone are copies; `is_replicated` are the ones in several.
+    `rows` are the rows of the subscriptions, ascending. For each, `first_zones` has its home zone,
+    the first zone that it is in, and `is_replicated` says whether it is in several zones.
     """
 
     zone: int
@@ -50,17 +52,17 @@ class ZoneMembers:
 
     @property
     def is_copy(self) -> Bools:
-        """Which of them are copies."""
+        """Whether each subscription is a replica here: this zone is not its home zone."""
         copies: Bools = self.first_zones != self.zone
         return copies
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneMap:
-    """A tree of zones, the share of work that each was expected to have, and how many are too many.
+    """A zone tree, with the expected share of the work of each zone.
 
-    A subscription that meets more than `max_zones` zones is everywhere. The tree was to have
-    `requested_zones`, and has fewer where nothing more could be split.
+    A subscription that meets more than `max_zones` zones is in `EVERYWHERE`. The tree was built
+    for `requested_zones` zones; it has fewer if no zone could be split further.
     """
 
     tree: ZoneTree
@@ -77,76 +79,101 @@ class ZoneMap:
         requested_zones: int | None = None,
         regions: Regions | None = None,
     ) -> ZoneMap:
-        """What meets more than half of the zones is everywhere, if there are several.
+        """Return a zone map in which regions that meet more than half of the zones are broadcast.
 
-        If that is little of some typical regions, nothing is: regions that every event is matched
-        with cost more then than copies in all zones.
+        If such regions are few, none is broadcast. Their copies then cost less than matching them
+        with the events of every zone as a segment of its own.
+
+        Args:
+            tree: the zones.
+            zone_work: expected share of the work of each zone.
+            requested_zones: number of zones that the tree was built for; None for its own number.
+            regions: a sample of regions to decide by; None to broadcast broad regions in any case.
         """
-        most = max(2, len(tree) // 2)
+        max_zones = max(2, len(tree) // 2)
         if regions is not None:
             zones = np.bincount(tree.find_region_zones(regions).query_rows, minlength=len(regions))
-            if zones[zones > most].sum() <= _MAX_COPIED_SHARE * len(regions):
-                most = _UNLIMITED_ZONES
-        return cls(tree, zone_work, most, len(tree) if requested_zones is None else requested_zones)
+            if zones[zones > max_zones].sum() <= _MAX_COPIED_SHARE * len(regions):
+                max_zones = _UNLIMITED_ZONES
+        return cls(
+            tree, zone_work, max_zones, len(tree) if requested_zones is None else requested_zones
+        )
 
     def __len__(self) -> int:
+        """Return the number of zones."""
         return len(self.tree)
 
     @property
     def partitions_per_zone(self) -> Rows:
-        """How many share the events of each zone, so that none has much more than the mean work.
+        """Number of partitions of each zone, such that none has much more than the mean work.
 
         >>> ZoneMap.build(ZoneTree(), np.array([0.1, 0.7, 0.1, 0.1])).partitions_per_zone.tolist()
         [1, 5, 1, 1]
         """
-        owners = np.ones(len(self.zone_work), np.int64)
-        for _ in range(_MAX_MEAN_PARTITIONS * len(owners)):
-            each = self.zone_work / owners
-            if each.max() * owners.sum() <= _MAX_LOAD_RATIO * self.zone_work.sum():
+        partitions = np.ones(len(self.zone_work), np.int64)
+        for _ in range(_MAX_MEAN_PARTITIONS * len(partitions)):
+            partition_work = self.zone_work / partitions
+            if partition_work.max() * partitions.sum() <= _MAX_LOAD_RATIO * self.zone_work.sum():
                 break
-            owners[each.argmax()] += 1
-        return owners
+            partitions[partition_work.argmax()] += 1
+        return partitions
 
     def assign(self, regions: Regions, subscription_rows: Rows, subscription_count: int) -> Pairs:
-        """Each subscription with its zones; region r is of subscription `subscription_rows[r]`.
+        """Return pairs of a subscription and a zone of it, sorted.
 
-        One without a region is in zone 0, so that it is somewhere.
+        A subscription without a region is in zone 0, so that every subscription is stored.
+
+        Args:
+            regions: regions of all subscriptions.
+            subscription_rows: the subscription of each region.
+            subscription_count: number of subscriptions.
+
+        Returns:
+            The subscriptions as query rows and their zones, or `EVERYWHERE`, as stored rows.
         """
-        met = self.tree.find_region_zones(regions)
+        met_zones = self.tree.find_region_zones(regions)
         pairs = Pairs.from_unsorted(
-            subscription_rows[met.query_rows], met.stored_rows
+            subscription_rows[met_zones.query_rows], met_zones.stored_rows
         ).drop_duplicates()
         zones = np.bincount(pairs.query_rows, minlength=subscription_count)
-        kept = zones[pairs.query_rows] <= self.max_zones
-        broad, nowhere = np.flatnonzero(zones > self.max_zones), np.flatnonzero(zones == 0)
-        asked = np.concatenate([pairs.query_rows[kept], broad, nowhere])
-        placed = np.concatenate(
+        is_limited = zones[pairs.query_rows] <= self.max_zones
+        broadcast, unplaced = np.flatnonzero(zones > self.max_zones), np.flatnonzero(zones == 0)
+        query_rows = np.concatenate([pairs.query_rows[is_limited], broadcast, unplaced])
+        zone_rows = np.concatenate(
             [
-                pairs.stored_rows[kept],
-                np.full(len(broad), EVERYWHERE),
-                np.zeros(len(nowhere), np.int64),
+                pairs.stored_rows[is_limited],
+                np.full(len(broadcast), EVERYWHERE),
+                np.zeros(len(unplaced), np.int64),
             ]
         )
-        order = np.lexsort((placed, asked))
-        return Pairs(asked[order], placed[order])
+        order = np.lexsort((zone_rows, query_rows))
+        return Pairs(query_rows[order], zone_rows[order])
 
     def iterate_members(
         self, regions: Regions, subscription_rows: Rows, subscription_count: int
     ) -> Iterator[ZoneMembers]:
-        """Each zone that has some of the subscriptions, which are given as to `assign`."""
-        placed = self.assign(regions, subscription_rows, subscription_count)
-        asked, stored = placed.query_rows.astype(np.int64), placed.stored_rows.astype(np.int64)
-        starts = np.searchsorted(asked, np.arange(subscription_count + 1))
-        first = stored[starts[:-1]]
-        order = np.argsort(stored, kind="stable")
-        zones, places = np.unique(stored[order], return_index=True)
-        for zone, some in zip(zones.tolist(), np.split(order, places[1:]), strict=False):
-            rows = asked[some]
+        """Yield the members of each zone that has subscriptions, `EVERYWHERE` first.
+
+        Arguments are as for `assign`.
+        """
+        assigned = self.assign(regions, subscription_rows, subscription_count)
+        subscriptions, zone_of_pair = (
+            assigned.query_rows.astype(np.int64),
+            assigned.stored_rows.astype(np.int64),
+        )
+        starts = np.searchsorted(subscriptions, np.arange(subscription_count + 1))
+        first = zone_of_pair[starts[:-1]]
+        order = np.argsort(zone_of_pair, kind="stable")
+        zones, zone_starts = np.unique(zone_of_pair[order], return_index=True)
+        for zone, zone_pairs in zip(zones.tolist(), np.split(order, zone_starts[1:]), strict=False):
+            rows = subscriptions[zone_pairs]
             yield ZoneMembers(zone, rows, first[rows], np.diff(starts)[rows] > 1)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Plain arrays to be stored, with `to_metadata`."""
-        directions = [cut.direction for cut in self.tree.splits if isinstance(cut, DirectionSplit)]
+        """Return the arrays from which, with `to_metadata`, `from_arrays` restores the map."""
+        directions = [
+            split.direction for split in self.tree.splits if isinstance(split, DirectionSplit)
+        ]
         return {
             "children": np.array(self.tree.children, np.int32).reshape(-1, 2),
             "work": self.zone_work,
@@ -154,26 +181,33 @@ class ZoneMap:
         }
 
     def to_metadata(self) -> dict[str, Any]:
-        """What JSON is to hold of it, beside the arrays."""
-        cuts = [_split_to_json(cut) for cut in self.tree.splits]
-        return {"most": self.max_zones, "asked": self.requested_zones, "cuts": cuts}
+        """Return the part of the map that is not in its arrays, as values for JSON."""
+        splits = [_split_to_json(split) for split in self.tree.splits]
+        return {"most": self.max_zones, "asked": self.requested_zones, "cuts": splits}
 
     @classmethod
     def from_arrays(
         cls, space: Space, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
     ) -> ZoneMap:
-        """The one that gave these, in the space of its events."""
+        """Return the zone map with these arrays and metadata.
+
+        Args:
+            space: the space of the events.
+            arrays: result of `to_arrays`.
+            metadata: result of `to_metadata`.
+        """
         directions = iter(range(len(arrays)))
-        cuts = []
+        splits = []
         for saved in metadata["cuts"]:
             vector = arrays[f"direction{next(directions)}"] if "least" in saved else None
-            cuts.append(_split_from_json(space, saved, vector))
+            splits.append(_split_from_json(space, saved, vector))
         children = tuple((int(low), int(high)) for low, high in arrays["children"])
-        tree = ZoneTree(tuple(cuts), children)
+        tree = ZoneTree(tuple(splits), children)
         return cls(tree, arrays["work"], metadata["most"], metadata["asked"])
 
 
 def _split_to_json(split: Split) -> dict[str, Any]:
+    """Return a split as values for JSON, without the direction of a `DirectionSplit`."""
     saved: dict[str, Any] = {"attribute": split.attribute}
     if isinstance(split, KeySplit):
         saved["first"] = split.first_high_key
@@ -185,6 +219,7 @@ def _split_to_json(split: Split) -> dict[str, Any]:
 def _split_from_json(
     space: Space, saved: Mapping[str, Any], direction: NDArray[np.float32] | None
 ) -> Split:
+    """Return the split with these values; `direction` is None unless it splits vectors."""
     name = saved["attribute"]
     if direction is not None:
         return DirectionSplit(name, Metric(saved["metric"]), direction, saved["least"])

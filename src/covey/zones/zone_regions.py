@@ -1,4 +1,4 @@
-"""Zones as regions: what every event of a zone satisfies, but for splits of vectors."""
+"""Zones as regions: the constraints on scalars that every event of a zone satisfies."""
 
 from __future__ import annotations
 
@@ -19,53 +19,59 @@ __all__ = ["build_zone_regions"]
 
 
 def build_zone_regions(tree: ZoneTree, space: Space) -> Regions:
-    """A region for each zone, in their order.
+    """Return a region for each zone, in the order of zones.
+
+    Splits of vectors are left out, because a region cannot express them: then the region contains
+    more events than the zone.
 
     >>> import pyarrow as pa
     >>> from covey.language import render
     >>> from covey.space.types import INT
     >>> space = Space.from_types({"price": pa.int32()})
-    >>> found = build_zone_regions(ZoneTree((KeySplit("price", INT, 10),), ((~0, ~1),)), space)
-    >>> render(found, 0), render(found, 1)
+    >>> zones = build_zone_regions(ZoneTree((KeySplit("price", INT, 10),), ((~0, ~1),)), space)
+    >>> render(zones, 0), render(zones, 1)
     ('(price IS NULL OR price <= 9)', 'price >= 10')
     """
     names = [name for name in tree.attributes if space[name].type.is_scalar]
     bounds: dict[str, list[tuple[Any, Any, bool]]] = {name: [] for name in names}
-    wholes = {name: key_domain(space[name].type) for name in names}
+    domains = {name: key_domain(space[name].type) for name in names}
     zones: list[int] = []
 
-    def walk(node: int, now: dict[str, tuple[Any, Any, bool]]) -> None:
+    def walk(node: int, node_bounds: dict[str, tuple[Any, Any, bool]]) -> None:
+        """Append the zones below a node and their bounds: lower key, upper key, whether null."""
         if node < 0:
             zones.append(~node)
             for name in names:
-                bounds[name].append(now[name])
+                bounds[name].append(node_bounds[name])
             return
-        cut, (low, high) = tree.splits[node], tree.children[node]
-        below, above = dict(now), dict(now)
-        if isinstance(cut, KeySplit):
-            lower, upper, nulls = now[cut.attribute]
+        split, (low, high) = tree.splits[node], tree.children[node]
+        below, above = dict(node_bounds), dict(node_bounds)
+        if isinstance(split, KeySplit):
+            lower, upper, nulls = node_bounds[split.attribute]
             end = (
-                upper_bound_before(cut.first_high_key)
-                if isinstance(cut.first_high_key, str)
-                else cut.first_high_key - 1
+                upper_bound_before(split.first_high_key)
+                if isinstance(split.first_high_key, str)
+                else split.first_high_key - 1
             )
-            below[cut.attribute] = lower, min(upper, end), nulls
-            above[cut.attribute] = max(lower, cut.first_high_key), upper, False
-        elif isinstance(cut, NullSplit):
-            lower, upper, nulls = now[cut.attribute]
-            whole = wholes[cut.attribute]
-            below[cut.attribute] = whole.high, whole.low, True
-            above[cut.attribute] = lower, upper, False
+            below[split.attribute] = lower, min(upper, end), nulls
+            above[split.attribute] = max(lower, split.first_high_key), upper, False
+        elif isinstance(split, NullSplit):
+            lower, upper, nulls = node_bounds[split.attribute]
+            domain = domains[split.attribute]
+            below[split.attribute] = domain.high, domain.low, True
+            above[split.attribute] = lower, upper, False
         walk(low, below)
         walk(high, above)
 
-    walk(0 if tree.splits else ~0, {n: (w.low, w.high, True) for n, w in wholes.items()})
+    walk(0 if tree.splits else ~0, {n: (w.low, w.high, True) for n, w in domains.items()})
     order = np.argsort(zones)
     constraints = {}
     for name, ends in bounds.items():
-        lower, upper = (np.empty(len(ends), wholes[name].dtype) for _ in range(2))
-        lower[:], upper[:] = [one[0] for one in ends], [one[1] for one in ends]
-        nulls = np.array([one[2] for one in ends], np.bool_)
-        batch = Scalars.from_intervals(wholes[name], lower[order], upper[order], nulls=nulls[order])
+        lower, upper = (np.empty(len(ends), domains[name].dtype) for _ in range(2))
+        lower[:], upper[:] = [end[0] for end in ends], [end[1] for end in ends]
+        nulls = np.array([end[2] for end in ends], np.bool_)
+        batch = Scalars.from_intervals(
+            domains[name], lower[order], upper[order], nulls=nulls[order]
+        )
         constraints[name] = Constraints(np.arange(len(ends)), batch)
     return Regions(space, len(zones), constraints).take(np.arange(len(zones)))

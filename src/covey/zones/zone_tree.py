@@ -1,4 +1,4 @@
-"""A tree of splits with zones as leaves: an event is in one, a region in all that it meets."""
+"""A tree of splits whose leaves are zones: an event is in one, a region in each that it meets."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ZoneTree:
-    """Zones from 0 on. Split i leads to `children[i]`, low and high: a later split, or ~zone.
+    """Splits whose leaves are zones, numbered from 0.
 
-    Cost: a comparison per split on the way, of which there are about log2 of the number of zones.
+    `children[i]` are the low and the high child of split i: the number of a later split, or
+    `~zone`, which is negative. Split 0 is the root. Without splits there is one zone, 0.
+
+    Cost: one comparison per event and split on its path, about log2 of the number of zones.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -40,32 +43,40 @@ class ZoneTree:
     children: tuple[tuple[int, int], ...] = ()
 
     def __len__(self) -> int:
-        """How many zones there are."""
+        """Return the number of zones."""
         return len(self.splits) + 1
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes that it looks at."""
-        return list(dict.fromkeys(cut.attribute for cut in self.splits))
+        """The attributes of its splits, each once, in the order of the splits."""
+        return list(dict.fromkeys(split.attribute for split in self.splits))
 
     def find_event_zones(self, events: Events) -> Rows:
-        """The zone of each event."""
-        owners = np.zeros(len(events), np.int64)
+        """Return the zone of each event."""
+        zones = np.zeros(len(events), np.int64)
         for node, rows in self._walk_leaves(np.arange(len(events)), _make_event_divider(events)):
-            owners[rows] = ~node
-        return owners
+            zones[rows] = ~node
+        return zones
 
     def find_region_zones(self, regions: Regions) -> Pairs:
-        """Each region with every zone in which it may contain an event."""
-        found = list(self._walk_leaves(np.arange(len(regions)), _make_region_divider(regions)))
-        met = np.concatenate([np.empty(0, np.int64), *(rows for _, rows in found)])
-        zones = [np.full(len(rows), ~node) for node, rows in found]
-        return Pairs.from_unsorted(met, np.concatenate([np.empty(0, np.int64), *zones]))
+        """Return pairs of a region and a zone in which it may contain an event.
+
+        Regions are query rows, zones are stored rows.
+        """
+        leaves = list(self._walk_leaves(np.arange(len(regions)), _make_region_divider(regions)))
+        region_rows = np.concatenate([np.empty(0, np.int64), *(rows for _, rows in leaves)])
+        zones = [np.full(len(rows), ~node) for node, rows in leaves]
+        return Pairs.from_unsorted(region_rows, np.concatenate([np.empty(0, np.int64), *zones]))
 
     def to_expression(self, column: Callable[[str], str]) -> str:
-        """The zone of an event, for Spark to compute; `column` names that of an attribute."""
+        """Return a SQL expression that computes the zone of an event.
+
+        Args:
+            column: function that returns the column of an attribute, as SQL.
+        """
 
         def text(node: int) -> str:
+            """Return the expression for the zones below a node."""
             if node < 0:
                 return str(~node)
             low, high = self.children[node]
@@ -75,7 +86,7 @@ class ZoneTree:
         return text(0 if self.splits else ~0)
 
     def with_split(self, zone: int, split: Split) -> ZoneTree:
-        """The tree with one zone split: its low side keeps the number, the high one is new."""
+        """Return the tree with one zone split: the low side keeps its number, the high is new."""
         children = [
             tuple(len(self.splits) if child == ~zone else child for child in pair)
             for pair in self.children
@@ -83,23 +94,24 @@ class ZoneTree:
         return ZoneTree((*self.splits, split), (*children, (~zone, ~len(self))))  # type: ignore[arg-type]
 
     def without_split(self, split_index: int) -> ZoneTree:
-        """The tree without a split that has a zone on either side.
+        """Return the tree without a split whose two children are zones.
 
-        The two are the one with the lower number then, and the last zone has the other number.
+        The joined zone has the lower number of the two, and the last zone gets the higher one.
         """
         low, high = (~child for child in self.children[split_index])
-        kept, gone, last = min(low, high), max(low, high), len(self) - 1
-        zones = {~last: ~gone, split_index: ~kept}
+        joint, removed, last = min(low, high), max(low, high), len(self) - 1
+        zones = {~last: ~removed, split_index: ~joint}
 
         def renumbered(child: int) -> int:
+            """Return a child of the old tree as it is numbered in the new tree."""
             child = zones.get(child, child)
             return child - 1 if child > split_index else child
 
         return ZoneTree(
             (*self.splits[:split_index], *self.splits[split_index + 1 :]),
             tuple(
-                (renumbered(one), renumbered(other))
-                for number, (one, other) in enumerate(self.children)
+                (renumbered(low_child), renumbered(high_child))
+                for number, (low_child, high_child) in enumerate(self.children)
                 if number != split_index
             ),
         )
@@ -107,29 +119,36 @@ class ZoneTree:
     def _walk_leaves(
         self, rows: Rows, divide: Callable[[Split, Rows], tuple[Rows, Rows]]
     ) -> Iterator[tuple[int, Rows]]:
-        """Leaves, each with the rows that come to it."""
-        waiting = [(0 if self.splits else ~0, rows)]
-        while waiting:
-            node, some = waiting.pop()
-            if node < 0 or not len(some):
+        """Yield each leaf, as `~zone`, with the rows that reach it.
+
+        `divide` returns the rows of the low and of the high side of a split.
+        """
+        stack = [(0 if self.splits else ~0, rows)]
+        while stack:
+            node, node_rows = stack.pop()
+            if node < 0 or not len(node_rows):
                 if node < 0:
-                    yield node, some
+                    yield node, node_rows
                 continue
-            sides = divide(self.splits[node], some)
-            waiting += zip(self.children[node], sides, strict=True)
+            sides = divide(self.splits[node], node_rows)
+            stack += zip(self.children[node], sides, strict=True)
 
 
 def _make_event_divider(events: Events) -> Callable[[Split, Rows], tuple[Rows, Rows]]:
-    def part(cut: Split, rows: Rows) -> tuple[Rows, Rows]:
-        high = cut.is_high(events, rows)
+    """Return a function that divides rows of events by a split; an event is on one side."""
+
+    def divide(split: Split, rows: Rows) -> tuple[Rows, Rows]:
+        high = split.is_high(events, rows)
         return rows[~high], rows[high]
 
-    return part
+    return divide
 
 
 def _make_region_divider(regions: Regions) -> Callable[[Split, Rows], tuple[Rows, Rows]]:
-    def part(cut: Split, rows: Rows) -> tuple[Rows, Rows]:
-        low, high = cut.find_sides(regions, rows)
+    """Return a function that divides rows of regions by a split; a region may be on both sides."""
+
+    def divide(split: Split, rows: Rows) -> tuple[Rows, Rows]:
+        low, high = split.find_sides(regions, rows)
         return rows[low], rows[high]
 
-    return part
+    return divide

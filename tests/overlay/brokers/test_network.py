@@ -1,4 +1,4 @@
-"""Broker networks: random runs, and what links are told."""
+"""Broker networks: random runs, and the updates on links."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ LINKS: dict[str, MakeLink] = {"regions": region_links(SPACE), "cells": cell_link
 
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_each_event_reaches_whom_it_should(strategy: str, faults: bool) -> None:
+def test_no_notification_is_lost_or_invented(strategy: str, faults: bool) -> None:
     outcomes = [BrokerTrial(seed, strategy=strategy, with_faults=faults).run() for seed in range(4)]
     assert [seed for seed, outcome in enumerate(outcomes) if not outcome.is_correct] == []
     assert sum(outcome.notifications for outcome in outcomes) > 200
 
 
 @pytest.mark.parametrize("faults", [False, True])
-def test_so_it_does_with_announcements(faults: bool) -> None:
+def test_with_announcements_no_notification_is_lost_or_invented(faults: bool) -> None:
     outcomes = [
         BrokerTrial(seed, requires_announcements=True, with_faults=faults).run()
         for seed in range(4)
@@ -42,7 +42,7 @@ def test_so_it_does_with_announcements(faults: bool) -> None:
     assert sum(outcome.notifications for outcome in outcomes) > 200
 
 
-def test_the_same_trial_is_the_same_run() -> None:
+def test_equal_trials_have_equal_runs() -> None:
     trial = BrokerTrial(3, with_faults=True)
     assert trial.run() == trial.run()
 
@@ -54,13 +54,14 @@ def test_covering_for_all_links_at_once_loses_events() -> None:
 
 
 def subscribe(network: BrokerNetwork, broker: int, **texts: str) -> None:
+    """Subscribe with predicates by id, and wait until all messages have arrived."""
     parsed = parse(SPACE, list(texts.values()))
     network.subscribe(broker, list(texts), parsed.regions, parsed.predicate_rows)
     network.simulator.run()
 
 
-def heard(network: BrokerNetwork, broker: int, x: int, y: int) -> list[Hashable]:
-    """Who hears of an event."""
+def publish(network: BrokerNetwork, broker: int, x: int, y: int) -> list[Hashable]:
+    """Publish an event, and return the ids of the notified subscriptions."""
     network.deliveries.clear()
     network.publish(broker, np.array([7]), Events.from_arrow(pa.table({"x": [x], "y": [y]}), SPACE))
     network.simulator.run()
@@ -68,12 +69,13 @@ def heard(network: BrokerNetwork, broker: int, x: int, y: int) -> list[Hashable]
     return sorted(id_ for _, id_ in network.deliveries)  # type: ignore[type-var]
 
 
-def told(network: BrokerNetwork) -> int:
+def count_updates(network: BrokerNetwork) -> int:
+    """Return the number of routing updates that were sent so far."""
     return network.simulator.sent_counts["RoutingUpdateMessage"]
 
 
-def line(count: int, make_link: MakeLink, **options: object) -> BrokerNetwork:
-    """Brokers one after another."""
+def build_line(count: int, make_link: MakeLink, **options: object) -> BrokerNetwork:
+    """Return a network in which each broker is linked to the one before."""
     network = BrokerNetwork(SPACE, make_link, **options)  # type: ignore[arg-type]
     network.join()
     for name in range(count - 1):
@@ -82,101 +84,102 @@ def line(count: int, make_link: MakeLink, **options: object) -> BrokerNetwork:
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_what_is_covered_is_told_no_further(make_link: MakeLink) -> None:
-    network = line(4, make_link)
+def test_a_covered_subscription_is_not_advertised(make_link: MakeLink) -> None:
+    network = build_line(4, make_link)
     subscribe(network, 0, wide="x < 8")
-    assert told(network) == 3
+    assert count_updates(network) == 3
     subscribe(network, 0, narrow="x < 8 AND y < 8")
-    assert told(network) == 3
-    assert heard(network, 3, 1, 1) == ["narrow", "wide"]
-    assert heard(network, 3, 9, 1) == []
+    assert count_updates(network) == 3
+    assert publish(network, 3, 1, 1) == ["narrow", "wide"]
+    assert publish(network, 3, 9, 1) == []
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
 def test_covering_is_decided_link_by_link(make_link: MakeLink) -> None:
-    """What came from a neighbour was not told to it, so it holds back nothing from it."""
-    network = line(3, make_link)
+    """A subscription from a neighbour was not advertised to it, so it covers nothing there."""
+    network = build_line(3, make_link)
     subscribe(network, 2, wide="x < 8")
     subscribe(network, 0, narrow="x < 4")
-    assert heard(network, 2, 1, 1) == ["narrow", "wide"]
-    printed = line(3, make_link, broker_class=PaperBroker)
+    assert publish(network, 2, 1, 1) == ["narrow", "wide"]
+    printed = build_line(3, make_link, broker_class=PaperBroker)
     subscribe(printed, 2, wide="x < 8")
     subscribe(printed, 0, narrow="x < 4")
-    assert heard(printed, 2, 1, 1) == ["wide"]
+    assert publish(printed, 2, 1, 1) == ["wide"]
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_what_was_covered_comes_back(make_link: MakeLink) -> None:
-    network = line(4, make_link)
+def test_a_cancelled_cover_is_replaced_by_what_it_covered(make_link: MakeLink) -> None:
+    network = build_line(4, make_link)
     subscribe(network, 0, wide="x < 8")
     subscribe(network, 0, narrow="x < 4", equal="x < 4")
     network.unsubscribe(0, ["wide"])
     network.simulator.run()
-    assert heard(network, 3, 1, 1) == ["equal", "narrow"]
+    assert publish(network, 3, 1, 1) == ["equal", "narrow"]
     before = network.simulator.sent_counts["ForwardEvents"]
-    assert heard(network, 3, 5, 1) == []
+    assert publish(network, 3, 5, 1) == []
     assert network.simulator.sent_counts["ForwardEvents"] == before
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_who_subscribes_again_has_another_predicate(make_link: MakeLink) -> None:
-    network = line(3, make_link)
+def test_subscribing_again_with_an_id_replaces_the_predicate(make_link: MakeLink) -> None:
+    network = build_line(3, make_link)
     subscribe(network, 0, ann="x < 8", bob="y < 8")
     subscribe(network, 0, ann="x > 8")
-    assert heard(network, 2, 1, 1) == ["bob"]
-    assert heard(network, 2, 9, 9) == ["ann"]
+    assert publish(network, 2, 1, 1) == ["bob"]
+    assert publish(network, 2, 9, 9) == ["ann"]
     before = network.simulator.sent_counts["ForwardEvents"]
-    assert heard(network, 2, 1, 9) == []
+    assert publish(network, 2, 1, 9) == []
     assert network.simulator.sent_counts["ForwardEvents"] == before
 
 
-def test_cells_that_several_have_together_are_told_no_further() -> None:
-    network = line(3, cell_links(GRID))
+def test_cells_that_several_subscriptions_cover_together_are_not_advertised_again() -> None:
+    network = build_line(3, cell_links(GRID))
     subscribe(network, 0, left="x < 8", right="x >= 8")
-    before = told(network)
+    before = count_updates(network)
     subscribe(network, 1, middle="x BETWEEN 4 AND 11")
-    assert told(network) == before + 1  # to 0, which 1 told nothing yet; 2 has all of it
+    # Broker 0 gets the first update from 1; broker 2 has all of these cells already.
+    assert count_updates(network) == before + 1
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_who_joins_hears_and_is_heard(make_link: MakeLink) -> None:
-    network = line(2, make_link)
+def test_a_new_broker_forwards_events_and_receives_them(make_link: MakeLink) -> None:
+    network = build_line(2, make_link)
     subscribe(network, 0, old="x < 8")
     new = network.join(1)
     network.simulator.run()
-    assert heard(network, new, 1, 1) == ["old"]
+    assert publish(network, new, 1, 1) == ["old"]
     subscribe(network, new, young="y < 8")
-    assert heard(network, 0, 9, 1) == ["young"]
+    assert publish(network, 0, 9, 1) == ["young"]
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_when_one_leaves_the_others_are_linked(make_link: MakeLink) -> None:
+def test_the_neighbours_of_a_leaving_broker_are_linked(make_link: MakeLink) -> None:
     network = BrokerNetwork.build_tree(7, SPACE, make_link)
     subscribe(network, 3, left="x < 8")
     subscribe(network, 6, right="x < 9")
     subscribe(network, 1, gone="x < 10")
     network.leave(1)
     network.simulator.run()
-    assert heard(network, 4, 1, 1) == ["left", "right"]
+    assert publish(network, 4, 1, 1) == ["left", "right"]
     with pytest.raises(InvalidArgumentError, match="connected already"):
         network.connect(4, 6)
 
 
-def test_announcements_keep_subscriptions_from_where_nobody_publishes() -> None:
+def test_subscriptions_are_advertised_towards_matching_announcements_only() -> None:
     network = BrokerNetwork.build_tree(7, SPACE, region_links(SPACE), requires_announcements=True)
     network.announce(6, ["prices"], parse(SPACE, ["x < 4"]).regions)
     network.simulator.run()
-    subscribe(network, 3, wanted="x < 8", other="x > 8")
-    assert told(network) == 4  # 3, 1, 0, 2, 6: the way to the publisher
-    assert heard(network, 6, 1, 1) == ["wanted"]
+    subscribe(network, 3, matching="x < 8", other="x > 8")
+    assert count_updates(network) == 4  # the links of the path 3, 1, 0, 2, 6 to the publisher
+    assert publish(network, 6, 1, 1) == ["wanted"]
     network.announce(6, ["more"], parse(SPACE, ["x > 8"]).regions, withdrawn_ids=["prices"])
     network.simulator.run()
-    assert heard(network, 6, 9, 1) == ["other"]
-    with pytest.raises(InvalidArgumentError, match="announce it first"):
-        heard(network, 6, 1, 1)
+    assert publish(network, 6, 9, 1) == ["other"]
+    with pytest.raises(InvalidArgumentError, match="announce a region that contains them first"):
+        publish(network, 6, 1, 1)
 
 
-def test_cells_have_no_announcements() -> None:
+def test_announcements_with_cells_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="announcements are of regions"):
         BrokerTrial(1, strategy="hilbert", requires_announcements=True).run()
 
@@ -187,17 +190,18 @@ def test_links_of_regions_take_strategies_of_regions_only() -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_all_that_lives_is_wanted_on_every_link(strategy: str) -> None:
-    """After many changes at once, and a batch of events."""
+def test_a_batch_of_events_reaches_all_live_subscriptions_after_many_changes(
+    strategy: str,
+) -> None:
     make = cell_links(GRID) if strategy == "hilbert" else region_links(SPACE, strategy)
     network = BrokerNetwork.build_tree(15, SPACE, make, seed=3)
     random = np.random.default_rng(3)
-    at = {}
+    regions_by_broker = {}
     for broker in range(15):
         corners = random.integers(0, 16, (40, 2))
         parsed = parse(SPACE, [f"x >= {x} AND x < {x + 3} AND y >= {y}" for x, y in corners])
         ids = [(broker, n) for n in range(40)]
-        at[broker] = parsed.regions
+        regions_by_broker[broker] = parsed.regions
         network.subscribe(broker, ids, parsed.regions, parsed.predicate_rows)
     network.simulator.run(max_steps=40)
     for broker in range(15):
@@ -209,7 +213,7 @@ def test_all_that_lives_is_wanted_on_every_link(strategy: str) -> None:
     network.simulator.run()
     expected = {
         (event, (broker, n))
-        for broker, regions in at.items()
+        for broker, regions in regions_by_broker.items()
         for event, n in matches(regions, events)
         if n % 2
     }
@@ -221,17 +225,17 @@ SCHEMA = pa.schema([("x", pa.int32()), ("y", pa.int32())])
 
 
 def matches(regions: Regions, events: Events) -> list[tuple[int, int]]:
-
+    """Return all pairs of an event and a region that contains it."""
     return list(BruteForceIndex(regions).match(events))
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_an_event_published_where_one_has_just_joined_is_not_lost(make_link: MakeLink) -> None:
-    network = line(3, make_link)
+def test_an_event_at_a_broker_that_has_just_joined_is_not_lost(make_link: MakeLink) -> None:
+    network = build_line(3, make_link)
     subscribe(network, 0, ann="x < 5")
     network.simulator.run()
     new = network.join(2)
-    assert heard(network, new, 3, 3) == ["ann"]  # before anybody has told it what is wanted
+    assert publish(network, new, 3, 3) == ["ann"]  # no neighbour has advertised anything yet
     before = network.simulator.sent_counts["ForwardEvents"]
-    assert heard(network, new, 9, 9) == []
+    assert publish(network, new, 9, 9) == []
     assert network.simulator.sent_counts["ForwardEvents"] == before

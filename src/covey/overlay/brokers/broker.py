@@ -1,13 +1,14 @@
-"""A broker: clients of its own, links to neighbours, and nothing that it does by itself.
+"""The handler of a broker, with its clients and its links to neighbours. The links form a tree.
 
-Subscriptions are told on every link but the one they came from, as far as the link's table does
-not hold them back; events go where they are wanted, and clients are told exactly of what they
-subscribed to. The links form a tree. Steps are carried out in their order by every broker on the
-way, so what a link knows contains, at every moment, what lives behind it; a new link gets all
-events until it has said what it wants. (papers: mics)
+A subscription is advertised on every link except the one that it came from, unless the routing
+table of the link finds it redundant. An event is forwarded on every link whose neighbour advertised
+a region that contains it. Clients are notified of exactly the events that their subscriptions
+match. Every broker applies updates in order, so the interests of a link always contain all live
+subscriptions behind it. A new link gets all events until its neighbour has advertised all of its
+subscriptions. (papers: mics)
 
-With announcements a subscription is told only on links behind which somebody publishes what it
-wants; publishers say so first.
+With announcements, publishers announce regions before they publish events in them. A subscription
+is advertised only on links behind which an announced region overlaps it.
 """
 
 from __future__ import annotations
@@ -42,11 +43,19 @@ __all__ = ["Broker", "MakeLink"]
 
 AnyLink = Link[Any, Any]
 MakeLink = Callable[[NodeName], AnyLink]
-_CLIENTS = "clients"  # where a change comes from that comes from no link
+"""Function that returns a new link to a neighbour."""
+_CLIENTS = "clients"  # source of changes and events that come from clients, not from a link
 
 
 class Broker:
-    """One broker. `make_link` says how links advertise; see `covey.overlay.brokers.link`."""
+    """One broker.
+
+    Args:
+        space: attributes of events and regions.
+        make_link: function that returns a new link, such as the result of `region_links`.
+        requires_announcements: whether events must be announced before they are published; only
+            for links that advertise regions.
+    """
 
     def __init__(
         self, space: Space, make_link: MakeLink, *, requires_announcements: bool = False
@@ -61,7 +70,11 @@ class Broker:
         self._syncing_peers: set[NodeName] = set()
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
-        """Handles a message; gives messages and who gets them."""
+        """Handle a message and return the messages to send, each after its receiver.
+
+        Raises:
+            InvalidArgumentError: an event was published that is in no announced region.
+        """
         match message:
             case Subscribe():
                 ids = [(_CLIENTS, id_) for id_ in message.ids]
@@ -73,7 +86,7 @@ class Broker:
                 return self._advertise_to_links(_CLIENTS, self._remove_subscriptions(message.ids))
             case RoutingUpdateMessage():
                 if sender not in self.links:
-                    return []  # it was on its way when the link went
+                    return []  # it was in flight when the link was removed
                 return self._advertise_to_links(
                     sender, self.links[sender].receive_update(message.update)
                 )
@@ -96,19 +109,20 @@ class Broker:
                 return self._connect(message.peer)
             case Disconnect():
                 return self._disconnect(message.peer)
-        raise TypeError(f"no broker understands {message!r}")
+        raise TypeError(f"{message!r} is not a message for brokers: see overlay.brokers.messages")
 
     # Subscriptions.
 
     def _remove_subscriptions(self, ids: Sequence[Hashable]) -> RegionDelta:
-        nothing = Regions(self.space, 0, {})
-        gone = [(_CLIENTS, id_) for id_ in ids]
-        return self.client_subscriptions.apply_changes([], nothing, np.empty(0, np.int64), gone)
+        """Remove subscriptions of clients, and return the change."""
+        no_regions = Regions(self.space, 0, {})
+        keys = [(_CLIENTS, id_) for id_ in ids]
+        return self.client_subscriptions.apply_changes([], no_regions, np.empty(0, np.int64), keys)
 
     def _advertise_to_links(
         self, source: NodeName, delta: Any
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
-        """Tells all links but one of a change."""
+        """Yield the routing updates for a change, for all links except its source."""
         for peer, link in self.links.items():
             if peer != source:
                 yield from self._advertise_on_link(
@@ -118,11 +132,15 @@ class Broker:
     def _advertise_on_link(
         self, peer: NodeName, link: AnyLink, delta: Any
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
-        if delta and (steps := link.advertise(delta)):
-            yield peer, RoutingUpdateMessage(steps)
+        """Yield the routing update for a change on one link, if the change leads to one."""
+        if delta and (update := link.advertise(delta)):
+            yield peer, RoutingUpdateMessage(update)
 
     def _collect_known(self, excluded_peer: NodeName) -> Iterator[Any]:
-        """All subscriptions that did not come from a link, as if they came now."""
+        """Yield all subscriptions except those from one link, as additions; one delta per source.
+
+        A delta is a `RegionDelta` or a `CellUpdate`.
+        """
         yield self.client_subscriptions.as_additions()
         for peer, link in self.links.items():
             if peer != excluded_peer:
@@ -133,7 +151,7 @@ class Broker:
     def _route_events(
         self, source: NodeName, event_numbers: NDArray[np.int64], events: Events
     ) -> Iterator[tuple[NodeName, Any]]:
-        """Tells clients whose regions contain events, and links that want them."""
+        """Yield the deliveries to clients, and the events to forward on each link."""
         if self.requires_announcements and source == _CLIENTS:
             self._check_announced(events)
         if len(self.client_subscriptions):
@@ -146,41 +164,44 @@ class Broker:
                 continue
             if peer in self._syncing_peers:
                 yield peer, ForwardEvents(event_numbers, events)
-            elif (wanted := np.flatnonzero(link.admits(events))).size:
-                yield peer, ForwardEvents(event_numbers[wanted], events.take(wanted))
+            elif (event_rows := np.flatnonzero(link.admits(events))).size:
+                yield peer, ForwardEvents(event_numbers[event_rows], events.take(event_rows))
 
     # Links.
 
     def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
-        """A new link is told all that is known from elsewhere.
+        """Add a link, and yield all announcements and subscriptions for its neighbour.
 
-        Until its neighbour has said what it wants, it gets all events.
+        The link gets all events until the neighbour has sent `InitialSyncDone`.
         """
         link = self._make_link(peer)
         self._syncing_peers.add(peer)
-        known = list(self._collect_known(excluded_peer=peer))
+        changes = list(self._collect_known(excluded_peer=peer))
         self.links[peer] = link
         self._announcements[peer] = DynamicRegionIndex(self.space)
         for source, announced in self._announcements.items():
             if source != peer and len(announced):
-                here = announced.as_additions()
-                yield peer, ForwardAnnouncement(tuple(here.ids), here.regions, ())
-        for change in known:
+                additions = announced.as_additions()
+                yield peer, ForwardAnnouncement(tuple(additions.ids), additions.regions, ())
+        for change in changes:
             yield from self._advertise_on_link(
                 peer, link, self._restrict_to_announced(peer, change)
             )
         yield peer, InitialSyncDone()
 
     def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
-        """A link is gone, and with it all that came from it."""
+        """Remove a link, and yield updates that withdraw its subscriptions on other links."""
         link = self.links.pop(peer)
         self._syncing_peers.discard(peer)
         announced = self._announcements.pop(peer)
         yield from self._advertise_to_links(peer, link.as_removals())
         if len(announced):
-            nothing = Regions(self.space, 0, {})
+            no_regions = Regions(self.space, 0, {})
             for other in self.links:
-                yield other, ForwardAnnouncement((), nothing, tuple(announced.as_additions().ids))
+                yield (
+                    other,
+                    ForwardAnnouncement((), no_regions, tuple(announced.as_additions().ids)),
+                )
 
     # Announcements.
 
@@ -191,9 +212,12 @@ class Broker:
         regions: Regions,
         withdrawn_ids: Sequence[Hashable],
     ) -> Iterator[tuple[NodeName, Any]]:
-        """Tells all other links, and the one it came from what its publishers' events are for."""
+        """Forward an announcement on all other links, and advertise subscriptions to its source.
+
+        Withdrawn ids are removed after the new ones were added.
+        """
         if source not in self._announcements:
-            return  # it was on its way when the link went
+            return  # it was in flight when the link was removed
         change = self._announcements[source].apply_changes(
             ids, regions, np.arange(len(ids)), withdrawn_ids
         )
@@ -206,13 +230,14 @@ class Broker:
     def _readvertise(
         self, peer: NodeName, announcement_delta: RegionDelta
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
-        """Tells a link of subscriptions that are for what is newly announced behind it.
+        """Yield updates for a link whose announcements changed.
 
-        And withdraws those that are for what is announced no more, and for nothing else.
+        Subscriptions that overlap a new announcement are advertised. Subscriptions that overlap a
+        withdrawn announcement, and no other one, are withdrawn.
         """
         link = self.links[peer]
         assert isinstance(link, RegionLink)
-        nothing = Regions(self.space, 0, {})
+        no_regions = Regions(self.space, 0, {})
         others = [other for name, other in self.links.items() if name != peer]
         sources = [
             self.client_subscriptions,
@@ -234,29 +259,32 @@ class Broker:
                     for k in source.find_overlapping(announcement_delta.removed_regions)
                     if k in link.routing_table
                 ]
-                kept = self._restrict_to_announced(peer, source.select(keys)).ids
-                gone = [key for key in keys if key not in set(kept)]
+                still_announced = self._restrict_to_announced(peer, source.select(keys)).ids
+                withdrawn = [key for key in keys if key not in set(still_announced)]
                 yield from self._advertise_on_link(
-                    peer, link, RegionDelta([], nothing, np.empty(0, np.int64), gone, nothing)
+                    peer,
+                    link,
+                    RegionDelta([], no_regions, np.empty(0, np.int64), withdrawn, no_regions),
                 )
 
     def _restrict_to_announced(self, peer: NodeName, delta: Any) -> Any:
-        """The part of a change that is for what is announced behind a link."""
+        """Return the part of a change whose new regions overlap announcements behind a link."""
         if not self.requires_announcements:
             return delta
         assert isinstance(delta, RegionDelta)
         overlaps = self._announcements[peer].overlaps(delta.regions)
-        kept = np.unique(delta.id_rows[overlaps])
-        rows = np.flatnonzero(np.isin(delta.id_rows, kept))
+        id_rows = np.unique(delta.id_rows[overlaps])
+        rows = np.flatnonzero(np.isin(delta.id_rows, id_rows))
         return RegionDelta(
-            [delta.ids[i] for i in kept], delta.regions.take(rows),
-            np.searchsorted(kept, delta.id_rows[rows]), delta.removed_ids, delta.removed_regions,
+            [delta.ids[i] for i in id_rows], delta.regions.take(rows),
+            np.searchsorted(id_rows, delta.id_rows[rows]), delta.removed_ids, delta.removed_regions,
         )  # fmt: skip
 
     def _check_announced(self, events: Events) -> None:
+        """Raise InvalidArgumentError if an event is in no region that clients announced."""
         missing = np.flatnonzero(~self._announcements[_CLIENTS].admits(events))
         if len(missing):
             raise InvalidArgumentError(
-                f"{len(missing)} of {len(events)} events are in nothing that was announced here: "
-                "announce it first"
+                f"{len(missing)} of {len(events)} events are in no region that was announced at "
+                "this broker: announce a region that contains them first"
             )

@@ -1,4 +1,4 @@
-"""Regions by key that come and go, and an index of those that are there."""
+"""Regions by key that are added and removed, with an index that is built on demand."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from covey.space import Events, Space
 __all__ = ["DynamicRegionIndex", "RegionDelta"]
 
 Numbers = NDArray[np.int64]
-_MAX_UNINDEXED = 64  # regions that are tried one by one
+_MAX_UNINDEXED = 64  # regions that are compared one by one instead of building an index
 
 
 @dataclass(frozen=True, slots=True)
 class RegionDelta:
-    """Keys that come, with their regions, and keys that go, with theirs.
+    """A change: keys that are added, and keys that are removed, with their regions.
 
-    Region r of `regions` belongs to `ids[of[r]]`, and `of` ascends. What comes is there before what
-    goes is gone; a key may do both.
+    Region r of `regions` belongs to key `ids[id_rows[r]]`; `id_rows` is ascending. A link applies
+    additions before removals. A key that is in both is replaced.
     """
 
     ids: list[Hashable]
@@ -35,11 +35,15 @@ class RegionDelta:
     removed_regions: Regions
 
     def __bool__(self) -> bool:
+        """Return whether a key is added or removed."""
         return bool(self.ids or self.removed_ids)
 
 
 class DynamicRegionIndex:
-    """Regions by key. Cost: an index is built when it is asked for after a change."""
+    """Regions by key, to be matched with events and compared with regions.
+
+    Cost: the first query after a change builds an index of all regions.
+    """
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -50,9 +54,11 @@ class DynamicRegionIndex:
         ) = None
 
     def __len__(self) -> int:
+        """Return the number of keys."""
         return len(self._id_spans)
 
     def __contains__(self, key: Hashable) -> bool:
+        """Return whether a key is in the index."""
         return key in self._id_spans
 
     def apply_changes(
@@ -62,64 +68,83 @@ class DynamicRegionIndex:
         id_rows: Numbers,
         removed_ids: Iterable[Hashable],
     ) -> RegionDelta:
-        """Adds and removes; a key that is not there goes without a word."""
+        """Remove keys, then add keys, and return the change.
+
+        Args:
+            ids: keys to add.
+            regions: their regions.
+            id_rows: for each region the position of its key in `ids`, in any order.
+            removed_ids: keys to remove; unknown keys are ignored.
+        """
         self._cached_index = None
-        going = [key for key in removed_ids if key in self._id_spans]
-        removed = self._region_log.take(self._id_spans.pop(going))
+        removed_keys = [key for key in removed_ids if key in self._id_spans]
+        removed_regions = self._region_log.take(self._id_spans.pop(removed_keys))
         order = np.argsort(id_rows, kind="stable")
         regions, id_rows = regions.take(order), id_rows[order]
-        first = self._region_log.next_number
+        first_number = self._region_log.next_number
         self._region_log.append(regions)
-        self._id_spans.insert(ids, first, id_rows)
-        return RegionDelta(list(ids), regions, id_rows, going, removed)
+        self._id_spans.insert(ids, first_number, id_rows)
+        return RegionDelta(list(ids), regions, id_rows, removed_keys, removed_regions)
 
     def select(self, keys: Iterable[Hashable]) -> RegionDelta:
-        """Some keys, as if they came now."""
+        """Return the given keys as additions."""
         ids = list(keys)
-        numbers, of = self._id_spans.find_numbers(ids)
-        return RegionDelta(ids, self._region_log.take(numbers), of, [], Regions(self.space, 0, {}))
+        numbers, id_rows = self._id_spans.find_numbers(ids)
+        return RegionDelta(
+            ids, self._region_log.take(numbers), id_rows, [], Regions(self.space, 0, {})
+        )
 
     def as_additions(self) -> RegionDelta:
-        """Everything, as if it came now."""
+        """Return all keys as additions."""
         return self.select(self._id_spans)
 
     def as_removals(self) -> RegionDelta:
-        """Everything, as if it went now."""
-        here, nothing = self.as_additions(), Regions(self.space, 0, {})
-        return RegionDelta([], nothing, np.empty(0, np.int64), here.ids, here.regions)
+        """Return all keys as removals."""
+        additions, no_regions = self.as_additions(), Regions(self.space, 0, {})
+        return RegionDelta([], no_regions, np.empty(0, np.int64), additions.ids, additions.regions)
 
     def match(self, events: Events) -> tuple[Numbers, list[Hashable]]:
-        """Rows of events and keys whose regions contain them, each pair once."""
-        keys, owners, index = self._ensure_index()
-        found = index.match(events)
+        """Return rows of events, and for each a key with a region that contains it.
+
+        A pair of an event and a key occurs once, even if several regions of the key contain it.
+        """
+        keys, key_rows, index = self._ensure_index()
+        region_pairs = index.match(events)
         pairs = np.unique(
-            np.stack([found.query_rows.astype(np.int64), owners[found.stored_rows]], axis=1), axis=0
+            np.stack(
+                [region_pairs.query_rows.astype(np.int64), key_rows[region_pairs.stored_rows]],
+                axis=1,
+            ),
+            axis=0,
         )
-        return pairs[:, 0], [keys[owner] for owner in pairs[:, 1]]
+        return pairs[:, 0], [keys[row] for row in pairs[:, 1]]
 
     def find_overlapping(self, regions: Regions) -> list[Hashable]:
-        """Keys with a region that has an event in common with one of these."""
-        keys, owners, index = self._ensure_index()
-        found = index.find_overlapping(regions)
-        return [keys[owner] for owner in np.unique(owners[found.stored_rows])]
+        """Return the keys with a region that overlaps one of the given regions."""
+        keys, key_rows, index = self._ensure_index()
+        pairs = index.find_overlapping(regions)
+        return [keys[row] for row in np.unique(key_rows[pairs.stored_rows])]
 
     def overlaps(self, regions: Regions) -> NDArray[np.bool_]:
-        """Whether each of these has an event in common with some region here."""
+        """Return for each given region whether it overlaps a region of the index."""
         answer = np.zeros(len(regions), np.bool_)
         if len(self._id_spans) and len(regions):
             answer[self._ensure_index()[2].find_overlapping(regions).query_rows] = True
         return answer
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Whether some region contains each event."""
+        """Return for each event whether a region of the index contains it."""
         answer = np.zeros(len(events), np.bool_)
         if len(self._id_spans):
             answer[self._ensure_index()[2].match(events).query_rows] = True
         return answer
 
     def _ensure_index(self) -> tuple[list[Hashable], Numbers, BruteForceIndex | SegmentIndex]:
+        """Return all keys, the position of the key of each region, and an index of the regions."""
         if self._cached_index is None:
-            here = self.as_additions()
-            build = BruteForceIndex if len(here.regions) <= _MAX_UNINDEXED else SegmentIndex.build
-            self._cached_index = here.ids, here.id_rows, build(here.regions)
+            additions = self.as_additions()
+            build = (
+                BruteForceIndex if len(additions.regions) <= _MAX_UNINDEXED else SegmentIndex.build
+            )
+            self._cached_index = additions.ids, additions.id_rows, build(additions.regions)
         return self._cached_index

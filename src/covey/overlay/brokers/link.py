@@ -1,7 +1,8 @@
-"""What a broker knows of a link: what the neighbour wants, and what it was told.
+"""The state of one link at a broker: the interests of the neighbour, and what is advertised to it.
 
-Covering is decided link by link: what came from a neighbour is not told to it, and suppresses
-nothing that is. So each link has a table of its own, of all that came from elsewhere.
+Covering is decided link by link. A subscription that came from a neighbour is not advertised to it,
+and must not make another one redundant there. So each link has a routing table of its own, with the
+subscriptions that came from clients and from other links.
 """
 
 from __future__ import annotations
@@ -30,36 +31,49 @@ RangeEnds = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Link(Protocol[DeltaT, UpdateT]):
-    """One link of a broker."""
+    """One link of a broker.
+
+    A delta is a change of subscriptions; an update is the message about it on a link. Their classes
+    depend on the kind of the link.
+    """
 
     def advertise(self, delta: DeltaT) -> UpdateT:
-        """What to tell the neighbour of a change elsewhere; nothing, often."""
+        """Apply a change from another source, and return the update for the neighbour.
+
+        The update is false, that is empty, if the neighbour need not know of the change.
+        """
         ...
 
     def receive_update(self, update: UpdateT) -> DeltaT:
-        """The neighbour tells: the change that it is for all other links."""
+        """Apply an update from the neighbour, and return it as a change for all other links."""
         ...
 
     def as_additions(self) -> DeltaT:
-        """All that the neighbour wants, as if it were told now."""
+        """Return all interests of the neighbour as a change that adds them."""
         ...
 
     def as_removals(self) -> DeltaT:
-        """The same, as if it were withdrawn now."""
+        """Return all interests of the neighbour as a change that removes them."""
         ...
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Whether the neighbour wants each event."""
+        """Return for each event whether the neighbour advertised a region that contains it."""
         ...
 
     @property
     def entry_count(self) -> int:
-        """How many regions, or ranges of cells, the neighbour wants."""
+        """Number of regions, or ranges of cells, that the neighbour advertised."""
         ...
 
 
 class RegionLink:
-    """A link on which regions are advertised."""
+    """A link on which regions are advertised.
+
+    Args:
+        peer: the neighbour.
+        space: attributes of regions and events.
+        strategy: the routing strategy that decides which regions are advertised.
+    """
 
     def __init__(self, peer: NodeName, space: Space, strategy: RegionStrategyChoice) -> None:
         self.peer = peer
@@ -69,40 +83,55 @@ class RegionLink:
         self.interests = DynamicRegionIndex(space)
 
     def advertise(self, delta: RegionDelta) -> RegionUpdate:
+        """Apply a change to the routing table, and return the update for the neighbour."""
         return apply_delta(self.routing_table, delta)
 
     def receive_update(self, update: RegionUpdate) -> RegionDelta:
+        """Apply an update from the neighbour, and return it as a change for all other links."""
         ids = [(self.peer, number) for number in update.advertised.tolist()]
-        gone = [(self.peer, number) for number in update.withdrawn.tolist()]
-        return self.interests.apply_changes(ids, update.regions, np.arange(len(ids)), gone)
+        withdrawn_ids = [(self.peer, number) for number in update.withdrawn.tolist()]
+        return self.interests.apply_changes(ids, update.regions, np.arange(len(ids)), withdrawn_ids)
 
     def as_additions(self) -> RegionDelta:
+        """Return all interests of the neighbour as a change that adds them."""
         return self.interests.as_additions()
 
     def as_removals(self) -> RegionDelta:
+        """Return all interests of the neighbour as a change that removes them."""
         return self.interests.as_removals()
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
+        """Return for each event whether the neighbour advertised a region that contains it."""
         return self.interests.admits(events)
 
     @property
     def entry_count(self) -> int:
+        """Number of regions that the neighbour advertised."""
         return len(self.interests)
 
 
 def apply_delta(routing_table: RegionRoutingTable, delta: RegionDelta) -> RegionUpdate:
-    """What a table says to a change, all of it at once. A key that also comes is replaced."""
-    added = routing_table.add(delta.ids, delta.regions, delta.id_rows)
-    coming = set(delta.ids)
-    gone = routing_table.cancel(key for key in delta.removed_ids if key not in coming)
-    return RegionUpdate.concat([added, gone, routing_table.reassign_orphans()])
+    """Apply a change to a routing table, and return the whole change as one update.
+
+    A key that is both removed and added is replaced by `add`, and is not cancelled.
+    """
+    addition = routing_table.add(delta.ids, delta.regions, delta.id_rows)
+    added_ids = set(delta.ids)
+    removal = routing_table.cancel(key for key in delta.removed_ids if key not in added_ids)
+    return RegionUpdate.concat([addition, removal, routing_table.reassign_orphans()])
 
 
 class CellLink:
-    """A link on which cells are advertised: ranges of a curve that all brokers share.
+    """A link on which cells are advertised, as ranges of positions on Hilbert's curve.
 
-    What clients subscribe to becomes cells at their broker; from there on cells are all that is
-    told, so covering, subsumption and merging are one. (papers: mics)
+    All brokers share the grid. The broker of a client turns its regions into cells; other brokers
+    know only cells. The union of sets of cells takes the place of covering, subsumption and merging
+    of regions. (papers: mics)
+
+    Args:
+        grid: the grid of cells.
+        gap: largest gap between two ranges, in cells, that is filled when they are advertised.
+        max_ranges: largest number of ranges of a region.
     """
 
     def __init__(self, grid: HilbertGrid, gap: int = 0, *, max_ranges: int = 256) -> None:
@@ -111,41 +140,49 @@ class CellLink:
         self._interests = RangeSet.empty()
 
     def advertise(self, delta: RegionDelta | CellUpdate) -> CellUpdate:
-        added, gone = self._delta_to_ranges(delta)
-        told = self._counted_ranges.add(*added).ranges
+        """Apply a change to the counts of ranges, and return the update for the neighbour."""
+        added, removed = self._delta_to_ranges(delta)
+        advertised = self._counted_ranges.add(*added).ranges
         return CellUpdate.concat(
             [
-                CellUpdate(told, RangeSet.empty()),
-                CellUpdate(RangeSet.empty(), self._counted_ranges.remove(*gone).ranges),
+                CellUpdate(advertised, RangeSet.empty()),
+                CellUpdate(RangeSet.empty(), self._counted_ranges.remove(*removed).ranges),
             ]
         )
 
     def receive_update(self, update: CellUpdate) -> CellUpdate:
+        """Apply an update from the neighbour, and return it as the change for all other links."""
         self._interests = (self._interests | update.advertised) - update.withdrawn
         return update
 
     def as_additions(self) -> CellUpdate:
+        """Return all interests of the neighbour as a change that adds them."""
         return CellUpdate(self._interests, RangeSet.empty())
 
     def as_removals(self) -> CellUpdate:
+        """Return all interests of the neighbour as a change that removes them."""
         return CellUpdate(RangeSet.empty(), self._interests)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
+        """Return for each event whether the neighbour advertised its cell."""
         return self._interests.contains(self._grid.find_positions(events))
 
     @property
     def entry_count(self) -> int:
+        """Number of ranges of cells that the neighbour advertised."""
         return len(self._interests)
 
     def _delta_to_ranges(self, delta: RegionDelta | CellUpdate) -> tuple[RangeEnds, RangeEnds]:
+        """Return the first and last positions of added ranges, and those of removed ranges."""
         if isinstance(delta, CellUpdate):
-            added, gone = delta.advertised, delta.withdrawn
-            return (added.first, added.last), (gone.first, gone.last)
+            added, removed = delta.advertised, delta.withdrawn
+            return (added.first, added.last), (removed.first, removed.last)
         return self._regions_to_ranges(delta.regions), self._regions_to_ranges(
             delta.removed_regions
         )
 
     def _regions_to_ranges(self, regions: Regions) -> RangeEnds:
+        """Return the first and last positions of the ranges of cells that regions meet."""
         if not len(regions):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         rows = self._grid.find_ranges(regions, max_ranges=self._max_ranges)

@@ -1,4 +1,4 @@
-"""What brokers tell each other, and what the outside tells them."""
+"""Messages between brokers, from clients and the network to brokers, and to clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Ids = tuple[Hashable, ...]
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Clients of this broker subscribe: region r belongs to `ids[of[r]]`."""
+    """From clients: subscriptions. Region r belongs to `ids[subscription_rows[r]]`."""
 
     ids: Ids
     regions: Regions
@@ -42,14 +42,14 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribe:
-    """Clients cancel."""
+    """From clients: cancellations."""
 
     ids: Ids
 
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """A client publishes events."""
+    """From a client: events to publish, with their numbers."""
 
     event_numbers: NDArray[np.int64]
     events: Events
@@ -57,7 +57,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """A publisher says, under ids, what it will publish; and what no more."""
+    """From a publisher: regions of later events, one for each id, and announcements to withdraw."""
 
     ids: Ids
     regions: Regions
@@ -66,38 +66,38 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """There is a link to another broker from now on. Links never form a circle."""
+    """From the network: a new link to another broker. Links must not form a cycle."""
 
     peer: NodeName
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """There is none any more."""
+    """From the network: the removal of the link to another broker."""
 
     peer: NodeName
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingUpdateMessage:
-    """Between brokers: what is advertised on this link, and then what is withdrawn."""
+    """Between brokers: regions or cells to advertise on this link, then those to withdraw."""
 
     update: RegionUpdate | CellUpdate
 
     def coalesce(self, later: Sequence[RoutingUpdateMessage]) -> RoutingUpdateMessage:
-        """The same with what was told after it, as one."""
-        steps: list[Any] = [told.update for told in (self, *later)]
-        return RoutingUpdateMessage(type(steps[0]).concat(steps))
+        """Return one message that has the effect of this one and of later ones, in order."""
+        updates: list[Any] = [message.update for message in (self, *later)]
+        return RoutingUpdateMessage(type(updates[0]).concat(updates))
 
 
 @dataclass(frozen=True, slots=True)
 class InitialSyncDone:
-    """Between brokers: all that this side wants was told, after the link was made."""
+    """Between brokers: the sender has advertised all of its subscriptions on a new link."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardAnnouncement:
-    """Between brokers: what publishers on this side will publish, and what no more."""
+    """Between brokers: announcements of publishers behind the sender, and withdrawn ones."""
 
     ids: Ids
     regions: Regions
@@ -106,7 +106,7 @@ class ForwardAnnouncement:
 
 @dataclass(frozen=True, slots=True)
 class ForwardEvents:
-    """Between brokers: events that somebody behind the link may want."""
+    """Between brokers: events that a subscription behind the link may match."""
 
     event_numbers: NDArray[np.int64]
     events: Events
@@ -114,7 +114,7 @@ class ForwardEvents:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """To the outside: event `events[i]` reached subscription `ids[i]`."""
+    """To clients: event `event_numbers[i]` matches subscription `subscription_ids[i]`."""
 
     event_numbers: NDArray[np.int64]
     subscription_ids: Ids

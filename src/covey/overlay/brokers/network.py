@@ -1,4 +1,4 @@
-"""A simulated network of brokers: a tree, clients at its brokers, and what reached whom."""
+"""A simulated tree of brokers, with clients at its brokers and a record of all deliveries."""
 
 from __future__ import annotations
 
@@ -31,17 +31,37 @@ __all__ = ["BrokerNetwork", "cell_links", "region_links"]
 
 
 def region_links(space: Space, strategy: RegionStrategyChoice = "exact") -> MakeLink:
-    """Links that advertise regions, held back by a strategy of `covey.routing`."""
+    """Return a function that makes links on which regions are advertised.
+
+    Args:
+        space: attributes of regions and events.
+        strategy: the routing strategy that decides which regions are redundant.
+    """
     return lambda peer: RegionLink(peer, space, strategy)
 
 
 def cell_links(grid: HilbertGrid, gap: int = 0) -> MakeLink:
-    """Links that advertise cells of a grid that all brokers share."""
+    """Return a function that makes links on which cells are advertised.
+
+    Args:
+        grid: the grid of cells, which all brokers share.
+        gap: largest gap between two ranges of cells, in cells, that is filled.
+    """
     return lambda _: CellLink(grid, gap)
 
 
 class BrokerNetwork:
-    """Brokers 0, 1, … in a tree: `connect` links them, and `leave` keeps it one."""
+    """A simulated tree of brokers, which are named 0, 1, … in the order in which they join.
+
+    Args:
+        space: attributes of events and regions.
+        make_link: function that makes links, from `region_links` or `cell_links`.
+        requires_announcements: whether events must be announced before they are published.
+        seed: seed of the simulator.
+        faults: probabilities of faults; None for none.
+        coalesce: whether routing updates in flight are joined; not together with `faults`.
+        broker_class: class of the brokers.
+    """
 
     def __init__(
         self,
@@ -68,14 +88,21 @@ class BrokerNetwork:
     def build_tree(
         cls, broker_count: int, space: Space, make_link: MakeLink, **options: object
     ) -> BrokerNetwork:
-        """A binary tree of so many brokers."""
+        """Return a network whose brokers form a binary tree with root 0.
+
+        Args:
+            broker_count: number of brokers.
+            space: attributes of events and regions.
+            make_link: function that makes links.
+            options: other arguments of the class.
+        """
         network = cls(space, make_link, **options)  # type: ignore[arg-type]
         for name in range(broker_count):
             network.join((name - 1) // 2 if name else None)
         return network
 
     def join(self, peer: NodeName | None = None) -> NodeName:
-        """A broker more, linked to one that is there."""
+        """Add a broker, link it to the broker `peer` if given, and return its name."""
         name = self._next_name
         self._next_name += 1
         self.simulator.add(name, self._make_broker())
@@ -84,17 +111,23 @@ class BrokerNetwork:
             self.connect(name, peer)
         return name
 
-    def connect(self, one: NodeName, other: NodeName) -> None:
-        """A link between two brokers that no path connects."""
-        if other in self._find_reachable(one):
-            raise InvalidArgumentError(f"brokers {one!r} and {other!r} are connected already")
-        self.peers[one].append(other)
-        self.peers[other].append(one)
-        self.simulator.inject(one, Connect(other))
-        self.simulator.inject(other, Connect(one))
+    def connect(self, name: NodeName, peer: NodeName) -> None:
+        """Add a link between two brokers.
+
+        Raises:
+            InvalidArgumentError: a path between the brokers exists, so a link would make a cycle.
+        """
+        if peer in self._find_reachable(name):
+            raise InvalidArgumentError(
+                f"brokers {name!r} and {peer!r} are connected already: links must form a tree"
+            )
+        self.peers[name].append(peer)
+        self.peers[peer].append(name)
+        self.simulator.inject(name, Connect(peer))
+        self.simulator.inject(peer, Connect(name))
 
     def leave(self, name: NodeName) -> None:
-        """A broker less: its neighbours are linked to the first of them."""
+        """Remove a broker, and link all of its neighbours to the first one."""
         peers = self.peers.pop(name)
         for peer in peers:
             self.peers[peer].remove(name)
@@ -110,39 +143,55 @@ class BrokerNetwork:
         regions: Regions,
         subscription_rows: NDArray[np.int64],
     ) -> None:
-        """Clients of a broker subscribe."""
+        """Add subscriptions of clients of a broker.
+
+        Args:
+            name: the broker.
+            ids: ids of the subscriptions.
+            regions: their regions.
+            subscription_rows: for each region the position of its subscription in `ids`.
+        """
         self.simulator.inject(name, Subscribe(tuple(ids), regions, subscription_rows))
 
     def unsubscribe(self, name: NodeName, ids: Sequence[Hashable]) -> None:
-        """Clients of a broker cancel."""
+        """Cancel subscriptions of clients of a broker."""
         self.simulator.inject(name, Unsubscribe(tuple(ids)))
 
     def announce(
         self, name: NodeName, ids: Sequence[Hashable], regions: Regions,
         *, withdrawn_ids: Sequence[Hashable] = (),
     ) -> None:  # fmt: skip
-        """A publisher at a broker says what it will publish, and what no more."""
+        """Announce regions of later events at a broker, and withdraw announcements.
+
+        Args:
+            name: the broker of the publisher.
+            ids: ids of the announcements, one per region.
+            regions: regions that contain the events that will be published.
+            withdrawn_ids: announcements to withdraw.
+        """
         self.simulator.inject(name, Announce(tuple(ids), regions, tuple(withdrawn_ids)))
 
     def publish(self, name: NodeName, event_numbers: NDArray[np.int64], events: Events) -> None:
-        """A client of a broker publishes events."""
+        """Publish events, with their numbers, at a broker."""
         self.simulator.inject(name, Publish(event_numbers, events))
 
     @property
     def brokers(self) -> dict[NodeName, Broker]:
-        """All brokers, those that left included."""
+        """All brokers by name, including brokers that left."""
         return self.simulator.nodes  # type: ignore[return-value]
 
     def _find_reachable(self, name: NodeName) -> set[NodeName]:
-        found, todo = {name}, [name]
-        while todo:
-            for peer in self.peers[todo.pop()]:
-                if peer not in found:
-                    found.add(peer)
-                    todo.append(peer)
-        return found
+        """Return the broker and all brokers to which a path leads from it."""
+        reachable, stack = {name}, [name]
+        while stack:
+            for peer in self.peers[stack.pop()]:
+                if peer not in reachable:
+                    reachable.add(peer)
+                    stack.append(peer)
+        return reachable
 
     def _record_output(self, name: NodeName, message: object) -> None:
+        """Record the deliveries of a message to clients."""
         if isinstance(message, Delivery):
             self.deliveries += zip(
                 message.event_numbers.tolist(), message.subscription_ids, strict=True

@@ -1,9 +1,10 @@
-"""A broker that decides covering for all links at once, as printed, to count what that loses.
+"""A broker with one routing table for all links, as published, to count the events that it loses.
 
-Whatever is stored covers, wherever it came from: so a cover that came from a neighbour holds back
-what that neighbour was never told. (papers: projection)
+A stored region may make any other region redundant, even if it came from another link. If it came
+from a neighbour, the regions that it covers are not advertised to that neighbour, which therefore
+does not forward the events that they contain. (papers: projection)
 
-Not for use: `covey.overlay.brokers.broker` is.
+For comparison only; use `covey.overlay.brokers.broker`.
 """
 
 from __future__ import annotations
@@ -25,33 +26,39 @@ __all__ = ["PaperBroker"]
 
 
 class PaperBroker(Broker):
-    """One broker, with one table."""
+    """One broker, with one routing table for all of its links."""
 
     def __init__(
         self, space: Space, make_link: MakeLink, *, requires_announcements: bool = False
     ) -> None:
         super().__init__(space, lambda peer: RegionLink(peer, space, "exact"))
         self._routing_table = RoutingTable(space)
-        self._sources: list[NodeName] = []  # of regions, by number
+        self._sources: list[NodeName] = []  # where each region came from, by its number
         self._advertised_by_peer: defaultdict[NodeName, set[int]] = defaultdict(set)
 
     def _advertise_to_links(
         self, source: NodeName, delta: Any
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
+        """Yield the routing updates for a change, for all links except the source of a region."""
         self._sources += [source] * len(delta.regions)
-        steps = apply_delta(self._routing_table, delta)
+        update = apply_delta(self._routing_table, delta)
         for peer in self.links:
-            told = np.array([self._sources[n] != peer for n in steps.advertised.tolist()], np.bool_)
-            new = steps.advertised[told]
-            gone = np.array(
-                [n for n in steps.withdrawn.tolist() if n in self._advertised_by_peer[peer]],
+            is_foreign = np.array(
+                [self._sources[n] != peer for n in update.advertised.tolist()], np.bool_
+            )
+            advertised = update.advertised[is_foreign]
+            withdrawn = np.array(
+                [n for n in update.withdrawn.tolist() if n in self._advertised_by_peer[peer]],
                 np.int64,
             )
-            self._advertised_by_peer[peer].update(new.tolist())
-            mine = RegionUpdate(steps.regions.take(np.flatnonzero(told)), new, gone)
-            if mine:
-                yield peer, RoutingUpdateMessage(mine)
+            self._advertised_by_peer[peer].update(advertised.tolist())
+            peer_update = RegionUpdate(
+                update.regions.take(np.flatnonzero(is_foreign)), advertised, withdrawn
+            )
+            if peer_update:
+                yield peer, RoutingUpdateMessage(peer_update)
 
     def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
+        """Add a link; nothing is advertised on it until the next change."""
         self.links[peer] = self._make_link(peer)
         yield from ()

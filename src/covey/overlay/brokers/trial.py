@@ -1,4 +1,4 @@
-"""Random runs of a broker network: brokers and subscriptions come and go, events pass."""
+"""Random runs of a broker network, compared with brute force."""
 
 from __future__ import annotations
 
@@ -32,10 +32,16 @@ _WEIGHTS = (12, 4, 30, 18, 30, 6)
 
 @dataclass(frozen=True, slots=True)
 class BrokerTrial:
-    """One run. The same trial is the same run, message for message; odd seeds join messages.
+    """One random run. Equal trials are equal runs, message for message.
 
-    `strategy` is one of `covey.routing`; "hilbert" advertises cells. With `announcing`
-    publishers say first what they will publish.
+    Args:
+        seed: seed of all random choices. With an odd seed and without faults, routing updates in
+            flight are joined.
+        strategy: a routing strategy of `covey.routing`; with "hilbert", cells are advertised.
+        requires_announcements: whether publishers announce regions before they publish.
+        uses_paper_rules: whether brokers are `PaperBroker`s; then no broker leaves.
+        with_faults: whether packets are lost and duplicated, and brokers crash.
+        steps: number of random actions.
 
     >>> BrokerTrial(seed=1).run().is_correct
     True
@@ -49,15 +55,27 @@ class BrokerTrial:
     steps: int = 120
 
     def run(self) -> TrialOutcome:
-        """All of it, and then some events when all is quiet."""
+        """Carry out the run, and return the comparison with brute force.
+
+        Raises:
+            InvalidArgumentError: the options cannot be combined.
+        """
         if self.requires_announcements and self.strategy == "hilbert":
-            raise InvalidArgumentError("announcements are of regions: with cells there are none")
+            raise InvalidArgumentError(
+                "announcements are of regions, but the strategy 'hilbert' advertises cells: use "
+                "another strategy"
+            )
         if self.uses_paper_rules and (self.requires_announcements or self.strategy != "exact"):
-            raise InvalidArgumentError("the printed rules cover exactly, and know no announcements")
+            raise InvalidArgumentError(
+                "uses_paper_rules needs the strategy 'exact' and no announcements, got "
+                f"{self.strategy!r} and requires_announcements={self.requires_announcements}"
+            )
         return _BrokerRun(self).run()
 
 
 class _BrokerRun:
+    """The network, the oracle and the random actions of one trial."""
+
     def __init__(self, trial: BrokerTrial) -> None:
         self.random, self.trial = random.Random(trial.seed), trial
         self.network = BrokerNetwork(
@@ -77,21 +95,24 @@ class _BrokerRun:
         self.last_announcements: dict[NodeName, tuple[NodeName, int]] = {}
 
     def _choose_links(self) -> MakeLink:
+        """Return a function that makes links for the strategy of the trial."""
         if self.trial.strategy == "hilbert":
             return cell_links(_GRID, gap=self.random.randrange(4))
         return region_links(_SPACE, self.trial.strategy)
 
     def run(self) -> TrialOutcome:
+        """Carry out the run, and return the comparison with brute force."""
         return run_random_trial(
             self, _WEIGHTS, self.trial.steps, with_faults=self.trial.with_faults
         )
 
     def join(self) -> None:
+        """Add a broker that is linked to a random one, unless there are enough."""
         if len(self.brokers) < _MAX_BROKERS:
             self.brokers.append(self.network.join(self.pick_member()))
 
     def leave(self) -> None:
-        """A broker goes, with its clients and all events that it has."""
+        """Remove a random broker, with its clients and all events that are in flight at it."""
         if len(self.brokers) > 2 and not self.trial.uses_paper_rules:
             name = self.pick_member()
             self.brokers.remove(name)
@@ -105,20 +126,20 @@ class _BrokerRun:
             self.network.leave(name)
 
     def subscribe(self) -> None:
-        ids = [
-            len(self.broker_by_subscription) + place for place in range(self.random.randint(1, 3))
-        ]
+        """Add one to three subscriptions at a random broker."""
+        ids = [len(self.broker_by_subscription) + row for row in range(self.random.randint(1, 3))]
         name = self.pick_member()
         parsed = parse(_SPACE, [self._draw_predicate() for _ in ids])
-        for place, id_ in enumerate(ids):
+        for row, id_ in enumerate(ids):
             self.broker_by_subscription[id_] = name
             self.regions_by_subscription[id_] = parsed.regions.take(
-                np.flatnonzero(parsed.predicate_rows == place)
+                np.flatnonzero(parsed.predicate_rows == row)
             )
             self.oracle.subscribe(id_)
         self.network.subscribe(name, ids, parsed.regions, parsed.predicate_rows)
 
     def _draw_predicate(self) -> str:
+        """Return the predicate of a random box, sometimes of two."""
         return " OR ".join(
             f"x BETWEEN {x} AND {x + w} AND y BETWEEN {y} AND {y + h}"
             for x, y, w, h in (
@@ -132,15 +153,18 @@ class _BrokerRun:
         )
 
     def _draw_point(self) -> tuple[int, int]:
+        """Return random coordinates."""
         return self.random.randint(0, _MAX_COORDINATE), self.random.randint(0, _MAX_COORDINATE)
 
     def cancel(self) -> None:
+        """Cancel a random live subscription, if there is one."""
         if live := self.oracle.live_subscriptions:
             id_ = self.random.choice(live)
             self.oracle.cancel(id_)
             self.network.unsubscribe(self.broker_by_subscription[id_], [id_])  # type: ignore[index]
 
     def publish(self) -> None:
+        """Publish a random event at a random broker, after an announcement if required."""
         name = self.pick_member()
         x, y = self._draw_point()
         if self.trial.requires_announcements:
@@ -152,34 +176,40 @@ class _BrokerRun:
         self.network.publish(name, np.array([number]), event)
 
     def _announce(self, name: NodeName, x: int, y: int) -> None:
-        """A publisher announces a box with the event instead of the one before, and waits."""
-        before = self.last_announcements.get(name)
+        """Announce a box with the event in place of the last one here, and run until it arrived."""
+        last_announcement = self.last_announcements.get(name)
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions
         number = len(self.published_events)
         self.network.announce(
-            name, [(name, number)], regions, withdrawn_ids=[] if before is None else [before]
+            name,
+            [(name, number)],
+            regions,
+            withdrawn_ids=[] if last_announcement is None else [last_announcement],
         )
         self.last_announcements[name] = (name, number)
         self.drain()
 
     def pick_member(self) -> NodeName:
+        """Return a random broker."""
         return self.random.choice(self.brokers)
 
     def drain(self) -> None:
+        """Run until all messages have arrived; then all live subscriptions are settled."""
         self.network.simulator.run()
         self.oracle.clear_in_flight()
         self.oracle.mark_settled(self.oracle.live_subscriptions)
 
     def _find_matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
-        here = self.published_events[event]
+        """Return the given subscriptions that match an event, by comparing every region."""
+        published_event = self.published_events[event]
         return {
             id_
             for id_ in ids
             if contains(
                 self.regions_by_subscription[id_],  # type: ignore[index]
                 np.arange(len(self.regions_by_subscription[id_])),  # type: ignore[index]
-                here,
+                published_event,
                 np.zeros(len(self.regions_by_subscription[id_]), np.int64),  # type: ignore[index]
             ).any()
         }

@@ -1,19 +1,19 @@
-"""A content-addressable network (CAN) whose dimension is not that of the events.
+"""A content-addressable network (CAN), whose cube has other dimensions than the events.
 
-Balls and events are projected into the unit cube, which the nodes divide into zones. With PURE, a
-subscription has a replica in every zone that its box meets. With SMART, only roots have replicas;
-a subscription whose box lies within that of a root is kept at the root's seat. (papers: can)
+Balls and events are projected into the unit cube, which is divided into zones of nodes. With PURE,
+a subscription has a replica in every zone that its box meets. With SMART, only roots have replicas;
+a subscription whose box lies within that of a root is stored at the root's seat. (papers: can)
 
 Modules, in the order in which data passes through them:
 
 - `projection`: balls and events as boxes and points of the cube.
 - `network`: a simulated CAN, its clients, and all deliveries.
-- `messages`: what clients tell nodes, and what nodes tell each other.
+- `messages`: messages from clients to nodes, and between nodes.
 - `zones`: boxes that divide the cube; each has one owner.
 - `node`: the handler of one node: routing, joins, leaves, events.
 - `neighbours`: the newest known claims of zones, and which nodes are neighbours.
 - `floods`: a message to all zones that a box meets, and the replies that confirm it.
-- `seats`: where subscriptions are kept: roots, dependants, and how each changes its state.
+- `seats`: the state of each subscription, as a root or a dependant, and how it changes.
 - `replicas`: the replicas of roots at one node.
 - `paper_rules`: the rules of SMART as published; they lose events.
 - `trial`: random runs of a CAN, compared with brute force.

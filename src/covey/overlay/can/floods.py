@@ -1,8 +1,9 @@
-"""Floods: something that every zone must hear that a box meets, and how it is known that all have.
+"""Floods: messages to all zones that a box meets, with replies that confirm their arrival.
 
-Each node that hears of a flood for the first time tells all neighbours whose zones the box meets,
-and answers who told it when all of them have answered; whoever has heard of it answers at once. So
-the first one knows when all have heard. The answers add up what nodes have to say. (papers: can)
+A node that receives a flood for the first time forwards it to all neighbours whose zones meet the
+box, and replies to its sender when all of these have replied. A node that has seen the flood
+replies at once. So the node that started a flood knows when it has arrived everywhere. Replies
+carry a number of events, which is summed on the way back. (papers: can)
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ __all__ = ["FloodTracker"]
 
 @dataclass(slots=True)
 class _OpenFlood:
-    """A flood that some have not answered yet."""
+    """A forwarded flood to which not all neighbours have replied.
+
+    `sent_events` is the sum of what this node and the replies so far have reported.
+    """
 
     flood: Flood
     pending_replies: int
@@ -27,7 +31,10 @@ class _OpenFlood:
 
 @dataclass(slots=True)
 class FloodTracker:
-    """The floods of one node: which it has heard of, and which are open."""
+    """The floods of one node: those that it has seen, and those that wait for replies.
+
+    A flood is known by the id of its subscription and its number.
+    """
 
     node_name: NodeName
     seen_floods: set[tuple[int, int]] = field(default_factory=set)
@@ -35,7 +42,7 @@ class FloodTracker:
     _last_token: int = 0
 
     def try_register(self, flood: Flood) -> bool:
-        """Whether it was not heard of; it is from now on."""
+        """Mark a flood as seen; return False if it was already."""
         key = (flood.subscription.id, flood.flood_number)
         if key in self.seen_floods:
             return False
@@ -43,15 +50,24 @@ class FloodTracker:
         return True
 
     def expects(self, reply: FloodReply) -> bool:
-        """Whether an answer is to a question of this node."""
+        """Return whether this node waits for a reply."""
         return reply.token in self._open_floods
 
     def forward(
         self, flood: Flood, neighbours: Iterable[NodeName], sent_events: int
     ) -> tuple[list[tuple[NodeName, Flood]], FloodReply | FloodDone | None]:
-        """Tells others; gives the answer to the flood if there are none."""
+        """Forward a flood to neighbours.
+
+        Args:
+            flood: the flood.
+            neighbours: nodes to which it is forwarded.
+            sent_events: number of events that a removed replica of this node had sent.
+
+        Returns:
+            The messages to neighbours, and the answer to the flood if there are no neighbours.
+        """
         self._last_token += 1
-        told = [
+        forwarded = [
             (
                 name,
                 Flood(
@@ -65,25 +81,25 @@ class FloodTracker:
             )
             for name in neighbours
         ]
-        found = _OpenFlood(flood, len(told), sent_events)
-        if not told:
-            return [], _make_reply(found)
-        self._open_floods[self._last_token] = found
-        return told, None
+        open_flood = _OpenFlood(flood, len(forwarded), sent_events)
+        if not forwarded:
+            return [], _make_reply(open_flood)
+        self._open_floods[self._last_token] = open_flood
+        return forwarded, None
 
     def receive_reply(self, reply: FloodReply) -> tuple[Flood, FloodReply | FloodDone] | None:
-        """One of the others is done: the flood, and what it is answered with if all are."""
-        found = self._open_floods[reply.token]
-        found.pending_replies -= 1
-        found.sent_events += reply.sent_events
-        if found.pending_replies:
+        """Count a reply; return the flood and its answer if it was the last one, else None."""
+        open_flood = self._open_floods[reply.token]
+        open_flood.pending_replies -= 1
+        open_flood.sent_events += reply.sent_events
+        if open_flood.pending_replies:
             return None
         del self._open_floods[reply.token]
-        return found.flood, _make_reply(found)
+        return open_flood.flood, _make_reply(open_flood)
 
 
 def _make_reply(open_flood: _OpenFlood) -> FloodReply | FloodDone:
-    """Who started it tells the seat."""
+    """Return the answer to a flood: a reply to its sender, or for its first node to the seat."""
     flood = open_flood.flood
     if flood.reply_to is None:
         return FloodDone(

@@ -1,7 +1,7 @@
-"""What nodes of a CAN tell each other, and what the outside tells them.
+"""Messages between nodes of a CAN, from clients and the network to nodes, and to clients.
 
-A message for a point goes, inside `RoutedMessage`, from neighbour to neighbour to whoever owns it;
-all others go to a node by name. (papers: can)
+A message for a point is wrapped in a `RoutedMessage`, which neighbours forward to the owner of the
+point. All other messages are sent to a node by name. (papers: can)
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CanSubscription:
-    """A subscription with its box in the cube; `row` finds what it means."""
+    """A subscription, with its box in the cube and the centre of the box, where its seat is.
+
+    `row` is its row for the function that matches events. `owner_node` is the node of its client.
+    """
 
     id: int
     row: int
@@ -59,21 +62,21 @@ class CanSubscription:
 
 @dataclass(frozen=True, slots=True)
 class CanSubscribe:
-    """A client of this node subscribes, under an id that was never used."""
+    """From a client: a subscription. Its id must never have been used before."""
 
     subscription: CanSubscription
 
 
 @dataclass(frozen=True, slots=True)
 class CanUnsubscribe:
-    """A client cancels."""
+    """From a client: the cancellation of a subscription, at the node where it subscribed."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class CanPublish:
-    """An event, by number, and its point in the cube."""
+    """From a client: an event to publish, by its number and its point in the cube."""
 
     event_number: int
     point: Point
@@ -81,7 +84,7 @@ class CanPublish:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A node that has no zone gets half of the one at a point, through a node that has one."""
+    """From the network: join by getting half of the zone at a point, through the node `contact`."""
 
     contact: NodeName
     point: Point
@@ -89,7 +92,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """A node gives its zones away; it goes on to forward what still comes."""
+    """From the network: leave. The node hands over its zones, and forwards later messages."""
 
 
 # To the outside.
@@ -97,7 +100,10 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionAck:
-    """A subscription will be told of all events from now on; or, once cancelled, of none."""
+    """To a client: the subscription is settled, or with `is_live=False` its cancellation is done.
+
+    A settled subscription is notified of every event that is published later and that it matches.
+    """
 
     id: int
     is_live: bool
@@ -105,18 +111,18 @@ class SubscriptionAck:
 
 @dataclass(frozen=True, slots=True)
 class CanDelivery:
-    """An event reached a subscriber."""
+    """To a client: an event that its subscription matches."""
 
     event_number: int
     subscription_id: int
 
 
-# Between nodes: places.
+# Between nodes: zones and routing.
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedMessage:
-    """Something for whoever owns a point."""
+    """A message for the owner of a point."""
 
     point: Point
     body: Any
@@ -124,14 +130,14 @@ class RoutedMessage:
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """A new node asks for half of a zone."""
+    """A new node requests half of a zone."""
 
     new_node: NodeName
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneClaim:
-    """What a node owns, as of a version of its own."""
+    """The zones of a node; the claim with the largest epoch of a node is its newest."""
 
     epoch: int
     zones: tuple[CanZone, ...]
@@ -139,7 +145,7 @@ class ZoneClaim:
 
 @dataclass(frozen=True, slots=True)
 class ZoneClaims:
-    """What nodes own; and who left, so that what it had is theirs, or was."""
+    """Claims of nodes, and nodes that left, whose zones these nodes took over."""
 
     claims: dict[NodeName, ZoneClaim]
     departed_nodes: frozenset[NodeName]
@@ -147,7 +153,7 @@ class ZoneClaims:
 
 @dataclass(frozen=True, slots=True)
 class ZoneHandoff:
-    """Zones, and all that belongs to them: see `covey.overlay.can.node`."""
+    """Zones for a new owner, with the state that belongs to them (`node._HandoffState`)."""
 
     zones: tuple[CanZone, ...]
     state: Any
@@ -158,7 +164,11 @@ class ZoneHandoff:
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """Replicas of a subscription are to be made, or removed, in all zones that it meets."""
+    """A request to store a replica in every zone that a subscription's box meets, or to drop it.
+
+    `flood_number` counts the floods of the subscription. `home_node` had its seat when the flood
+    started. Replies go to `reply_to` with `token`; at the node that started it, `reply_to` is None.
+    """
 
     subscription: CanSubscription
     flood_number: int
@@ -170,7 +180,10 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class FloodReply:
-    """A flood is done from here on, with the events that removed replicas had sent home."""
+    """A reply: the flood has arrived at the sender and all nodes to which it was forwarded.
+
+    `sent_events` is the number of events that dropped replicas there had sent to the seat.
+    """
 
     token: int
     sent_events: int
@@ -178,7 +191,7 @@ class FloodReply:
 
 @dataclass(frozen=True, slots=True)
 class FloodDone:
-    """To a subscription's seat: its flood is done everywhere."""
+    """To the seat of a subscription: its flood has arrived in all zones; fields as in `Flood`."""
 
     id: int
     flood_number: int
@@ -186,12 +199,12 @@ class FloodDone:
     sent_events: int
 
 
-# Between nodes: seats. `id` is whose seat is meant, or who asks.
+# Between nodes: seats. `id` is the subscription that a message is for, or that sends a request.
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptRequest:
-    """To the seat of `root`: a subscription within its box wants to be kept there."""
+    """To the seat of a root: a request to adopt a subscription whose box lies within the root's."""
 
     subscription: CanSubscription
     root_id: int
@@ -200,7 +213,7 @@ class AdoptRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdoptAccepted:
-    """It is kept there, and the root has its replicas everywhere."""
+    """To a subscription: the root has adopted it, and has replicas in all of its zones."""
 
     id: int
     root_id: int
@@ -210,7 +223,7 @@ class AdoptAccepted:
 
 @dataclass(frozen=True, slots=True)
 class AdoptRefused:
-    """The root is about to go."""
+    """To a subscription: the root does not adopt it, because it is cancelled or no root."""
 
     id: int
     root_id: int
@@ -219,7 +232,7 @@ class AdoptRefused:
 
 @dataclass(frozen=True, slots=True)
 class MoveRequest:
-    """The root is about to go: a dependant has to find another place."""
+    """To a dependant: its root is cancelled, so it must find another root or become one."""
 
     id: int
     root_id: int
@@ -228,7 +241,7 @@ class MoveRequest:
 
 @dataclass(frozen=True, slots=True)
 class RootReplaced:
-    """A root came under another, and its dependant with it."""
+    """To a dependant: its root became a dependant of a new root, which has adopted both."""
 
     id: int
     root_id: int
@@ -239,7 +252,7 @@ class RootReplaced:
 
 @dataclass(frozen=True, slots=True)
 class MoveDone:
-    """A dependant needs its root no more."""
+    """To a root: a dependant does not need it any longer."""
 
     id: int
     root_id: int
@@ -247,7 +260,7 @@ class MoveDone:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest:
-    """A dependant was cancelled."""
+    """To a root: a dependant, whose seat is at `centre`, was cancelled."""
 
     id: int
     root_id: int
@@ -256,7 +269,7 @@ class ReleaseRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDone:
-    """It is kept no more."""
+    """To a cancelled dependant: its root has removed it."""
 
     id: int
 
@@ -266,7 +279,7 @@ class ReleaseDone:
 
 @dataclass(frozen=True, slots=True)
 class RoutedEvent:
-    """An event on its way to its point."""
+    """An event for the owner of its point."""
 
     event_number: int
     point: Point
@@ -274,7 +287,7 @@ class RoutedEvent:
 
 @dataclass(frozen=True, slots=True)
 class NotifyRoots:
-    """An event for seats of roots: their ids, and where they are."""
+    """An event for the seats of roots, each with its id and its point."""
 
     event_number: int
     root_seats: tuple[tuple[int, Point], ...]
@@ -282,7 +295,7 @@ class NotifyRoots:
 
 @dataclass(frozen=True, slots=True)
 class NotifySubscriber:
-    """An event for a subscriber."""
+    """An event for the node of a client whose subscription it matches."""
 
     event_number: int
     subscription_id: int

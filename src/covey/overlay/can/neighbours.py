@@ -1,8 +1,9 @@
-"""What a node believes of who owns what around it.
+"""The view that a node has of the zones around it.
 
-Claims have versions, and newer ones win. A belief may be old, but there is one for all that touches
-the node's own zones: who gives a zone away tells all neighbours in one message what both have then,
-and goes on to forward what comes for it. So what is sent by an old belief arrives, by a detour.
+A claim has an epoch, and a newer claim of a node replaces an older one. A claim may be outdated,
+but the claims together always cover the surroundings of the node's own zones: a node that gives a
+zone away sends the claims of both owners to all neighbours in one message, and forwards messages
+that still arrive for the zone. So a message that is sent by an outdated claim arrives by a detour.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["NeighbourView", "touches_any"]
 
 @dataclass(slots=True)
 class NeighbourView:
-    """The newest claims that were heard of, and which of them are neighbours'."""
+    """The newest known claim of each node, and those of neighbours."""
 
     known_claims: dict[NodeName, ZoneClaim] = field(default_factory=dict)
     neighbour_claims: dict[NodeName, ZoneClaim] = field(default_factory=dict)
@@ -27,27 +28,35 @@ class NeighbourView:
     def receive_claims(
         self, claims: ZoneClaims, own_zones: Iterable[CanZone]
     ) -> tuple[bool, list[NodeName]]:
-        """Believes what is newer; whether anything was, and the neighbours that are new."""
-        own_zones, before = list(own_zones), set(self.neighbour_claims)
-        news = {
+        """Store claims that are newer than the known ones.
+
+        Returns:
+            Whether a claim was newer, and the nodes that became neighbours.
+        """
+        own_zones, previous_neighbours = list(own_zones), set(self.neighbour_claims)
+        newer_claims = {
             name: claim
             for name, claim in claims.claims.items()
             if name not in self.known_claims or self.known_claims[name].epoch < claim.epoch
         }
-        for name, claim in news.items():
+        for name, claim in newer_claims.items():
             self._accept_claim(name, claim, own_zones)
         for name in claims.departed_nodes:
             self._remove_departed(name, claims)
-        return bool(news), [name for name in news if name in self.neighbour_claims.keys() - before]
+        return bool(newer_claims), [
+            name
+            for name in newer_claims
+            if name in self.neighbour_claims.keys() - previous_neighbours
+        ]
 
     def merge_claims(self, other_claims: dict[NodeName, ZoneClaim]) -> None:
-        """Believes what another node does, as far as it is newer."""
+        """Store claims of another node's view that are newer; neighbours are not recomputed."""
         for name, claim in other_claims.items():
             if name not in self.known_claims or self.known_claims[name].epoch < claim.epoch:
                 self.known_claims[name] = claim
 
     def recompute_neighbours(self, own_zones: Iterable[CanZone]) -> None:
-        """Finds the neighbours of other zones than before."""
+        """Recompute which nodes are neighbours, after own zones or claims have changed."""
         own_zones = list(own_zones)
         self.neighbour_claims = {
             name: claim
@@ -56,6 +65,7 @@ class NeighbourView:
         }
 
     def _accept_claim(self, name: NodeName, claim: ZoneClaim, own_zones: list[CanZone]) -> None:
+        """Store a newer claim, and update whether its node is a neighbour."""
         self.known_claims[name] = claim
         if touches_any(own_zones, claim.zones):
             self.neighbour_claims[name] = claim
@@ -63,19 +73,20 @@ class NeighbourView:
             self.neighbour_claims.pop(name, None)
 
     def _remove_departed(self, name: NodeName, claims: ZoneClaims) -> None:
-        """One that left, if all that it is believed to have is with those who say so.
+        """Remove the zones of a node that left, if the new claims contain all of them.
 
-        Otherwise the belief stays: who left forwards.
+        Otherwise its claim remains, because the node forwards messages.
         """
-        theirs = [zone for claim in claims.claims.values() for zone in claim.zones]
+        claimed_zones = [zone for claim in claims.claims.values() for zone in claim.zones]
         if name in self.known_claims and all(
-            any(zone.is_within(other) for other in theirs) for zone in self.known_claims[name].zones
+            any(zone.is_within(other) for other in claimed_zones)
+            for zone in self.known_claims[name].zones
         ):
             self.neighbour_claims.pop(name, None)
             self.known_claims[name] = ZoneClaim(self.known_claims[name].epoch, ())
 
 
 def touches_any(zones: Iterable[CanZone], other_zones: Iterable[CanZone]) -> bool:
-    """Whether one of some zones has a face in common with one of others."""
+    """Return whether one of `zones` has a face in common with one of `other_zones`."""
     other_zones = list(other_zones)
-    return any(one.touches(other) for one in zones for other in other_zones)
+    return any(zone.touches(other) for zone in zones for other in other_zones)

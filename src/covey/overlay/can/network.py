@@ -1,4 +1,4 @@
-"""A simulated CAN: nodes, subscribers and publishers, and what reached whom."""
+"""A simulated CAN with clients at its nodes, and a record of all deliveries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BallWorkload:
-    """Balls and events in [0, 1]^d: what subscriptions of a simulated CAN mean."""
+    """The balls of subscriptions and the points of events of a simulated CAN, in [0, 1]^d.
+
+    `centres` and `radii` have one row per ball, `events` one row per event.
+    """
 
     centres: Floats
     radii: Floats
@@ -43,7 +46,15 @@ class BallWorkload:
     def build_random(
         cls, ball_count: int, event_count: int, dimensions: int, max_radius: float, seed: int
     ) -> BallWorkload:
-        """Uniform ones."""
+        """Return balls and events with uniformly distributed coordinates and radii.
+
+        Args:
+            ball_count: number of balls.
+            event_count: number of events.
+            dimensions: number of coordinates.
+            max_radius: largest radius.
+            seed: seed of the generator.
+        """
         random_ = np.random.default_rng(seed)
         radii = random_.random(ball_count) * max_radius
         return cls(
@@ -53,14 +64,16 @@ class BallWorkload:
         )
 
     def match_rows(self, event_number: int, rows: Sequence[int]) -> list[bool]:
-        """Whether balls contain an event."""
-        gaps = self.centres[list(rows)] - self.events[event_number]
-        found: list[bool] = (np.linalg.norm(gaps, axis=1) <= self.radii[list(rows)]).tolist()
-        return found
+        """Return for each of the given balls whether it contains an event."""
+        differences = self.centres[list(rows)] - self.events[event_number]
+        is_inside: list[bool] = (
+            np.linalg.norm(differences, axis=1) <= self.radii[list(rows)]
+        ).tolist()
+        return is_inside
 
 
 class CanNetwork:
-    """Nodes 0, 1, … of a CAN. A subscription's id is the row of its ball."""
+    """A simulated CAN, whose nodes are named 0, 1, … and whose subscriptions by rows of balls."""
 
     def __init__(
         self,
@@ -115,41 +128,47 @@ class CanNetwork:
         return network
 
     def locate_event(self, event_number: int) -> Point:
-        """Where an event is."""
+        """Return the point of an event in the cube."""
         return tuple(self._event_points[event_number])
 
     def join(self, contact: NodeName, random_: random.Random) -> NodeName:
-        """A node more, at a random point."""
+        """Add a node through the node `contact`, in the zone of a random point; return its name."""
         name = self._add_node([])
         point = tuple(random_.random() for _ in range(self._dimensions))
         self.simulator.inject(name, Join(contact, point))
         return name
 
     def leave(self, name: NodeName) -> None:
-        """A node less."""
+        """Let a node leave."""
         self.members.remove(name)
         self.simulator.inject(name, Leave())
 
     def subscribe(self, name: NodeName, id_: int) -> None:
-        """A client of a node subscribes to a ball."""
+        """Add a subscription of a client of a node.
+
+        Args:
+            name: the node.
+            id_: row of the ball, which is the id of the subscription; each may be used once.
+        """
         box = (tuple(self._box_lows[id_]), tuple(self._box_highs[id_]))
-        one = CanSubscription(id_, id_, box, tuple(self._box_centres[id_]), name)
-        self.simulator.inject(name, CanSubscribe(one))
+        subscription = CanSubscription(id_, id_, box, tuple(self._box_centres[id_]), name)
+        self.simulator.inject(name, CanSubscribe(subscription))
 
     def unsubscribe(self, name: NodeName, id_: int) -> None:
-        """It cancels, at the node where it subscribed."""
+        """Cancel a subscription, at the node where the client subscribed."""
         self.simulator.inject(name, CanUnsubscribe(id_))
 
     def publish(self, name: NodeName, event_number: int) -> None:
-        """A client of a node publishes an event."""
+        """Publish an event at a node."""
         self.simulator.inject(name, CanPublish(event_number, self.locate_event(event_number)))
 
     @property
     def nodes(self) -> dict[NodeName, CanNode]:
-        """All nodes, those that left included."""
+        """All nodes by name, including nodes that left."""
         return self.simulator.nodes  # type: ignore[return-value]
 
     def _add_node(self, zones: list[CanZone]) -> NodeName:
+        """Add a node with these zones to the simulator, and return its name."""
         name = self.next_name
         self.next_name += 1
         self.simulator.add(name, self._make_node(name, zones))
@@ -166,6 +185,7 @@ class CanNetwork:
         )
 
     def _record_output(self, name: NodeName, message: object) -> None:
+        """Record a delivery, or the acknowledgement of a subscription or cancellation."""
         if isinstance(message, CanDelivery):
             self.deliveries.append((message.event_number, message.subscription_id))
         elif isinstance(message, SubscriptionAck):

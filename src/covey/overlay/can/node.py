@@ -1,11 +1,12 @@
-"""A node of a CAN: zones, neighbours, routing; joins and leaves. (papers: can)
+"""The handler of a node of a CAN: zones, neighbours, routing, joins and leaves. (papers: can)
 
-Who joins gets half of a zone and all that belongs to it in one message, and so does who takes over
-from one that leaves. From that message on the other one owns it; the old owner forwards. What comes
-to a node that has no zone yet waits. Leaves are to be one at a time; joins may be any number.
+A joining node receives half of a zone with the state that belongs to it in one message, a
+`ZoneHandoff`. In the same way, a neighbour takes over all zones of a node that leaves. Ownership
+changes with the message, and the old owner forwards later messages. A node without a zone stores
+messages until it has one. Only one node may leave at a time; any number may join.
 
-What subscriptions and events do is `covey.overlay.can.seats` and `.floods`; this is where they
-are carried out.
+The protocols of subscriptions and events are in `covey.overlay.can.seats` and
+`covey.overlay.can.floods`; this module carries out their actions.
 """
 
 from __future__ import annotations
@@ -47,12 +48,15 @@ from covey.overlay.simulator import OUTSIDE, NodeName, OutgoingMessages
 __all__ = ["CanNode", "MatchRows"]
 
 MatchRows = Callable[[int, Sequence[int]], Sequence[bool]]
-"""Whether subscriptions, by row, match an event, by number."""
+"""Function that returns for each subscription, by its row, whether it matches an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class _HandoffState:
-    """What goes with zones that are given away, in part or as a whole."""
+    """The state that belongs to zones which change their owner.
+
+    The fields after `seen_floods` are empty or partial unless the old owner leaves.
+    """
 
     replicas: list[Replica]
     seats: list[Seat]
@@ -96,7 +100,7 @@ class CanNode:
         self._local_queue: deque[tuple[Point, Any]] = deque()
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
-        """Handles a message; gives messages and who gets them."""
+        """Handle a message and return the messages to send, each after its receiver."""
         self._handle_message(sender, message)
         while self._local_queue:
             self._handle_at_point(*self._local_queue.popleft())
@@ -104,10 +108,11 @@ class CanNode:
         return out
 
     def owns(self, point: Point) -> bool:
-        """Whether a point is in one of its zones."""
+        """Return whether a point is in one of the node's zones."""
         return any(zone.contains(point) for zone in self.zones)
 
     def _handle_message(self, sender: NodeName, message: Any) -> None:
+        """Handle, store or forward a message: a node without zones handles only some messages."""
         if self.successor is not None:
             self._forward_after_leave(sender, message)
         elif isinstance(message, ZoneHandoff):
@@ -120,6 +125,7 @@ class CanNode:
             self._dispatch(sender, message)
 
     def _dispatch(self, sender: NodeName, message: Any) -> None:
+        """Handle a message at a node that owns a zone."""
         match message:
             case RoutedMessage():
                 self._route(message.point, message.body)
@@ -152,17 +158,17 @@ class CanNode:
     # Routing.
 
     def _route(self, point: Point, body: Any) -> None:
-        """To whoever owns a point: here, or a step nearer."""
+        """Send a message one step towards the owner of a point, or queue it at the owner."""
         if self.owns(point):
             self._local_queue.append((point, body))
         else:
             self._send(self._find_next_hop(point), RoutedMessage(point, body))
 
     def _find_next_hop(self, point: Point) -> NodeName:
-        """The nearest neighbour, or who was given a zone that is nearer.
+        """Return the node with the zone nearest to a point: a neighbour, or a new owner.
 
-        Zones that were given away count, as others may believe that they are here still, and have
-        sent this because of them.
+        Zones that this node gave away count with their new owners, because the sender may have sent
+        the message here by an outdated claim.
         """
         given = [(zone.distance_to(point), name) for zone, name in self._forwarding_pointers]
         theirs = [
@@ -172,7 +178,7 @@ class CanNode:
         return min([*given, *theirs], key=itemgetter(0))[1]
 
     def _handle_at_point(self, point: Point, body: Any) -> None:
-        """Something for a point of this node; that may have changed while it waited."""
+        """Handle a message for a point, or route it if the point changed its owner meanwhile."""
         if not self.owns(point):
             self._route(point, body)
             return
@@ -187,6 +193,7 @@ class CanNode:
                 self._perform_actions(self.seats.receive(point, body))
 
     def _perform_actions(self, actions: Iterable[SeatAction]) -> None:
+        """Carry out the actions of seats."""
         for action in actions:
             match action:
                 case RoutedMessage():
@@ -206,18 +213,20 @@ class CanNode:
                     self._send_or_dispatch(action.subscription.owner_node, action.message)
 
     def _send_or_dispatch(self, name: NodeName, message: Any) -> None:
-        """To a node, which may be this one."""
+        """Send a message to a node, or handle it if that is this node."""
         if name == self.name:
             self._dispatch(self.name, message)
         else:
             self._send(name, message)
 
     def _send(self, name: NodeName, message: Any) -> None:
+        """Add a message to those that `receive` returns."""
         self._outgoing.append((name, message))
 
     # Floods.
 
     def _handle_flood(self, flood: Flood) -> None:
+        """Store or drop a replica and forward the flood; reply at once if it was seen already."""
         if not self.flood_tracker.try_register(flood):
             self._send_or_dispatch(flood.reply_to, FloodReply(flood.token, 0))
             return
@@ -232,17 +241,19 @@ class CanNode:
             self._send_flood_answer(flood, answer)
 
     def _find_flood_targets(self, flood: Flood) -> list[NodeName]:
-        """The neighbours that must hear of a flood, and those who were given zones that must."""
+        """Return the neighbours and the new owners of zones that a flood must reach."""
         box, known = flood.subscription.box, self.neighbour_view.neighbour_claims
         others = [name for name, claim in known.items() if meets_any(claim.zones, box)]
         others += [name for zone, name in self._forwarding_pointers if zone.meets(box)]
         return [n for n in dict.fromkeys(others) if n not in (flood.reply_to, self.name)]
 
     def _handle_flood_reply(self, reply: FloodReply) -> None:
+        """Count a reply; after the last one, answer the flood."""
         if (done := self.flood_tracker.receive_reply(reply)) is not None:
             self._send_flood_answer(*done)
 
     def _send_flood_answer(self, flood: Flood, answer: FloodReply | FloodDone) -> None:
+        """Send a reply to the sender of a flood, or the end of the flood to the seat."""
         if isinstance(answer, FloodDone):
             self._route(flood.subscription.centre, answer)
         else:
@@ -251,7 +262,7 @@ class CanNode:
     # Events.
 
     def _handle_event(self, event: RoutedEvent) -> None:
-        """An event at its point: told to subscribers (PURE), or to the homes of roots (SMART)."""
+        """Notify clients of an event (PURE), or send it to the seats of roots (SMART)."""
         found = list(self.replicas.find_at(event.point))
         if not self.smart:
             self._notify_matching(event.event_number, [replica.subscription for replica in found])
@@ -265,6 +276,7 @@ class CanNode:
             self._send_or_dispatch(home, NotifyRoots(event.event_number, tuple(seats)))
 
     def _notify_roots(self, message: NotifyRoots) -> None:
+        """Match an event at each seat of the message; seats with another owner are routed."""
         for id_, centre in message.root_seats:
             if self.owns(centre):
                 members, actions = self.seats.visit(id_)
@@ -274,7 +286,7 @@ class CanNode:
                 self._route(centre, NotifyRoots(message.event_number, ((id_, centre),)))
 
     def _notify_matching(self, event_number: int, candidates: Sequence[CanSubscription]) -> None:
-        """Tells the owners of those that match, exactly."""
+        """Notify the clients of the candidates that match an event, which is decided exactly."""
         if not candidates:
             return
         matches = self._match_rows(event_number, [one.row for one in candidates])
@@ -283,7 +295,7 @@ class CanNode:
                 self._send_or_dispatch(one.owner_node, NotifySubscriber(event_number, one.id))
 
     def _deliver_to_client(self, message: NotifySubscriber) -> None:
-        """To the client, unless it cancelled."""
+        """Deliver an event to the client, unless it has cancelled the subscription."""
         if message.subscription_id in self.clients:
             self._send(OUTSIDE, CanDelivery(message.event_number, message.subscription_id))
 
@@ -291,11 +303,11 @@ class CanNode:
 
     @property
     def claim(self) -> ZoneClaim:
-        """What it owns."""
+        """The zones of the node, with its epoch."""
         return ZoneClaim(self.epoch, self.zones)
 
     def _split_zone(self, point: Point, new_node: NodeName) -> None:
-        """Gives half of a zone to a new node."""
+        """Give half of the zone at a point to a new node, with the state that belongs to it."""
         zone = next(zone for zone in self.zones if zone.contains(point))
         kept, half = zone.split_in_half()
         given = half.with_new_owner()
@@ -320,9 +332,9 @@ class CanNode:
             self._send(name, claims)
 
     def _hand_over_all(self) -> None:
-        """Gives everything to a neighbour: one whose zone becomes a box with it, or a small one."""
+        """Hand over all zones and state to the neighbour with the lowest takeover cost."""
         if not self.neighbour_view.neighbour_claims:
-            raise TypeError("the last node cannot leave")
+            raise TypeError(f"node {self.name!r} cannot leave: it is the last node of the network")
         self.successor = min(self.neighbour_view.neighbour_claims, key=self._takeover_cost)
         seats, cancelled = self.seats.extract_owned(lambda _: True)
         state = _HandoffState(
@@ -341,11 +353,12 @@ class CanNode:
         self.zones, self.replicas, self.clients = (), Replicas(), {}
 
     def _takeover_cost(self, name: NodeName) -> tuple[int, float]:
+        """Return the number of zones that a neighbour would have, and its present volume."""
         theirs = self.neighbour_view.neighbour_claims[name].zones
         return len(merge_zones([*self.zones, *theirs])), sum(zone.volume for zone in theirs)
 
     def _accept_handoff(self, sender: NodeName, handoff: ZoneHandoff) -> None:
-        """Takes over zones and all that belongs to them: a first one, or those of one that left."""
+        """Take over zones with their state: the first zone here, or those of a leaving node."""
         state: _HandoffState = handoff.state
         is_first = not self.zones
         self.flood_tracker.seen_floods = (
@@ -375,10 +388,16 @@ class CanNode:
             self._handle_message(who, message)
 
     def _own_claims(self) -> ZoneClaims:
+        """Return the claim of this node, with the nodes whose zones it took over."""
         return ZoneClaims({self.name: self.claim}, frozenset(self._inherited_nodes))
 
     def _handle_claims(self, claims: ZoneClaims) -> None:
-        mine = {self.name, *self._inherited_nodes}  # what is said of them is known better here
+        """Store newer claims, and send own claims to new neighbours.
+
+        Newer claims are forwarded to the new owners of zones that this node gave away, if they
+        touch these zones.
+        """
+        mine = {self.name, *self._inherited_nodes}  # other nodes' claims about them are older
         claims = ZoneClaims(
             {n: c for n, c in claims.claims.items() if n not in mine}, claims.departed_nodes
         )
@@ -393,7 +412,7 @@ class CanNode:
                     self._send(name, claims)
 
     def _forward_after_leave(self, sender: NodeName, message: Any) -> None:
-        """What comes to a node that left: answers to its questions, or something for its heir."""
+        """Handle a message at a node that left: count replies to its floods, forward the others."""
         if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
             if (done := self.flood_tracker.receive_reply(message)) is not None:
                 flood, answer = done
@@ -408,7 +427,12 @@ class CanNode:
 def keep_newest_pointers(
     own_zones: Iterable[CanZone], pointers: Iterable[tuple[CanZone, NodeName]]
 ) -> list[tuple[CanZone, NodeName]]:
-    """Who was last given what is not one's own: of each point the latest pointer only."""
+    """Return disjoint pointers to new owners: for each point the newest one, outside own zones.
+
+    Args:
+        own_zones: zones of this node.
+        pointers: zones that were given away, each with its new owner.
+    """
     left: list[tuple[CanZone, NodeName]] = []
     for zone, name in sorted(pointers, key=lambda pointer: -pointer[0].transfer_count):
         parts = [zone]

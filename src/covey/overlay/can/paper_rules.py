@@ -1,11 +1,12 @@
-"""The rules of SMART as the paper prints them, to count what they lose.
+"""The rules of SMART as published, to count the events that they lose.
 
-A cancelled root drops its replicas at once. A dependant of it stays where it is if any other
-subscription that is kept there has a box that contains its own, be that one a dependant itself; the
-others subscribe again. So two equal ones excuse each other, one is excused by another that moves
-away, and in between events find nobody. An event tells all that a home keeps. (papers: can)
+A cancelled root drops its replicas at once. A dependant of the root stays where it is if the box of
+another subscription at this node contains its own box, even if that one is a dependant itself; all
+other dependants subscribe again. Events are lost if two equal dependants rely on each other, if a
+dependant relies on one that moves away, and while dependants subscribe again. An event at a seat is
+compared with all subscriptions of the node. (papers: can)
 
-Not for use: `covey.overlay.can.seats` is.
+For comparison only; use `covey.overlay.can.seats`.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ __all__ = ["PaperSmartSeats"]
 
 
 class PaperSmartSeats(Seats):
-    """The seats of one node, by the printed rules."""
+    """The seats of one node, with the published rules."""
 
     def __init__(self, find_root: FindRoot | None) -> None:
         super().__init__(find_root)
         self._excused_dependants: dict[int, CanSubscription] = {}
 
     def visit(self, id_: int) -> tuple[list[CanSubscription], Iterable[SeatAction]]:
+        """Return all subscriptions of the node, without actions."""
         return list({one.id: one for one in self._list_home_subscriptions()}.values()), []
 
     def _list_home_subscriptions(self) -> Iterator[CanSubscription]:
-        """All whose home is here."""
+        """Yield all subscriptions that are stored at this node, some repeatedly."""
         for seat in self.seats.values():
             if seat.phase not in (
                 SeatPhase.AWAITING_ROOT,
@@ -40,6 +42,7 @@ class PaperSmartSeats(Seats):
         yield from self._excused_dependants.values()
 
     def _close_root(self, seat: Seat) -> Iterable[SeatAction]:
+        """Drop the replicas of a cancelled root, and move the dependants that cannot stay."""
         here, dependants = seat.subscription, list(seat.dependants.values())
         moving = [one for one in dependants if not self._is_excused(one, here)]
         self._excused_dependants |= {one.id: one for one in dependants if one not in moving}
@@ -50,6 +53,7 @@ class PaperSmartSeats(Seats):
         return [*self._drop_replicas(seat), *told]
 
     def _is_excused(self, subscription: CanSubscription, cancelled_root: CanSubscription) -> bool:
+        """Return whether a dependant may stay, because another box here contains its own."""
         return any(
             other.id not in (subscription.id, cancelled_root.id)
             and box_contains(other.box, subscription.box)
@@ -57,12 +61,15 @@ class PaperSmartSeats(Seats):
         )
 
     def _on_move_done(self, seat: Seat | None, id_: int) -> Iterable[SeatAction]:
+        """Do nothing: a root does not wait for its dependants."""
         return []
 
     def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
+        """Finish a seat without waiting for events that its replicas sent."""
         seat.arrived_events = seat.expected_events or 0
         return super()._finish_if_flushed(seat)
 
     def _on_release_request(self, message: ReleaseRequest) -> Iterable[SeatAction]:
+        """Remove a cancelled dependant, also if it had stayed without its root."""
         self._excused_dependants.pop(message.id, None)
         return super()._on_release_request(message)

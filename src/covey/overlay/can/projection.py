@@ -1,8 +1,9 @@
-"""Balls and events in the unit cube of a CAN, which has fewer dimensions than they have.
+"""The projection of balls and events into the unit cube of a CAN.
 
-Directions are the paper's, with entries ±√(1/d). A ball's box in the cube has the points of all
-events in the ball: widened by what rounding may take, and scaled by the same formula, in which a
-larger number never becomes the smaller one. (papers: can)
+Usually, the cube has fewer dimensions than the events. Directions are those of the paper, with
+entries ±√(1/d). The box of a ball in the cube contains the points of all events in the ball: it is
+widened by the largest rounding error, and boxes and points are scaled by the same formula, which
+preserves the order of numbers. (papers: can)
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class CubeProjection:
-    """How [0, 1]^d becomes [0, 1]^k: directions, and the interval that each projects to.
+    """The map from [0, 1]^d to the cube [0, 1]^k: k directions, and the scale of each.
 
-    `max_radius` is the largest radius. What lies outside of [0, 1]^d is moved to the cube's edge:
-    that loses nothing, but crowds.
+    `max_radius` is the expected largest radius. Balls and events that project outside the cube are
+    moved to its boundary. No match is lost by that, but the zones there get more work.
 
     >>> cube = CubeProjection.build_random(2, 8, max_radius=0.5, seed=1)
     >>> low, high = cube.project_balls(np.full((1, 8), 0.5), np.array([0.1]))
@@ -42,22 +43,33 @@ class CubeProjection:
     def build_random(
         cls, cube_dimensions: int, event_dimensions: int, *, max_radius: float = 0.5, seed: int = 0
     ) -> CubeProjection:
-        """With random directions."""
+        """Return a projection on random directions.
+
+        Args:
+            cube_dimensions: number of dimensions of the cube, k.
+            event_dimensions: number of coordinates of an event, d.
+            max_radius: expected largest radius of a ball.
+            seed: seed of the directions.
+
+        Raises:
+            InvalidArgumentError: `max_radius` or a number of dimensions is not positive.
+        """
         if not max_radius > 0:
-            raise InvalidArgumentError(f"no cube with r_max={max_radius}: it is more than 0")
+            raise InvalidArgumentError(f"max_radius must be more than 0, got {max_radius}")
         signs = Directions.random_signs(cube_dimensions, event_dimensions, seed)
         return cls(Directions(signs.matrix * math.sqrt(1 / event_dimensions)), max_radius)
 
     def project_balls(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats]:
-        """The lower and the upper corners of balls."""
+        """Return the lower and the upper corners of the boxes of balls, one row each."""
         low, high = self.directions.project_outer_balls(centres, radii)
         return self._scale_to_cube(low), self._scale_to_cube(high)
 
     def project_points(self, points: Floats) -> Floats:
-        """Where events are, and the seats of balls by their centres."""
+        """Return the points of events, or the points of the seats for centres of balls."""
         return self._scale_to_cube(self.directions.project_balls(points, np.zeros(len(points)))[0])
 
     def _scale_to_cube(self, values: Floats) -> Floats:
+        """Return projections on the directions, one per column, as coordinates of the cube."""
         matrix = self.directions.matrix
         first = -self.max_radius + np.minimum(0, matrix).sum(axis=1)
         last = self.max_radius + np.maximum(0, matrix).sum(axis=1)

@@ -1,4 +1,4 @@
-"""The replicas of roots that one node has for its zones."""
+"""The replicas of roots at one node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ __all__ = ["Replica", "Replicas"]
 
 @dataclass(slots=True)
 class Replica:
-    """A root, the node that had its seat when it was made, and how many events it sent there."""
+    """A replica of a root, for the zones of one node that the root's box meets.
+
+    `home_node` had the seat of the root when the replica was stored. `sent_events` counts the
+    events that were sent to the seat because of this replica.
+    """
 
     subscription: CanSubscription
     home_node: NodeName
@@ -24,24 +28,25 @@ class Replica:
 
 @dataclass(slots=True)
 class Replicas:
-    """Replicas by id."""
+    """The replicas of one node, by the id of the root."""
 
     by_id: dict[int, Replica] = field(default_factory=dict)
 
     def __len__(self) -> int:
+        """Return the number of replicas."""
         return len(self.by_id)
 
     def store(self, subscription: CanSubscription, home_node: NodeName) -> None:
-        """Adds one, unless it is there."""
+        """Store a replica of a root, unless the node has one."""
         self.by_id.setdefault(subscription.id, Replica(subscription, home_node))
 
     def drop(self, id_: int) -> int:
-        """Removes one, if it is there; how many events it had sent."""
-        found = self.by_id.pop(id_, None)
-        return found.sent_events if found else 0
+        """Remove a replica and return the number of events that it sent; 0 if there is none."""
+        replica = self.by_id.pop(id_, None)
+        return replica.sent_events if replica else 0
 
     def find_at(self, point: Point) -> Iterator[Replica]:
-        """Those whose boxes have a point."""
+        """Yield the replicas whose boxes contain a point."""
         for replica in self.by_id.values():
             low, high = replica.subscription.box
             if all(a <= x <= b for a, x, b in zip(low, point, high, strict=True)):
@@ -50,7 +55,12 @@ class Replicas:
     def find_covering(
         self, subscription: CanSubscription, avoided_ids: set[int]
     ) -> CanSubscription | None:
-        """The first whose box contains another's."""
+        """Return a root whose box contains that of a subscription, or None.
+
+        Args:
+            subscription: the subscription, which is not returned itself.
+            avoided_ids: roots that are not returned.
+        """
         for id_, replica in self.by_id.items():
             if (
                 id_ != subscription.id
@@ -63,24 +73,29 @@ class Replicas:
     def split_off(
         self, kept_zones: Iterable[CanZone], given_zones: Iterable[CanZone]
     ) -> list[Replica]:
-        """Copies for the zones that are given away; what the others do not meet goes.
+        """Return the replicas for zones that are given away, and drop those not needed here.
 
-        What a replica sent is counted once.
+        If a replica is needed on both sides, its count of sent events remains here, and the copy
+        starts with 0. So each event is counted once.
+
+        Args:
+            kept_zones: zones that the node keeps.
+            given_zones: zones that it gives away.
         """
         kept_zones, given_zones, copies = list(kept_zones), list(given_zones), []
         for id_, replica in list(self.by_id.items()):
-            stays = meets_any(kept_zones, replica.subscription.box)
+            is_needed_here = meets_any(kept_zones, replica.subscription.box)
             if meets_any(given_zones, replica.subscription.box):
-                sent = 0 if stays else replica.sent_events
+                sent = 0 if is_needed_here else replica.sent_events
                 copies.append(Replica(replica.subscription, replica.home_node, sent))
-                if not stays:
+                if not is_needed_here:
                     del self.by_id[id_]
         return copies
 
     def merge(self, others: Iterable[Replica]) -> None:
-        """Takes over those of another node."""
+        """Add the replicas of another node; sent events of the same root are summed."""
         for other in others:
-            mine = self.by_id.setdefault(
+            replica = self.by_id.setdefault(
                 other.subscription.id, Replica(other.subscription, other.home_node)
             )
-            mine.sent_events += other.sent_events
+            replica.sent_events += other.sent_events

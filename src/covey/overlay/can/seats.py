@@ -1,15 +1,15 @@
-"""Where subscriptions of a CAN are kept, and how each finds its place and leaves it.
+"""Seats: the states of subscriptions of a CAN, and the protocol by which they change.
 
-A subscription has a seat at the centre of its box, with whoever owns that point. It is a *root*,
-with a replica in every zone that its box meets; or (SMART) it is a *dependant*, kept at the seat of
-a root whose box contains its own, and nowhere else. Events visit the seats of the roots that they
-hit. All that happens to a subscription is in the hands of its seat, one thing after another.
+The seat of a subscription is at the owner of the centre of its box. The subscription is a *root*,
+with a replica in every zone that its box meets, or with SMART a *dependant*: then it is stored only
+at the seat of a root whose box contains its own. An event is sent to the seats of all roots whose
+replicas contain its point. The seat of a subscription makes all of its changes, one after another.
 
-What is there before it is needed, and goes only when it is needed no more: a root that is cancelled
-keeps its dependants until each is settled elsewhere, and then until all events have arrived that
-its replicas sent; these are counted. So a subscription that was acknowledged misses nothing,
-whatever comes and goes around it. The paper drops first, and lets dependants excuse each other:
-`covey.overlay.can.paper_rules`. (papers: can)
+Every replica is stored before it is needed, and dropped only when it is not needed any longer. A
+cancelled root has its dependants until each has another root or has become a root, and then until
+all events have arrived that its replicas sent, which are counted. So an acknowledged subscription
+misses no event, no matter which others change around it. The rules of the paper drop replicas
+first: see `covey.overlay.can.paper_rules`. (papers: can)
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ __all__ = [
 ]
 
 FindRoot = Callable[[CanSubscription, set[int]], CanSubscription | None]
+"""Function that returns a root whose box contains a subscription's, or None; avoids given ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartFlood:
-    """A flood is to start: replicas are made or removed."""
+    """An action: start a flood that stores replicas of a subscription, or drops them."""
 
     subscription: CanSubscription
     flood_number: int
@@ -63,53 +64,58 @@ class StartFlood:
 
 @dataclass(frozen=True, slots=True)
 class SendToOwner:
-    """Something for the node whose client subscribed."""
+    """An action: send a message to the node whose client subscribed."""
 
     subscription: CanSubscription
     message: SubscriptionAck
 
 
 SeatAction = RoutedMessage | StartFlood | SendToOwner
+"""What a node must do for a seat."""
 
 
 class SeatPhase(Enum):
-    """What a seat is busy with; a root or a dependant waits for what comes."""
+    """The phase of a seat. `ROOT` and `DEPENDANT` are stable; the others wait for replies."""
 
-    STORING = auto()  # replicas are made
-    AWAITING_ROOT = auto()  # a root was asked
+    STORING = auto()  # a root whose replicas are being stored
+    AWAITING_ROOT = auto()  # a root received an AdoptRequest and has not replied
     ROOT = auto()
     DEPENDANT = auto()
-    DEMOTING = auto()  # it came under another root, and its replicas are removed
-    CLOSING = auto()  # a cancelled root: dependants look for other places
-    DROPPING = auto()  # a cancelled root: replicas are removed
-    RELEASING = auto()  # a cancelled dependant
+    DEMOTING = auto()  # a former root under a new root; its replicas are being dropped
+    CLOSING = auto()  # a cancelled root whose dependants look for other roots
+    DROPPING = auto()  # a cancelled root whose replicas are being dropped
+    RELEASING = auto()  # a cancelled dependant; its root has not replied
 
 
 @dataclass(slots=True)
 class Seat:
-    """All that is known of one subscription, and what depends on it."""
+    """The state of one subscription, with the dependants of a root."""
 
     subscription: CanSubscription
     phase: SeatPhase = SeatPhase.AWAITING_ROOT
     is_subscribed: bool = True
     is_acknowledged: bool = False
-    root_id: int | None = None  # of a dependant; of one that is placing whom it asked
-    root_point: Point = ()
+    root_id: int | None = None  # DEPENDANT: its root. AWAITING_ROOT: the root that was requested.
+    root_point: Point = ()  # the seat of that root
     dependants: dict[int, CanSubscription] = field(default_factory=dict)
+    # STORING: subscriptions that wait for this root, each with the attempt of its request
     pending_adoptions: list[tuple[CanSubscription, int]] = field(default_factory=list)
+    # CLOSING, DEMOTING: dependants that still need this root
     leaving_dependants: set[int] = field(default_factory=set)
+    # cancelled roots that wait until this subscription has another root
     previous_roots: list[tuple[int, Point]] = field(default_factory=list)
-    avoided_roots: set[int] = field(default_factory=set)
-    attempt: int = 0
+    avoided_roots: set[int] = field(default_factory=set)  # roots that refused or were cancelled
+    attempt: int = 0  # counts requests to roots, so that replies to earlier ones are ignored
     flood_number: int = 0
-    arrived_events: int = 0
-    expected_events: int | None = None
+    arrived_events: int = 0  # events that replicas sent here
+    expected_events: int | None = None  # how many they sent in all, once the last was dropped
+    # messages about a root that has not yet replied, by the id of that root
     held_messages: dict[int, MoveRequest | RootReplaced] = field(default_factory=dict)
-    pending_releases: int = 0
+    pending_releases: int = 0  # RELEASING: roots that have not replied
 
     @property
     def members(self) -> Iterator[CanSubscription]:
-        """All that an event may be for that comes here."""
+        """The subscription and its dependants, which an event at this seat may match."""
         yield self.subscription
         yield from self.dependants.values()
 
@@ -117,18 +123,19 @@ class Seat:
 class Seats:
     """The seats of one node.
 
-    `find` gives a replica whose box contains a subscription's, if there is one that is not to be
-    avoided; without it (PURE) all are roots.
+    Args:
+        find_root: function that finds a root for a subscription among the replicas of the node;
+            None for PURE, with which every subscription is a root.
     """
 
     def __init__(self, find_root: FindRoot | None) -> None:
         self.seats: dict[int, Seat] = {}
         self.early_cancellations: dict[int, Point] = {}
-        """Who was cancelled and has not arrived yet, and where it will."""
+        """Subscriptions whose cancellation arrived before them, with the points of their seats."""
         self._find_root = find_root
 
     def receive(self, point: Point, message: Any) -> Iterable[SeatAction]:
-        """Handles what came to a point of this node."""
+        """Handle a message for a point of this node, and return the actions that follow."""
         match message:
             case CanSubscribe():
                 return self._on_subscribe(message.subscription)
@@ -148,17 +155,21 @@ class Seats:
                 return self._on_release_request(message)
             case ReleaseDone():
                 return self._on_release_done(self.seats.get(message.id))
-        raise TypeError(f"no seat understands {message!r}")
+        raise TypeError(f"{message!r} is not a message for seats: see overlay.can.messages")
 
     def visit(self, id_: int) -> tuple[list[CanSubscription], Iterable[SeatAction]]:
-        """An event comes to a root's seat: whom it may be for, and what follows."""
+        """Count an event that a replica sent to the seat of its root.
+
+        Returns:
+            The subscriptions that the event may match, and the actions that follow.
+        """
         seat = self.seats[id_]
         seat.arrived_events += 1
         members = list(seat.members)
         return members, self._finish_if_flushed(seat)
 
     def extract_owned(self, owns: Callable[[Point], bool]) -> tuple[list[Seat], dict[int, Point]]:
-        """Takes out what is at points of a zone, for its new owner."""
+        """Remove and return the seats and early cancellations at points that `owns` accepts."""
         seats = [seat for seat in self.seats.values() if owns(seat.subscription.centre)]
         for seat in seats:
             del self.seats[seat.subscription.id]
@@ -168,20 +179,21 @@ class Seats:
         return seats, cancelled
 
     def insert(self, seats: Iterable[Seat], early_cancellations: dict[int, Point]) -> None:
-        """Takes over seats."""
+        """Add seats and early cancellations of another node."""
         self.seats.update({seat.subscription.id: seat for seat in seats})
         self.early_cancellations.update(early_cancellations)
 
-    # A subscription comes, and finds its place.
+    # A new subscription finds a root or becomes one.
 
     def _on_subscribe(self, subscription: CanSubscription) -> Iterable[SeatAction]:
+        """Create the seat of a subscription, unless it was cancelled already."""
         if self.early_cancellations.pop(subscription.id, None) is not None:
             return [SendToOwner(subscription, SubscriptionAck(subscription.id, False))]
         seat = self.seats[subscription.id] = Seat(subscription)
         return self._find_or_become_root(seat)
 
     def _find_or_become_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """Asks a root, or becomes one."""
+        """Request adoption by a root, or store replicas to become a root."""
         seat.attempt += 1
         root = self._find_root(seat.subscription, seat.avoided_roots) if self._find_root else None
         if root is None:
@@ -196,41 +208,49 @@ class Seats:
         return [RoutedMessage(root.centre, AdoptRequest(seat.subscription, root.id, seat.attempt))]
 
     def _start_flood(self, seat: Seat, stores: bool) -> StartFlood:
+        """Return the action that stores the replicas of a seat, or drops them."""
         seat.flood_number += 1
         return StartFlood(seat.subscription, seat.flood_number, stores)
 
     def _on_adopt_request(self, message: AdoptRequest) -> Iterable[SeatAction]:
-        seat, asks = self.seats.get(message.root_id), message.subscription
+        """Adopt a subscription, now or once the replicas are stored, or refuse."""
+        seat, subscription = self.seats.get(message.root_id), message.subscription
         if (
             seat is None
             or not seat.is_subscribed
             or seat.phase not in (SeatPhase.STORING, SeatPhase.ROOT)
         ):
             return [
-                RoutedMessage(asks.centre, AdoptRefused(asks.id, message.root_id, message.attempt))
+                RoutedMessage(
+                    subscription.centre,
+                    AdoptRefused(subscription.id, message.root_id, message.attempt),
+                )
             ]
-        seat.dependants[asks.id] = asks
-        seat.pending_adoptions.append((asks, message.attempt))
+        seat.dependants[subscription.id] = subscription
+        seat.pending_adoptions.append((subscription, message.attempt))
         return self._accept_adoptions(seat) if seat.phase is SeatPhase.ROOT else []
 
     def _accept_adoptions(self, seat: Seat) -> list[SeatAction]:
-        """Tells those who asked that this is a root now."""
-        waiting, seat.pending_adoptions = seat.pending_adoptions, []
-        here, id_ = seat.subscription.centre, seat.subscription.id
+        """Return acceptances for all subscriptions that wait for this root."""
+        pending, seat.pending_adoptions = seat.pending_adoptions, []
+        root_point, root_id = seat.subscription.centre, seat.subscription.id
         return [
-            RoutedMessage(asked.centre, AdoptAccepted(asked.id, id_, here, attempt))
-            for asked, attempt in waiting
+            RoutedMessage(
+                subscription.centre, AdoptAccepted(subscription.id, root_id, root_point, attempt)
+            )
+            for subscription, attempt in pending
         ]
 
     def _on_adopt_reply(
         self, seat: Seat | None, message: AdoptAccepted | AdoptRefused
     ) -> Iterable[SeatAction]:
+        """Become a dependant of the root, or look for another one if it refused."""
         if (
             seat is None
             or seat.phase is not SeatPhase.AWAITING_ROOT
             or seat.attempt != message.attempt
         ):
-            return []  # it was told otherwise meanwhile
+            return []  # a later message has replaced the request
         if isinstance(message, AdoptRefused):
             seat.avoided_roots.add(message.root_id)
             return self._find_or_become_root(seat)
@@ -242,6 +262,7 @@ class Seats:
         return self._complete_placement(seat)
 
     def _on_flood_done(self, seat: Seat, message: FloodDone) -> Iterable[SeatAction]:
+        """Become a root if replicas were stored; wait for their events if they were dropped."""
         if message.stores:
             seat.phase = SeatPhase.ROOT
             return self._complete_placement(seat)
@@ -249,12 +270,12 @@ class Seats:
         return self._finish_if_flushed(seat)
 
     def _complete_placement(self, seat: Seat) -> list[SeatAction]:
-        """A root or a dependant, from now on."""
+        """Acknowledge a new root or dependant, release its previous roots, and go on."""
         actions: list[SeatAction] = []
         if not seat.is_acknowledged:
             seat.is_acknowledged = True
-            told = SubscriptionAck(seat.subscription.id, True)
-            actions.append(SendToOwner(seat.subscription, told))
+            acknowledgement = SubscriptionAck(seat.subscription.id, True)
+            actions.append(SendToOwner(seat.subscription, acknowledgement))
         actions += self._notify_previous_roots(seat)
         seat.avoided_roots.clear()
         if seat.phase is SeatPhase.ROOT:
@@ -262,12 +283,16 @@ class Seats:
         return [*actions, *self._continue_pending(seat)]
 
     def _notify_previous_roots(self, seat: Seat) -> list[SeatAction]:
-        """Tells the roots that it was under that it needs them no more."""
-        left, seat.previous_roots = seat.previous_roots, []
-        return [RoutedMessage(at, MoveDone(seat.subscription.id, root)) for root, at in left]
+        """Return messages to previous roots that this subscription does not need them anymore."""
+        roots, seat.previous_roots = seat.previous_roots, []
+        return [RoutedMessage(point, MoveDone(seat.subscription.id, id_)) for id_, point in roots]
 
     def _continue_pending(self, seat: Seat) -> Iterable[SeatAction]:
-        """What waits to be done with a root or a dependant."""
+        """Carry out what has waited until a seat is a root or a dependant.
+
+        That is a held message about its root, or its cancellation. A new root takes over the roots
+        within its box.
+        """
         if seat.phase is SeatPhase.DEPENDANT:
             assert seat.root_id is not None
             if (held := seat.held_messages.pop(seat.root_id, None)) is not None:
@@ -275,10 +300,10 @@ class Seats:
             return [] if seat.is_subscribed else self._release_from_root(seat)
         return self._demote_others(seat) if seat.is_subscribed else self._close_root(seat)
 
-    # A root comes over others.
+    # A new root takes over others.
 
     def _demote_others(self, seat: Seat) -> list[SeatAction]:
-        """All roots of this node whose boxes are within that of a new one become its dependants."""
+        """Make all roots of this node within the box of a new root its dependants."""
         actions: list[SeatAction] = []
         for other in list(self.seats.values()) if self._find_root else ():
             if (
@@ -291,22 +316,25 @@ class Seats:
         return actions
 
     def _demote(self, seat: Seat, new_root: Seat) -> list[SeatAction]:
-        here, above = seat.subscription, new_root.subscription
+        """Move a root and its dependants under a new root, and drop the root's replicas."""
+        old, new = seat.subscription, new_root.subscription
         new_root.dependants.update(seat.dependants)
-        new_root.dependants[here.id] = here
-        seat.phase, seat.root_id, seat.root_point = SeatPhase.DEMOTING, above.id, above.centre
+        new_root.dependants[old.id] = old
+        seat.phase, seat.root_id, seat.root_point = SeatPhase.DEMOTING, new.id, new.centre
         seat.leaving_dependants = set(seat.dependants)
-        told = [
+        messages = [
             RoutedMessage(
-                one.centre, RootReplaced(one.id, here.id, here.centre, above.id, above.centre)
+                dependant.centre,
+                RootReplaced(dependant.id, old.id, old.centre, new.id, new.centre),
             )
-            for one in seat.dependants.values()
+            for dependant in seat.dependants.values()
         ]
-        return [*told, self._start_flood(seat, False)]
+        return [*messages, self._start_flood(seat, False)]
 
     # A subscription is cancelled.
 
     def _on_unsubscribe(self, point: Point, id_: int) -> Iterable[SeatAction]:
+        """Cancel a subscription, at once if its seat is stable, else as soon as it is."""
         seat = self.seats.get(id_)
         if seat is None:
             self.early_cancellations[id_] = point
@@ -319,43 +347,44 @@ class Seats:
         )
 
     def _release_from_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """A cancelled dependant tells its root."""
+        """Return the request of a cancelled dependant to its root."""
         assert seat.root_id is not None
         seat.phase, seat.pending_releases = SeatPhase.RELEASING, 1
-        one = seat.subscription
-        return [
-            *self._notify_previous_roots(seat),
-            RoutedMessage(seat.root_point, ReleaseRequest(one.id, seat.root_id, one.centre)),
-        ]
+        subscription = seat.subscription
+        request = ReleaseRequest(subscription.id, seat.root_id, subscription.centre)
+        return [*self._notify_previous_roots(seat), RoutedMessage(seat.root_point, request)]
 
     def _on_release_request(self, message: ReleaseRequest) -> Iterable[SeatAction]:
+        """Remove a cancelled dependant, if this root has it, and confirm."""
         if (seat := self.seats.get(message.root_id)) is not None:
             seat.dependants.pop(message.id, None)
         return [RoutedMessage(message.centre, ReleaseDone(message.id))]
 
     def _on_release_done(self, seat: Seat | None) -> Iterable[SeatAction]:
+        """Remove the seat of a cancelled dependant after the last confirmation."""
         if seat is None:
             return []
         seat.pending_releases -= 1
         return [] if seat.pending_releases else self._remove_seat(seat)
 
     def _close_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """A cancelled root tells its dependants, and waits for them."""
-        here = seat.subscription
+        """Return move requests to the dependants of a cancelled root; if none, drop replicas."""
+        root = seat.subscription
         seat.phase, seat.leaving_dependants = SeatPhase.CLOSING, set(seat.dependants)
         if not seat.leaving_dependants:
             return self._drop_replicas(seat)
         return [
-            RoutedMessage(one.centre, MoveRequest(one.id, here.id, here.centre))
-            for one in seat.dependants.values()
+            RoutedMessage(dependant.centre, MoveRequest(dependant.id, root.id, root.centre))
+            for dependant in seat.dependants.values()
         ]
 
     def _drop_replicas(self, seat: Seat) -> Iterable[SeatAction]:
+        """Drop the replicas of a cancelled root."""
         seat.phase = SeatPhase.DROPPING
         return [self._start_flood(seat, False)]
 
     def _on_move_done(self, seat: Seat | None, id_: int) -> Iterable[SeatAction]:
-        """A dependant needs this root no more."""
+        """Note that a dependant does not need this root any longer, and go on after the last."""
         assert seat is not None
         seat.leaving_dependants.discard(id_)
         if seat.leaving_dependants:
@@ -367,7 +396,10 @@ class Seats:
         )
 
     def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
-        """Whether its replicas are gone, and all events have arrived that they sent."""
+        """Finish a seat whose replicas are dropped and whose events have all arrived.
+
+        A cancelled root is removed; a former root becomes a dependant. Until then, nothing is done.
+        """
         if (
             seat.expected_events is None
             or seat.arrived_events < seat.expected_events
@@ -382,14 +414,19 @@ class Seats:
         return self._continue_pending(seat)
 
     def _remove_seat(self, seat: Seat) -> list[SeatAction]:
+        """Remove the seat of a cancelled subscription, and acknowledge the cancellation."""
         del self.seats[seat.subscription.id]
         return [SendToOwner(seat.subscription, SubscriptionAck(seat.subscription.id, False))]
 
-    # A dependant hears that its root goes, or came under another.
+    # The root of a dependant is cancelled, or becomes a dependant itself.
 
     def _on_root_change(
         self, point: Point, message: MoveRequest | RootReplaced
     ) -> Iterable[SeatAction]:
+        """Look for another root after a cancellation, or change to the new root.
+
+        `point` is the point of the dependant's seat.
+        """
         seat = self.seats.get(message.id)
         done = RoutedMessage(message.root_point, MoveDone(message.id, message.root_id))
         if seat is None or seat.phase is SeatPhase.RELEASING:
@@ -397,15 +434,14 @@ class Seats:
                 return [done]
             if seat is not None:
                 seat.pending_releases += 1
-            there = ReleaseRequest(message.id, message.new_root_id, point)
-            return [RoutedMessage(message.new_root_point, there), done]
+            request = ReleaseRequest(message.id, message.new_root_id, point)
+            return [RoutedMessage(message.new_root_point, request), done]
         if (
             seat.phase not in (SeatPhase.AWAITING_ROOT, SeatPhase.DEPENDANT)
             or seat.root_id != message.root_id
         ):
-            seat.held_messages[message.root_id] = (
-                message  # it will be the root: that message is on its way
-            )
+            # The message that makes it the root is still in flight.
+            seat.held_messages[message.root_id] = message
             return []
         if isinstance(message, MoveRequest):
             if not seat.is_subscribed:
@@ -428,7 +464,7 @@ MakeSeats = Callable[[FindRoot | None], Seats]
 
 
 def box_contains(outer: Box, inner: Box) -> bool:
-    """Whether one box has all of another.
+    """Return whether `outer` contains `inner`; both ends of a box belong to it.
 
     >>> box_contains(((0.0, 0.0), (1.0, 1.0)), ((0.0, 0.5), (0.5, 1.0)))
     True

@@ -1,4 +1,4 @@
-"""Random runs of a CAN: nodes join and leave, subscriptions come and go, events pass among them."""
+"""Random runs of a CAN, compared with brute force."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ _WEIGHTS = (12, 6, 25, 15, 35, 7)
 
 @dataclass(frozen=True, slots=True)
 class CanTrial:
-    """One run. The same trial is the same run, message for message.
+    """One random run. Equal trials are equal runs, message for message.
+
+    Args:
+        seed: seed of all random choices.
+        smart: SMART replication if true, else PURE.
+        uses_paper_rules: whether seats follow the published rules of SMART, which lose events.
+        with_faults: whether packets are lost and duplicated, and nodes crash.
+        steps: number of random actions.
 
     >>> CanTrial(seed=1).run().is_correct
     True
@@ -36,13 +43,21 @@ class CanTrial:
     steps: int = 150
 
     def run(self) -> TrialOutcome:
-        """All of it, and then some events when all is quiet."""
+        """Carry out the run, and return the comparison with brute force.
+
+        Raises:
+            InvalidArgumentError: `uses_paper_rules` without `smart`.
+        """
         if self.uses_paper_rules and not self.smart:
-            raise InvalidArgumentError("the printed rules are those of SMART: PURE has no others")
+            raise InvalidArgumentError(
+                "uses_paper_rules needs smart=True: the published rules are those of SMART"
+            )
         return _CanRun(self).run()
 
 
 class _CanRun:
+    """The network, the oracle and the random actions of one trial."""
+
     def __init__(self, trial: CanTrial) -> None:
         self.random = random.Random(trial.seed)
         k, d = self.random.randint(1, 3), self.random.randint(2, 6)
@@ -60,21 +75,24 @@ class _CanRun:
         self.subscription_count = self.event_count = 0
 
     def run(self) -> TrialOutcome:
+        """Carry out the run, and return the comparison with brute force."""
         return run_random_trial(
             self, _WEIGHTS, self.trial.steps, with_faults=self.trial.with_faults
         )
 
     def join(self) -> None:
+        """Add a node at a random point, unless there are enough."""
         if len(self.network.members) < _MAX_NODES:
             self.network.join(self.pick_member(), self.random)
 
     def leave(self) -> None:
-        """Leaves are one at a time."""
+        """Let a random node leave, after all messages have arrived: leaves must not overlap."""
         if len(self.network.members) > 2:
             self.drain()
             self.network.leave(self.pick_member())
 
     def subscribe(self) -> None:
+        """Add a subscription for the next ball at a random node."""
         id_ = self.subscription_count
         self.subscription_count += 1
         self.node_by_subscription[id_] = self.pick_member()
@@ -82,25 +100,30 @@ class _CanRun:
         self.network.subscribe(self.node_by_subscription[id_], id_)
 
     def cancel(self) -> None:
+        """Cancel a random live subscription, if there is one."""
         if live := self.oracle.live_subscriptions:
             id_ = self.random.choice(live)
             self.oracle.cancel(id_)
             self.network.unsubscribe(self.node_by_subscription[id_], id_)  # type: ignore[index,arg-type]
 
     def publish(self) -> None:
+        """Publish the next event at a random node; acknowledged subscriptions are settled."""
         self.oracle.mark_settled(self.network.acknowledged_ids)
         self.oracle.publish(self.event_count)
         self.network.publish(self.pick_member(), self.event_count)
         self.event_count += 1
 
     def pick_member(self) -> NodeName:
+        """Return a random node."""
         return self.random.choice(self.network.members)
 
     def drain(self) -> None:
+        """Run until all messages have arrived."""
         self.network.simulator.run()
         self.oracle.clear_in_flight()
 
     def _find_matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
+        """Return the given subscriptions that match an event, by comparing every ball."""
         rows: list[int] = sorted(ids)  # type: ignore[arg-type]
-        does = self.network.workload.match_rows(event, rows) if rows else []
-        return {row for row, matches in zip(rows, does, strict=True) if matches}
+        matches = self.network.workload.match_rows(event, rows) if rows else []
+        return {row for row, is_match in zip(rows, matches, strict=True) if is_match}

@@ -1,8 +1,8 @@
-"""Zones: boxes that cut the unit cube into parts, one or more for each node.
+"""Zones: boxes that divide the unit cube; each node owns one or more.
 
-A zone contains its lower ends and not its upper ones, so every point of the cube is in one zone.
-Sides are halves of halves, which floats have exactly. Boxes of subscriptions contain both ends.
-(papers: can)
+A zone contains its lower ends but not its upper ends, so every point of the cube is in exactly one
+zone. Zones are made by repeated halving, so their ends are exact in floating point. Boxes of
+subscriptions contain both ends. (papers: can)
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = [
 Point = tuple[float, ...]
 Box = tuple[Point, Point]
 MAX_COORDINATE = math.nextafter(1.0, 0.0)
-"""The largest coordinate of a point."""
+"""The largest coordinate of a point: points lie below 1, so that each is in a zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanZone:
-    """From `low`, included, to `high`, excluded.
+    """The points from `low`, inclusive, to `high`, exclusive.
 
-    `transfer_count` counts how often it changed hands: of two claims to a point the later one is
-    right.
+    `transfer_count` is the number of changes of the owner. If two zones contain a point, the one
+    with the larger count is newer.
 
     >>> left, right = CanZone.whole_cube(2).split_in_half()
     >>> left, right.contains((0.5, 0.0)), left.touches(right)
@@ -45,68 +45,70 @@ class CanZone:
 
     @classmethod
     def whole_cube(cls, dimensions: int) -> CanZone:
-        """The cube."""
+        """Return the zone that is the whole cube."""
         return cls((0.0,) * dimensions, (1.0,) * dimensions)
 
     @property
     def volume(self) -> float:
-        """Its share of the cube."""
+        """Share of the cube."""
         return math.prod(high - low for low, high in zip(self.low, self.high, strict=True))
 
     def contains(self, point: Point) -> bool:
-        """Whether a point is in it."""
+        """Return whether a point is in the zone."""
         return all(low <= x < high for x, low, high in zip(point, self.low, self.high, strict=True))
 
     def meets(self, box: Box) -> bool:
-        """Whether it has a point of a box."""
+        """Return whether the zone and a box have a common point."""
         return all(
             first < high and last >= low
             for first, last, low, high in zip(*box, self.low, self.high, strict=True)
         )
 
     def is_within(self, other: CanZone) -> bool:
-        """Whether all of it is in another."""
+        """Return whether this zone lies within another."""
         return all(a >= b for a, b in zip(self.low, other.low, strict=True)) and all(
             a <= b for a, b in zip(self.high, other.high, strict=True)
         )
 
     def split_in_half(self) -> tuple[CanZone, CanZone]:
-        """The lower and the upper half along the longest side, the first of equals."""
+        """Return the lower and the upper half along the longest side, or the first of several."""
         sides = [high - low for low, high in zip(self.low, self.high, strict=True)]
         j = sides.index(max(sides))
         middle = (self.low[j] + self.high[j]) / 2
         return self._with_high(j, middle), self._with_low(j, middle)
 
     def with_new_owner(self) -> CanZone:
-        """The same, with another owner."""
+        """Return the zone with its number of transfers increased by 1."""
         return replace(self, transfer_count=self.transfer_count + 1)
 
     def subtract(self, other: CanZone) -> list[CanZone]:
-        """What another does not have of it, as boxes.
+        """Return the part of this zone that is not in `other`, as disjoint zones.
 
         >>> CanZone.whole_cube(1).subtract(CanZone((0.25,), (0.5,)))
         [CanZone(low=(0.0,), high=(0.25,)), CanZone(low=(0.5,), high=(1.0,))]
         """
-        left, rest = [], self
+        parts, remainder = [], self
         for j, (low, high) in enumerate(zip(other.low, other.high, strict=True)):
-            if high <= rest.low[j] or low >= rest.high[j]:
+            if high <= remainder.low[j] or low >= remainder.high[j]:
                 return [self]
-            if low > rest.low[j]:
-                left.append(rest._with_high(j, low))
-                rest = rest._with_low(j, low)
-            if high < rest.high[j]:
-                left.append(rest._with_low(j, high))
-                rest = rest._with_high(j, high)
-        return left
+            if low > remainder.low[j]:
+                parts.append(remainder._with_high(j, low))
+                remainder = remainder._with_low(j, low)
+            if high < remainder.high[j]:
+                parts.append(remainder._with_low(j, high))
+                remainder = remainder._with_high(j, high)
+        return parts
 
     def _with_high(self, axis: int, coordinate: float) -> CanZone:
+        """Return the zone with another upper end on one axis."""
         return replace(self, high=(*self.high[:axis], coordinate, *self.high[axis + 1 :]))
 
     def _with_low(self, axis: int, coordinate: float) -> CanZone:
+        """Return the zone with another lower end on one axis."""
         return replace(self, low=(*self.low[:axis], coordinate, *self.low[axis + 1 :]))
 
     def touches(self, other: CanZone) -> bool:
-        """Whether the two have a face, or part of one, in common."""
+        """Return whether the two zones have a face or a part of a face in common."""
         faces = 0
         for a, b, c, d in zip(self.low, self.high, other.low, other.high, strict=True):
             if b == c or d == a:
@@ -116,9 +118,10 @@ class CanZone:
         return faces == 1
 
     def distance_to(self, point: Point) -> tuple[float, int]:
-        """How far a point is: squared, and in how many coordinates it is not inside.
+        """Return the squared distance of a point, and the number of its coordinates outside.
 
-        Of the zones that touch one, some are always nearer to a point outside.
+        Compared as pairs, these lead greedy routing to the owner: for a point outside a zone, there
+        is always a zone that touches it and is nearer.
         """
         squared, outside = 0.0, 0
         for x, low, high in zip(point, self.low, self.high, strict=True):
@@ -129,45 +132,45 @@ class CanZone:
         return squared, outside
 
     def try_union(self, other: CanZone) -> CanZone | None:
-        """The two as one, if they are a box."""
-        apart = [
+        """Return the union of two zones if it is a box, else None."""
+        unequal_axes = [
             j
             for j, pair in enumerate(zip(self.low, other.low, strict=True))
             if pair[0] != pair[1] or self.high[j] != other.high[j]
         ]
-        if len(apart) != 1:
+        if len(unequal_axes) != 1:
             return None
-        (j,) = apart
+        (j,) = unequal_axes
         if self.high[j] != other.low[j] and other.high[j] != self.low[j]:
             return None
-        both = replace(self, transfer_count=max(self.transfer_count, other.transfer_count))
+        union = replace(self, transfer_count=max(self.transfer_count, other.transfer_count))
         low, high = min(self.low[j], other.low[j]), max(self.high[j], other.high[j])
-        return both._with_low(j, low)._with_high(j, high)
+        return union._with_low(j, low)._with_high(j, high)
 
 
 def nearest_distance(zones: Iterable[CanZone], point: Point) -> tuple[float, int]:
-    """The distance of the nearest."""
+    """Return the distance of a point from the nearest zone, as `CanZone.distance_to`."""
     return min(zone.distance_to(point) for zone in zones)
 
 
 def meets_any(zones: Iterable[CanZone], box: Box) -> bool:
-    """Whether one of them has a point of a box."""
+    """Return whether one of the zones has a common point with a box."""
     return any(zone.meets(box) for zone in zones)
 
 
 def merge_zones(zones: Sequence[CanZone]) -> tuple[CanZone, ...]:
-    """The same part of the cube in fewer zones, where two of them are a box."""
-    left = list(zones)
-    merged = True
-    while merged:
-        merged = False
-        for i, one in enumerate(left):
-            for j in range(i + 1, len(left)):
-                if (both := one.try_union(left[j])) is not None:
-                    left[i] = both
-                    del left[j]
-                    merged = True
+    """Return the same part of the cube as fewer zones, by joining pairs that form a box."""
+    result = list(zones)
+    has_merged = True
+    while has_merged:
+        has_merged = False
+        for i, zone in enumerate(result):
+            for j in range(i + 1, len(result)):
+                if (union := zone.try_union(result[j])) is not None:
+                    result[i] = union
+                    del result[j]
+                    has_merged = True
                     break
-            if merged:
+            if has_merged:
                 break
-    return tuple(sorted(left, key=lambda zone: (zone.low, zone.high)))
+    return tuple(sorted(result, key=lambda zone: (zone.low, zone.high)))
