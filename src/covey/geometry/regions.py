@@ -84,7 +84,7 @@ class Regions:
         for name, attribute_constraints in constraints.items():
             if name not in space:
                 raise SchemaError(
-                    f"regions constrain {name!r}, which the space does not have: add it to the space"
+                    f"regions constrain {name!r}, which the space does not have: add it there"
                 )
             empty[attribute_constraints.rows[attribute_constraints.batch.is_empty]] = True
         rows = np.flatnonzero(~empty)
