@@ -48,7 +48,7 @@ def test_hulls_by_hand() -> None:
     def hull_of(*texts: str) -> object:
         """Return the hull of all regions of some predicates."""
         member_regions = parse(EVERY, list(texts)).regions
-        return hull(member_regions, np.zeros(len(members_regions), np.int64))
+        return hull(member_regions, np.zeros(len(member_regions), np.int64))
 
     def expect(text: str) -> object:
         """Return the regions of one predicate."""

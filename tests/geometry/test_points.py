@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import constraints
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.geometry import Regions
@@ -20,7 +20,7 @@ from covey.testing.strategies import events, regions, spaces
 from tests.geometry.cases import EVERY, every_cover, every_match, vector_spaces
 
 
-@constraints(st.data(), spaces() | vector_spaces)
+@given(st.data(), spaces() | vector_spaces)
 def test_matching_is_covering_a_point(data: st.DataObject, space: Space) -> None:
     """This holds for all kinds of constraints and all events, also for NaN and infinity."""
     batch, sample = data.draw(regions(space)), data.draw(events(space, max_events=12))
@@ -28,7 +28,7 @@ def test_matching_is_covering_a_point(data: st.DataObject, space: Space) -> None
     assert covering.tolist() == every_match(batch, sample).tolist()
 
 
-@constraints(st.data(), spaces())
+@given(st.data(), spaces())
 def test_points_are_never_dropped_or_free(data: st.DataObject, space: Space) -> None:
     sample = data.draw(events(space))
     points = Regions.from_events(sample)
@@ -43,7 +43,7 @@ coordinates = st.floats(-4, 4, width=32)
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-@constraints(st.lists(coordinates, min_size=6, max_size=6), st.integers(-1, 1))
+@given(st.lists(coordinates, min_size=6, max_size=6), st.integers(-1, 1))
 def test_a_vector_at_the_boundary_is_inside_and_one_beyond_is_not(
     metric: Metric, numbers: list[float], beyond: int
 ) -> None:

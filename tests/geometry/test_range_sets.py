@@ -85,9 +85,9 @@ def test_rows_are_taken_in_the_given_order(
         np.concatenate([range_set.first for range_set in sets]),
         np.concatenate([range_set.last for range_set in sets]),
     )
-    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=5))
-    taken = batch.take(np.array(chosen, np.int64))
-    assert [taken.row(i) for i in range(len(taken))] == [sets[i] for i in chosen]
+    rows_to_take = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=5))
+    result = batch.take(np.array(rows_to_take, np.int64))
+    assert [result.row(i) for i in range(len(result))] == [sets[i] for i in rows_to_take]
     assert integers(batch.union) == set().union(*map(expected_integers, rows))
 
 

@@ -15,7 +15,7 @@ from covey.space.types import FLOAT
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("type_", "other_type"),
     [
         (pa.decimal128(10, 2), pa.decimal128(10, 3)),
         (pa.float64(), pa.float32()),
@@ -23,13 +23,13 @@ from covey.space.types import FLOAT
         (pa.string(), pa.float64()),
     ],
 )
-def test_another_type_is_an_error(one: pa.DataType, other: pa.DataType) -> None:
-    here, there = Space.from_types({"x": one}), Space.from_types({"x": other})
-    stored = BruteForceIndex(parse(here, ["x IS NOT NULL"]).regions)
+def test_another_type_is_an_error(type_: pa.DataType, other_type: pa.DataType) -> None:
+    space, other_space = Space.from_types({"x": type_}), Space.from_types({"x": other_type})
+    stored = BruteForceIndex(parse(space, ["x IS NOT NULL"]).regions)
     with pytest.raises(SchemaError, match="'x' is"):
-        stored.match(Events.from_arrow(pa.table({"x": pa.nulls(1, other)}), there))
+        stored.match(Events.from_arrow(pa.table({"x": pa.nulls(1, other_type)}), other_space))
     with pytest.raises(SchemaError, match="'x' is"):
-        stored.find_covering(parse(there, ["x IS NOT NULL"]).regions)
+        stored.find_covering(parse(other_space, ["x IS NOT NULL"]).regions)
 
 
 def test_doubles_are_not_narrowed_to_floats() -> None:

@@ -185,7 +185,7 @@ class Balls:
 
     @property
     def is_unconstrained(self) -> Bools:
-        """Rows that admit every vector and null."""
+        """Rows that admit every vector, malformed ones included, and null."""
         admits_all: Bools = (self.states == _ANY_STATE) & (self.balls.lengths == 0)
         return admits_all
 
@@ -253,8 +253,8 @@ class Balls:
             if group not in rows:
                 rows[group] = states, balls
             else:
-                before = rows[group]
-                rows[group] = states | before[0], _enclose_balls(before, (states, balls))
+                earlier = rows[group]
+                rows[group] = states | earlier[0], _enclose_balls(earlier, (states, balls))
         return Balls.from_rows(list(rows.values()), self.centres.shape[1])
 
 
@@ -309,14 +309,14 @@ def _distance_bounds(
     """Return keys of bounds on the distance from `a` to any vector in a ball with centre `b`."""
     distance = float(np.linalg.norm(a - b))
     nearest, farthest = _score_interval(ball)
-    near = min(nearest * (1 - error) - _TINY, _HUGE)  # larger distances overflow
-    far = np.inf if math.isnan(farthest) else farthest * (1 + error) + _TINY
-    least = max(0.0, distance - far, near - distance)
-    low = _round_outward(max(0.0, least * (1 - error) - _TINY), False)
-    most = distance + far
-    if not most < _HUGE:
+    inner_radius = min(nearest * (1 - error) - _TINY, _HUGE)  # larger distances overflow
+    outer_radius = np.inf if math.isnan(farthest) else farthest * (1 + error) + _TINY
+    smallest = max(0.0, distance - outer_radius, inner_radius - distance)
+    low = _round_outward(max(0.0, smallest * (1 - error) - _TINY), False)
+    largest = distance + outer_radius
+    if not largest < _HUGE:
         return low, int(_DOMAIN.high)
-    return low, _round_outward(most * (1 + error) + _TINY, True)
+    return low, _round_outward(largest * (1 + error) + _TINY, True)
 
 
 def _cosine_bounds(
@@ -334,13 +334,13 @@ def _cosine_bounds(
     lowest, highest = _score_interval(ball)
     slack = 4 * error
     angle = float(np.arccos(np.clip(a @ b / (norms[0] * norms[1]), -1, 1)))
-    near = 0.0 if math.isnan(highest) else float(np.arccos(np.clip(highest + slack, -1, 1)))
-    far = float(np.arccos(np.clip(lowest - slack, -1, 1)))
-    least = max(0.0, angle - far, near - angle)
-    most = min(np.pi, angle + far, 2 * np.pi - angle - near)
+    inner_angle = 0.0 if math.isnan(highest) else float(np.arccos(np.clip(highest + slack, -1, 1)))
+    outer_angle = float(np.arccos(np.clip(lowest - slack, -1, 1)))
+    smallest = max(0.0, angle - outer_angle, inner_angle - angle)
+    largest = min(np.pi, angle + outer_angle, 2 * np.pi - angle - inner_angle)
     low, high = (
-        _round_outward(np.cos(most) - slack, False),
-        _round_outward(np.cos(least) + slack, True),
+        _round_outward(np.cos(largest) - slack, False),
+        _round_outward(np.cos(smallest) + slack, True),
     )
     return low, int(_DOMAIN.high) if math.isnan(highest) else high
 
@@ -348,17 +348,18 @@ def _cosine_bounds(
 def _round_outward(number: float, up: bool) -> int:
     """Return the key of the nearest float32 that is not above a number, or with `up` not below."""
     with np.errstate(over="ignore"):
-        near = np.float32(number)
-    key = int(encode_floats(np.array([near]))[0])
-    if up and float(near) < number:
+        rounded = np.float32(number)
+    key = int(encode_floats(np.array([rounded]))[0])
+    if up and float(rounded) < number:
         return key + 1
-    return key - 1 if not up and float(near) > number else key
+    return key - 1 if not up and float(rounded) > number else key
 
 
 def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list[Ball]:
-    """Return an l2 ball that encloses the balls of two rows, or no ball if there is none.
+    """Return balls that every vector of two rows satisfies; no ball means every vector.
 
-    Each row must have one l2 ball. If a row admits no vector, the balls of the other are returned.
+    If both rows have one l2 ball, the result is one ball that encloses both. If a row admits no
+    vector, or both have the same balls, the balls are returned as they are.
     """
     for (states, _), (_, balls) in ((a, b), (b, a)):
         if not states & ValueState.VALUE:

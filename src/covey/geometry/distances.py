@@ -28,7 +28,7 @@ _SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
 
 class Metric(IntEnum):
-    """Functions that score a vector with a centre."""
+    """The functions by which a vector is scored with a centre."""
 
     L2 = 0  # vector_l2_distance
     COSINE = 1  # vector_cosine_similarity

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 MAX_BITS = 62
 """Largest number of bits of a position; positions are int64."""
-_EXTRA_RANGES = 256  # with 4·max_ranges: more ranges than that are recomputed with larger cells
+_EXTRA_RANGES = 256  # a box with more than 4·max_ranges + 256 ranges gets larger cells
 _BLOCKS_PER_RANGE = 64  # blocks visited per range, before a box is recomputed with larger cells
 _UNBOUNDED = 1 << 40  # max_ranges for boxes without a limit
 

@@ -124,7 +124,7 @@ class RangeSet:
 
 
 def _combine_sets(a: RangeSet, b: RangeSet, select: Callable[[Bools, Bools], Bools]) -> RangeSet:
-    """Return the integers that `keep` selects, from whether a and whether b contains them.
+    """Return the integers that `select` accepts, given whether a and whether b contains them.
 
     All integers between two neighbouring ends of ranges belong to the same sets.
     """

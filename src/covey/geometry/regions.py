@@ -83,7 +83,9 @@ class Regions:
         empty = np.zeros(count, np.bool_)
         for name, attribute_constraints in constraints.items():
             if name not in space:
-                raise SchemaError(f"regions constrain {name!r}, which the space does not have")
+                raise SchemaError(
+                    f"regions constrain {name!r}, which the space does not have: add it there"
+                )
             empty[attribute_constraints.rows[attribute_constraints.batch.is_empty]] = True
         rows = np.flatnonzero(~empty)
         return cls(space, count, constraints).take(rows), rows

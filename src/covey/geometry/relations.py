@@ -164,9 +164,9 @@ def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> No
         return
     for name in names:
         if name in space and name in regions.space and space[name].type != regions.space[name].type:
-            mine, other = regions.space[name].type, space[name].type
+            own, other = regions.space[name].type, space[name].type
             raise SchemaError(
-                f"attribute {name!r} is {mine} in one space and {other} in the other: "
+                f"attribute {name!r} is {own} in one space and {other} in the other: "
                 "use one type in both"
             )
 
@@ -237,7 +237,8 @@ def uniform_volume(
             or name not in bounds
         ):
             raise SchemaError(
-                f"no uniform volume on {name!r}: give its bounds, or use estimate_selectivity"
+                f"there is no uniform volume on {name!r}: give bounds of an attribute that has "
+                "numbers, or use estimate_selectivity with a sample of events"
             )
         measure = _length_fractions if type_.is_fractional else _key_fractions
         product[attribute_constraints.rows] *= measure(
@@ -307,9 +308,9 @@ def cover_intervals(
     for k in range(len(outer_rows)):
         i, j = outer_rows[k], inner_rows[k]
         no_value = in_lower[j] > in_upper[j]
-        wide = lower[i] <= in_lower[j] and in_upper[j] <= upper[i]
-        if wide and not no_value and (list_modes[i] != 0 or in_list_modes[j] != 0):
+        contains_interval = lower[i] <= in_lower[j] and in_upper[j] <= upper[i]
+        if contains_interval and not no_value and (list_modes[i] != 0 or in_list_modes[j] != 0):
             answer[k] = UNDECIDED
         else:
-            answer[k] = (wide or no_value) and (nulls[i] or not in_nulls[j])
+            answer[k] = (contains_interval or no_value) and (nulls[i] or not in_nulls[j])
     return answer

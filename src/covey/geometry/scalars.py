@@ -158,9 +158,11 @@ class Scalars:
     def covers(self, inner: Scalars) -> Bools:
         """Return for each i whether row i admits everything that row i of `inner` admits."""
         no_value = _as_bools(inner.lower > inner.upper)
-        wide = _as_bools(self.lower <= inner.lower) & _as_bools(inner.upper <= self.upper)
-        self._decide_lists(inner, wide & ~no_value, wide, _row_covers)
-        return (wide | no_value) & (self.nulls | ~inner.nulls)
+        contains_interval = _as_bools(self.lower <= inner.lower) & _as_bools(
+            inner.upper <= self.upper
+        )
+        self._decide_lists(inner, contains_interval & ~no_value, contains_interval, _row_covers)
+        return (contains_interval | no_value) & (self.nulls | ~inner.nulls)
 
     def overlaps(self, other: Scalars) -> Bools:
         """Return for each i whether row i of both batches has a common key, or both admit null."""
@@ -243,9 +245,9 @@ def _normalize_row(domain: Domain, lower: Any, upper: Any, list_mode: int, keys:
 
     A set of keys can be listed, or the other keys of its interval can: the shorter list is used.
     """
-    nothing: _Row = (domain.high, domain.low, ALL, [])
+    empty_row: _Row = (domain.high, domain.low, ALL, [])
     if lower > upper:
-        return nothing
+        return empty_row
     if list_mode == ALL:
         return lower, upper, ALL, []
     inside = sorted(key for key in keys if lower <= key <= upper)
@@ -258,14 +260,14 @@ def _normalize_row(domain: Domain, lower: Any, upper: Any, list_mode: int, keys:
             excluded.discard(upper)
             upper = upper_bound_before(upper) if isinstance(upper, str) else int(upper) - 1
         if lower > upper:
-            return nothing
+            return empty_row
         if not excluded:
             return lower, upper, ALL, []
         if domain.count_keys(lower, upper) > 2 * len(excluded):
             return lower, upper, EXCEPT, sorted(excluded)
         inside = [key for key in domain.list_keys(lower, upper) if key not in excluded]
     if not inside:
-        return nothing
+        return empty_row
     lower, upper = inside[0], inside[-1]
     count = domain.count_keys(lower, upper)
     if count == len(inside):

@@ -95,11 +95,11 @@ def build_zone_tree(
     """
     if zone_count < 1:
         raise InvalidArgumentError(f"zones must be at least 1, got {zone_count}")
-    chosen = frozenset(sample.regions.constraints) if attributes is None else attributes
+    split_attributes = frozenset(sample.regions.constraints) if attributes is None else attributes
     tree, samples = ZoneTree(), {0: sample}
     while len(tree) < zone_count and samples:
         zone = max(samples, key=lambda z: _relative_load(samples[z], sample))
-        candidate = find_best_split(samples[zone], chosen, seed=[seed, len(tree)])
+        candidate = find_best_split(samples[zone], split_attributes, seed=[seed, len(tree)])
         if candidate is None:
             del samples[zone]
             continue

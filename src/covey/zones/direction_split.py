@@ -99,19 +99,19 @@ class DirectionSplit:
 
         Null and malformed vectors are on the low side.
         """
-        least, most = self._bound_balls(batch)
+        lowest, highest = self._bound_balls(batch)
         ball_rows = np.repeat(np.arange(len(batch)), batch.balls.lengths)
         ball = batch.balls.values
         is_low, is_high = np.ones(len(batch), np.bool_), np.ones(len(batch), np.bool_)
-        is_low[ball_rows[least[ball] >= self.threshold]] = False
-        is_high[ball_rows[most[ball] < self.threshold]] = False
+        is_low[ball_rows[lowest[ball] >= self.threshold]] = False
+        is_high[ball_rows[highest[ball] < self.threshold]] = False
         has_value = (batch.states & ValueState.VALUE) > 0
         has_other = (batch.states & ~np.uint8(ValueState.VALUE)) > 0
         return has_other | (has_value & is_low), has_value & is_high
 
     def _bound_balls(self, batch: Balls) -> tuple[Floats, Floats]:
         """Return bounds on the scores of the vectors in each ball, with allowance for rounding."""
-        least, most = np.full(len(batch.metrics), -np.inf), np.full(len(batch.metrics), np.inf)
+        lowest, highest = np.full(len(batch.metrics), -np.inf), np.full(len(batch.metrics), np.inf)
         ordinals = np.flatnonzero((batch.metrics == self.metric) & ~batch.points)
         if len(ordinals):
             bound_scores = self._bound_products if self.metric is Metric.L2 else self._bound_cosines
@@ -122,10 +122,10 @@ class DirectionSplit:
                     batch.upper[ordinals],
                 )
             for ends, bound, unbounded in zip(
-                (least, most), bounds, (-np.inf, np.inf), strict=True
+                (lowest, highest), bounds, (-np.inf, np.inf), strict=True
             ):
                 ends[ordinals] = np.where(np.isnan(bound), unbounded, bound)
-        return least, most
+        return lowest, highest
 
     def _bound_products(self, centres: Floats, lower: Rows, upper: Rows) -> tuple[Floats, Floats]:
         """Return bounds on inner products, for l2 balls with these centres and keys of radii."""
@@ -147,9 +147,9 @@ class DirectionSplit:
         angles = np.arccos(np.clip(centres @ direction / (norms * length), -1, 1))
         lowest = decode_floats(lower, FLOAT).astype(np.float64)
         radii = np.arccos(np.clip(np.where(np.isnan(lowest), -1, lowest) - slack, -1, 1))
-        least = np.cos(np.minimum(np.pi, angles + radii)) - slack
-        most = np.cos(np.maximum(0.0, angles - radii)) + slack
-        most[upper >= _NAN] = np.inf  # a vector with similarity NaN is on the high side
+        lower_bounds = np.cos(np.minimum(np.pi, angles + radii)) - slack
+        upper_bounds = np.cos(np.maximum(0.0, angles - radii)) + slack
+        upper_bounds[upper >= _NAN] = np.inf  # a vector with similarity NaN is on the high side
         unknown = ~((norms > 1 / _LARGEST_NORM) & (norms < _LARGEST_NORM))
-        least[unknown], most[unknown] = -np.inf, np.inf
-        return least, most
+        lower_bounds[unknown], upper_bounds[unknown] = -np.inf, np.inf
+        return lower_bounds, upper_bounds

@@ -29,7 +29,7 @@ EVERYWHERE = -1
 
 _MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
 _MAX_MEAN_PARTITIONS = 4  # largest mean number of partitions per zone
-_MAX_COPIED_SHARE = 0.1  # up to this number of copies per region, broad regions may be copied
+_MAX_COPIED_SHARE = 0.1  # copies of broad regions, per region, up to which none is broadcast
 _UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE
 
 Bools = NDArray[np.bool_]

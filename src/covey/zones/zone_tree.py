@@ -138,6 +138,7 @@ def _make_event_divider(events: Events) -> Callable[[Split, Rows], tuple[Rows, R
     """Return a function that divides rows of events by a split; an event is on one side."""
 
     def divide(split: Split, rows: Rows) -> tuple[Rows, Rows]:
+        """Return the rows of events on the low side, and those on the high side."""
         high = split.is_high(events, rows)
         return rows[~high], rows[high]
 
@@ -148,6 +149,7 @@ def _make_region_divider(regions: Regions) -> Callable[[Split, Rows], tuple[Rows
     """Return a function that divides rows of regions by a split; a region may be on both sides."""
 
     def divide(split: Split, rows: Rows) -> tuple[Rows, Rows]:
+        """Return the rows of regions on the low side, and those on the high side."""
         low, high = split.find_sides(regions, rows)
         return rows[low], rows[high]
 

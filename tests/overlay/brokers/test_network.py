@@ -171,7 +171,7 @@ def test_subscriptions_are_advertised_towards_matching_announcements_only() -> N
     network.simulator.run()
     subscribe(network, 3, matching="x < 8", other="x > 8")
     assert count_updates(network) == 4  # the links of the path 3, 1, 0, 2, 6 to the publisher
-    assert publish(network, 6, 1, 1) == ["wanted"]
+    assert publish(network, 6, 1, 1) == ["matching"]
     network.announce(6, ["more"], parse(SPACE, ["x > 8"]).regions, withdrawn_ids=["prices"])
     network.simulator.run()
     assert publish(network, 6, 9, 1) == ["other"]

@@ -190,7 +190,7 @@ class Broker:
         yield peer, InitialSyncDone()
 
     def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
-        """Remove a link, and yield updates that withdraw its subscriptions on other links."""
+        """Remove a link, and withdraw on other links the subscriptions that came from it."""
         link = self.links.pop(peer)
         self._syncing_peers.discard(peer)
         announced = self._announcements.pop(peer)

@@ -73,7 +73,17 @@ class BallWorkload:
 
 
 class CanNetwork:
-    """A simulated CAN, whose nodes are named 0, 1, … and whose subscriptions by rows of balls."""
+    """A simulated CAN. Nodes are named 0, 1, … in the order in which they join.
+
+    The id of a subscription is the row of its ball.
+
+    Args:
+        workload: balls of subscriptions, and events.
+        projection: the map of balls and events into the cube.
+        smart: SMART replication if true, else PURE.
+        seed: seed of the simulator.
+        faults: probabilities of faults; None for none.
+    """
 
     def __init__(
         self,
@@ -110,9 +120,9 @@ class CanNetwork:
         smart: bool = True,
         seed: int = 0,
     ) -> CanNetwork:
-        """A network whose nodes have joined already: one for each zone, and all know each other's.
+        """Return a network with one node per zone, in which all neighbours know each other.
 
-        For large ones, which would take long to join one by one.
+        It is meant for large networks, whose nodes would take long to join one by one.
         """
         network = cls(workload, projection, smart=smart, seed=seed)
         network.nodes[0].zones = (zones[0],)

@@ -112,7 +112,10 @@ class CanNode:
         return any(zone.contains(point) for zone in self.zones)
 
     def _handle_message(self, sender: NodeName, message: Any) -> None:
-        """Handle, store or forward a message: a node without zones handles only some messages."""
+        """Forward a message if the node left, store it if the node has no zone yet, or handle it.
+
+        A node without a zone handles `Join` and `ZoneHandoff` only.
+        """
         if self.successor is not None:
             self._forward_after_leave(sender, message)
         elif isinstance(message, ZoneHandoff):
@@ -153,7 +156,7 @@ class CanNode:
             case Leave():
                 self._hand_over_all()
             case _:
-                raise TypeError(f"no node understands {message!r}")
+                raise TypeError(f"{message!r} is not a message for nodes: see overlay.can.messages")
 
     # Routing.
 
@@ -286,7 +289,7 @@ class CanNode:
                 self._route(centre, NotifyRoots(message.event_number, ((id_, centre),)))
 
     def _notify_matching(self, event_number: int, candidates: Sequence[CanSubscription]) -> None:
-        """Notify the clients of the candidates that match an event, which is decided exactly."""
+        """Notify the clients of the candidates that match an event exactly."""
         if not candidates:
             return
         matches = self._match_rows(event_number, [one.row for one in candidates])

@@ -86,8 +86,8 @@ class Replicas:
         for id_, replica in list(self.by_id.items()):
             is_needed_here = meets_any(kept_zones, replica.subscription.box)
             if meets_any(given_zones, replica.subscription.box):
-                sent = 0 if is_needed_here else replica.sent_events
-                copies.append(Replica(replica.subscription, replica.home_node, sent))
+                sent_events = 0 if is_needed_here else replica.sent_events
+                copies.append(Replica(replica.subscription, replica.home_node, sent_events))
                 if not is_needed_here:
                     del self.by_id[id_]
         return copies

@@ -288,10 +288,10 @@ class Seats:
         return [RoutedMessage(point, MoveDone(seat.subscription.id, id_)) for id_, point in roots]
 
     def _continue_pending(self, seat: Seat) -> Iterable[SeatAction]:
-        """Carry out what has waited until a seat is a root or a dependant.
+        """Carry out the changes that waited until a seat became a root or a dependant.
 
-        That is a held message about its root, or its cancellation. A new root takes over the roots
-        within its box.
+        A dependant handles a held message about its root, else its own cancellation. A root handles
+        its own cancellation, else it adopts the roots within its box.
         """
         if seat.phase is SeatPhase.DEPENDANT:
             assert seat.root_id is not None
