@@ -27,7 +27,7 @@ class ChannelSender:
     next_number: int = 0
     unacknowledged_messages: dict[int, Any] = field(default_factory=dict)
 
-    def send(self, message: Any) -> int:
+    def send(self, message: object) -> int:
         """Its number; it is kept until all up to it are acknowledged."""
         number = self.next_number
         self.unacknowledged_messages[number] = message
@@ -52,7 +52,7 @@ class ChannelReceiver:
     next_number: int = 0
     early_messages: dict[int, Any] = field(default_factory=dict)
 
-    def receive(self, number: int, message: Any) -> list[Any]:
+    def receive(self, number: int, message: object) -> list[object]:
         """The messages that are next in order now."""
         if number >= self.next_number:
             self.early_messages[number] = message

@@ -26,7 +26,7 @@ from covey.overlay.reliable_channel import ChannelReceiver, ChannelSender
 __all__ = ["OUTSIDE", "Node", "NodeName", "OutgoingMessages", "Simulator"]
 
 NodeName = Hashable
-OutgoingMessages = Iterable[tuple[NodeName, Any]]
+OutgoingMessages = Iterable[tuple[NodeName, object]]
 OUTSIDE: NodeName = None
 """Who sends what comes from outside the network, and receives what leaves it."""
 
@@ -37,7 +37,7 @@ _MAX_STEPS = 10_000_000  # steps of one run: more means that messages go round a
 class Node(Protocol):
     """What takes part: its state changes with the messages that it gets, and with nothing else."""
 
-    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
+    def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
         """Handles a message; gives messages and who gets them."""
         ...
 
@@ -63,14 +63,14 @@ class Simulator:
                 "packets that may be lost are not joined: faults, or coalesce"
             )
         self.nodes: dict[NodeName, Node] = {}
-        self.outputs: list[tuple[NodeName, Any]] = []
+        self.outputs: list[tuple[NodeName, object]] = []
         self.sent_counts: Counter[str] = Counter()
         """Messages between nodes, by the name of their class; joined ones are one."""
         self.now = 0.0
         self.on_output: Callable[[NodeName, Any], None] | None = None
         self.on_send: Callable[[NodeName, NodeName, Any], None] | None = None
         self._random, self._faults, self._coalesce = random.Random(seed), faults, coalesce
-        self._last_in_flight: dict[tuple[NodeName, NodeName], list[Any]] = {}
+        self._last_in_flight: dict[tuple[NodeName, NodeName], list[object]] = {}
         self._event_queue: list[tuple[float, int, Callable[[], None]]] = []
         self._sequence_number = 0
         self._last_arrival: defaultdict[tuple[NodeName, NodeName], float] = defaultdict(float)
@@ -81,7 +81,7 @@ class Simulator:
             ChannelReceiver
         )
         self._retrying_pairs: set[tuple[NodeName, NodeName]] = set()
-        self._down_queues: dict[NodeName, list[Any]] = {}
+        self._down_queues: dict[NodeName, list[object]] = {}
 
     def add(self, name: NodeName, node: Node) -> None:
         """A node more."""
@@ -89,7 +89,7 @@ class Simulator:
             raise InvalidArgumentError(f"there is a node {name!r} already")
         self.nodes[name] = node
 
-    def inject(self, name: NodeName, message: Any) -> None:
+    def inject(self, name: NodeName, message: object) -> None:
         """A message from outside, handled at once, or when the node is up again."""
         if name in self._down_queues:
             self._down_queues[name].append(message)
@@ -127,7 +127,7 @@ class Simulator:
         if max_steps is None:
             raise RuntimeError(f"{_MAX_STEPS:,} steps, and messages are still in flight")
 
-    def _handle_message(self, sender: NodeName, name: NodeName, message: Any) -> None:
+    def _handle_message(self, sender: NodeName, name: NodeName, message: object) -> None:
         for to, answer in self.nodes[name].receive(sender, message):
             if to is OUTSIDE:
                 self.outputs.append((name, answer))
@@ -136,7 +136,7 @@ class Simulator:
             else:
                 self._send(name, to, answer)
 
-    def _send(self, sender: NodeName, receiver: NodeName, message: Any) -> None:
+    def _send(self, sender: NodeName, receiver: NodeName, message: object) -> None:
         if self.on_send is not None:
             self.on_send(sender, receiver, message)
         pair = (sender, receiver)
@@ -153,7 +153,7 @@ class Simulator:
             self._send_packet(pair, self._senders[pair].send(message), message)
             self._schedule_retry(pair)
 
-    def _try_coalesce(self, pair: tuple[NodeName, NodeName], message: Any) -> bool:
+    def _try_coalesce(self, pair: tuple[NodeName, NodeName], message: object) -> bool:
         """Whether a message was joined with the one before it, which has not arrived."""
         waiting = self._last_in_flight.get(pair)
         if not self._coalesce or waiting is None or not hasattr(message, "coalesce"):
@@ -163,13 +163,14 @@ class Simulator:
         waiting.append(message)
         return True
 
-    def _deliver_in_flight(self, pair: tuple[NodeName, NodeName], messages: list[Any]) -> None:
+    def _deliver_in_flight(self, pair: tuple[NodeName, NodeName], messages: list[object]) -> None:
         if self._last_in_flight[pair] is messages:
             del self._last_in_flight[pair]
-        message = messages[0] if len(messages) == 1 else messages[0].coalesce(messages[1:])
+        first: Any = messages[0]
+        message = first if len(messages) == 1 else first.coalesce(messages[1:])
         self._handle_message(*pair, message)
 
-    def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: Any) -> None:
+    def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: object) -> None:
         """Puts a packet on its way, or loses it."""
         assert self._faults is not None
         for _ in range(1 + (self._random.random() < self._faults.duplicate_probability)):
@@ -178,7 +179,9 @@ class Simulator:
                     self._draw_arrival_time(), lambda: self._receive_packet(pair, number, message)
                 )
 
-    def _receive_packet(self, pair: tuple[NodeName, NodeName], number: int, message: Any) -> None:
+    def _receive_packet(
+        self, pair: tuple[NodeName, NodeName], number: int, message: object
+    ) -> None:
         sender, name = pair
         if name in self._down_queues:
             return

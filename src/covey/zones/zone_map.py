@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._types import JsonObject, JsonValue
 from covey.geometry import Regions
 from covey.geometry.distances import Metric
 from covey.index import Pairs
@@ -153,24 +154,25 @@ class ZoneMap:
             **{f"direction{i}": direction for i, direction in enumerate(directions)},
         }
 
-    def to_metadata(self) -> dict[str, Any]:
+    def to_metadata(self) -> JsonObject:
         """What JSON is to hold of it, beside the arrays."""
         cuts = [_split_to_json(cut) for cut in self.tree.splits]
         return {"most": self.max_zones, "asked": self.requested_zones, "cuts": cuts}
 
     @classmethod
     def from_arrays(
-        cls, space: Space, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+        cls, space: Space, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, JsonValue]
     ) -> ZoneMap:
         """The one that gave these, in the space of its events."""
+        fields: Mapping[str, Any] = metadata
         directions = iter(range(len(arrays)))
         cuts = []
-        for saved in metadata["cuts"]:
+        for saved in fields["cuts"]:
             vector = arrays[f"direction{next(directions)}"] if "least" in saved else None
             cuts.append(_split_from_json(space, saved, vector))
         children = tuple((int(low), int(high)) for low, high in arrays["children"])
         tree = ZoneTree(tuple(cuts), children)
-        return cls(tree, arrays["work"], metadata["most"], metadata["asked"])
+        return cls(tree, arrays["work"], fields["most"], fields["asked"])
 
 
 def _split_to_json(split: Split) -> dict[str, Any]:

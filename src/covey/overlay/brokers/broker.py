@@ -60,7 +60,7 @@ class Broker:
         }
         self._syncing_peers: set[NodeName] = set()
 
-    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
+    def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
         """Handles a message; gives messages and who gets them."""
         match message:
             case Subscribe():
@@ -132,7 +132,7 @@ class Broker:
 
     def _route_events(
         self, source: NodeName, event_numbers: NDArray[np.int64], events: Events
-    ) -> Iterator[tuple[NodeName, Any]]:
+    ) -> Iterator[tuple[NodeName, object]]:
         """Tells clients whose regions contain events, and links that want them."""
         if self.requires_announcements and source == _CLIENTS:
             self._check_announced(events)
@@ -151,7 +151,7 @@ class Broker:
 
     # Links.
 
-    def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
+    def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
         """A new link is told all that is known from elsewhere.
 
         Until its neighbour has said what it wants, it gets all events.
@@ -171,7 +171,7 @@ class Broker:
             )
         yield peer, InitialSyncDone()
 
-    def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
+    def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
         """A link is gone, and with it all that came from it."""
         link = self.links.pop(peer)
         self._syncing_peers.discard(peer)
@@ -190,7 +190,7 @@ class Broker:
         ids: Sequence[Hashable],
         regions: Regions,
         withdrawn_ids: Sequence[Hashable],
-    ) -> Iterator[tuple[NodeName, Any]]:
+    ) -> Iterator[tuple[NodeName, object]]:
         """Tells all other links, and the one it came from what its publishers' events are for."""
         if source not in self._announcements:
             return  # it was on its way when the link went

@@ -91,11 +91,11 @@ class CanNode:
         self._match_rows = match_rows
         self._forwarding_pointers: list[tuple[CanZone, NodeName]] = []
         self._inherited_nodes: set[NodeName] = set()
-        self._early_messages: list[tuple[NodeName, Any]] = []
-        self._outgoing: list[tuple[NodeName, Any]] = []
-        self._local_queue: deque[tuple[Point, Any]] = deque()
+        self._early_messages: list[tuple[NodeName, object]] = []
+        self._outgoing: list[tuple[NodeName, object]] = []
+        self._local_queue: deque[tuple[Point, object]] = deque()
 
-    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
+    def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
         """Handles a message; gives messages and who gets them."""
         self._handle_message(sender, message)
         while self._local_queue:
@@ -107,7 +107,7 @@ class CanNode:
         """Whether a point is in one of its zones."""
         return any(zone.contains(point) for zone in self.zones)
 
-    def _handle_message(self, sender: NodeName, message: Any) -> None:
+    def _handle_message(self, sender: NodeName, message: object) -> None:
         if self.successor is not None:
             self._forward_after_leave(sender, message)
         elif isinstance(message, ZoneHandoff):
@@ -119,7 +119,7 @@ class CanNode:
         else:
             self._dispatch(sender, message)
 
-    def _dispatch(self, sender: NodeName, message: Any) -> None:
+    def _dispatch(self, sender: NodeName, message: object) -> None:
         match message:
             case RoutedMessage():
                 self._route(message.point, message.body)
@@ -205,14 +205,14 @@ class CanNode:
                 case SendToOwner():
                     self._send_or_dispatch(action.subscription.owner_node, action.message)
 
-    def _send_or_dispatch(self, name: NodeName, message: Any) -> None:
+    def _send_or_dispatch(self, name: NodeName, message: object) -> None:
         """To a node, which may be this one."""
         if name == self.name:
             self._dispatch(self.name, message)
         else:
             self._send(name, message)
 
-    def _send(self, name: NodeName, message: Any) -> None:
+    def _send(self, name: NodeName, message: object) -> None:
         self._outgoing.append((name, message))
 
     # Floods.
@@ -392,7 +392,7 @@ class CanNode:
                 if name not in claims.claims:
                     self._send(name, claims)
 
-    def _forward_after_leave(self, sender: NodeName, message: Any) -> None:
+    def _forward_after_leave(self, sender: NodeName, message: object) -> None:
         """What comes to a node that left: answers to its questions, or something for its heir."""
         if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
             if (done := self.flood_tracker.receive_reply(message)) is not None:

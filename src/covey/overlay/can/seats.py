@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
 
 from covey.overlay.can.messages import (
     AdoptAccepted,
@@ -127,7 +126,7 @@ class Seats:
         """Who was cancelled and has not arrived yet, and where it will."""
         self._find_root = find_root
 
-    def receive(self, point: Point, message: Any) -> Iterable[SeatAction]:
+    def receive(self, point: Point, message: object) -> Iterable[SeatAction]:
         """Handles what came to a point of this node."""
         match message:
             case CanSubscribe():
