@@ -14,6 +14,7 @@ from pathlib import Path
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _IMMUTABLE = frozenset(["bool", "bytes", "float", "int", "str"])
+_ARRAYS = frozenset(["NDArray", "np.dtype", "np.floating", "np.integer"])
 _WRITERS = frozenset(["append", "appendleft", "extend", "insert", "setdefault", "sort", "update"])
 
 
@@ -31,6 +32,18 @@ class PublicFunction:
         arguments = self.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         return [*positional[self.is_method :], *arguments.kwonlyargs]
+
+    @property
+    def untyped(self) -> list[str]:
+        """Return the parameters, and `return`, whose type is or contains `Any`.
+
+        Not so the type of the numbers of an array: numpy calls it `NDArray[Any]`.
+        """
+        arguments = self.node.args
+        others = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+        annotations = {one.arg: one.annotation for one in [*self.parameters, *others]}
+        annotations["return"] = self.node.returns
+        return [name for name, one in annotations.items() if one is not None and _says_any(one)]
 
     @property
     def positional_options(self) -> list[str]:
@@ -81,6 +94,14 @@ def iter_public_functions(folder: Path) -> Iterator[PublicFunction]:
         yield from _iter_body(ast.parse(path.read_text()).body, ".".join(parts), False)
 
 
+def _says_any(annotation: ast.AST) -> bool:
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in _ARRAYS:
+        return False
+    if isinstance(annotation, ast.Name) and annotation.id == "Any":
+        return True
+    return any(_says_any(one) for one in ast.iter_child_nodes(annotation))
+
+
 def _is_bool(parameter: ast.arg) -> bool:
     return parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool"
 
@@ -90,12 +111,17 @@ def _is_limit(parameter: ast.arg) -> bool:
 
 
 def _iter_body(body: list[ast.stmt], prefix: str, in_class: bool) -> Iterator[PublicFunction]:
+    overloaded = set[str]()
     for node in body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _iter_body(node.body, f"{prefix}.{node.name}", True)
         elif isinstance(node, Function):
             is_public = not node.name.startswith("_") or node.name in ("__init__", "__call__")
             decorators = {ast.unparse(one).partition("(")[0] for one in node.decorator_list}
+            if "overload" in decorators:
+                overloaded.add(node.name)
+            elif node.name in overloaded:
+                continue  # callers see the overloads
             if is_public and "kernel" not in decorators:
                 is_method = in_class and "staticmethod" not in decorators
                 yield PublicFunction(f"{prefix}.{node.name}", node, is_method)
@@ -130,6 +156,8 @@ def _find_root(node: ast.expr) -> str:
 def main() -> None:
     """Print the public functions that break a rule of signatures."""
     for one in iter_public_functions(Path("src/covey")):
+        if one.untyped:
+            print(f"{one.name}: says Any of {', '.join(one.untyped)}")
         if one.positional_options:
             print(f"{one.name}: takes {', '.join(one.positional_options)} by position")
         if one.written_parameters:

@@ -71,7 +71,7 @@ def decompose_boxes(
 
     >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2).row(0))
     [(0, 4), (7, 7)]
-    >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2, 1).row(0))
+    >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2, max_ranges=1).row(0))
     [(0, 7)]
     """
     if max_ranges is not None and max_ranges < 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class Constraints:
     rows: Rows
     batch: ConstraintBatch
 
-    def locate_rows(self, region_rows: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+    def locate_rows(self, region_rows: NDArray[np.integer[Any]]) -> tuple[Rows, NDArray[np.bool_]]:
         """Return for each region its row in `batch`, and whether it has one.
 
         If a region does not constrain the attribute, its row is arbitrary.

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from covey._types import JsonObject
 from covey.errors import SchemaError
 from covey.geometry.relations import contains
 from covey.language.parser import Parser, parse
@@ -45,7 +46,7 @@ class Explanation:
     parts: tuple[Explanation, ...] = ()
     note: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The same as plain data, ready for JSON but for the values."""
         return {
             "text": self.text,
@@ -69,7 +70,7 @@ class Explanation:
             yield from part._format_lines(depth + 1)
 
 
-def explain(space: Space, text: str, event: Mapping[str, Any]) -> Explanation:
+def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation:
     """Which conditions of a predicate hold on an event, and which do not.
 
     The event is a row as a mapping; derived attributes are expected in it under their text. The
@@ -90,7 +91,7 @@ def explain(space: Space, text: str, event: Mapping[str, Any]) -> Explanation:
 
 
 class _Explainer:
-    def __init__(self, space: Space, expressions: Expressions, event: Mapping[str, Any]) -> None:
+    def __init__(self, space: Space, expressions: Expressions, event: Mapping[str, object]) -> None:
         self.space, self.expressions, self.event = space, expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
@@ -135,7 +136,7 @@ class _Explainer:
         return {name: self.event.get(name) for name in names}
 
 
-def _build_event_batch(event: Mapping[str, Any], space: Space) -> Events:
+def _build_event_batch(event: Mapping[str, object], space: Space) -> Events:
     """One event as a batch; what the mapping lacks is null."""
     columns = {}
     for attribute in space:
@@ -161,7 +162,7 @@ def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
     return column
 
 
-def _check_event_keys(event: Mapping[str, Any], space: Space) -> None:
+def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
     """Names that no column has are more likely wrong than superfluous."""
     names = {column.name for column in space.columns}
     plain = [key for key in event if key not in names]

@@ -28,7 +28,7 @@ class ChannelSender:
     next_number: int = 0
     unacknowledged_messages: dict[int, Any] = field(default_factory=dict)
 
-    def send(self, message: Any) -> int:
+    def send(self, message: object) -> int:
         """Store a message until it is acknowledged, and return its number."""
         number = self.next_number
         self.unacknowledged_messages[number] = message
@@ -53,7 +53,7 @@ class ChannelReceiver:
     next_number: int = 0
     early_messages: dict[int, Any] = field(default_factory=dict)
 
-    def receive(self, number: int, message: Any) -> list[Any]:
+    def receive(self, number: int, message: object) -> list[object]:
         """Store a message, and return the messages that are next in order, possibly none."""
         if number >= self.next_number:
             self.early_messages[number] = message

@@ -26,7 +26,7 @@ from covey.overlay.reliable_channel import ChannelReceiver, ChannelSender
 __all__ = ["OUTSIDE", "Node", "NodeName", "OutgoingMessages", "Simulator"]
 
 NodeName = Hashable
-OutgoingMessages = Iterable[tuple[NodeName, Any]]
+OutgoingMessages = Iterable[tuple[NodeName, object]]
 OUTSIDE: NodeName = None
 """The sender of messages from outside the network, and the receiver of messages to the outside."""
 
@@ -37,7 +37,7 @@ _MAX_STEPS = 10_000_000  # of one run; a run with more steps is taken for an end
 class Node(Protocol):
     """A node of the network. Its state changes only when it receives a message."""
 
-    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
+    def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
         """Handle a message and return the messages to send, each after its receiver."""
         ...
 
@@ -72,7 +72,7 @@ class Simulator:
                 "faults and coalesce exclude each other: packets that may be lost are not joined"
             )
         self.nodes: dict[NodeName, Node] = {}
-        self.outputs: list[tuple[NodeName, Any]] = []
+        self.outputs: list[tuple[NodeName, object]] = []
         self.sent_counts: Counter[str] = Counter()
         """Number of messages between nodes by the name of their class; joined ones count once."""
         self.now = 0.0
@@ -80,7 +80,7 @@ class Simulator:
         self.on_output: Callable[[NodeName, Any], None] | None = None
         self.on_send: Callable[[NodeName, NodeName, Any], None] | None = None
         self._random, self._faults, self._coalesce = random.Random(seed), faults, coalesce
-        self._last_in_flight: dict[tuple[NodeName, NodeName], list[Any]] = {}
+        self._last_in_flight: dict[tuple[NodeName, NodeName], list[object]] = {}
         self._event_queue: list[tuple[float, int, Callable[[], None]]] = []
         self._sequence_number = 0
         self._last_arrival: defaultdict[tuple[NodeName, NodeName], float] = defaultdict(float)
@@ -91,7 +91,7 @@ class Simulator:
             ChannelReceiver
         )
         self._retrying_pairs: set[tuple[NodeName, NodeName]] = set()
-        self._down_queues: dict[NodeName, list[Any]] = {}
+        self._down_queues: dict[NodeName, list[object]] = {}
 
     def add(self, name: NodeName, node: Node) -> None:
         """Add a node.
@@ -103,7 +103,7 @@ class Simulator:
             raise InvalidArgumentError(f"a node {name!r} exists already: use another name")
         self.nodes[name] = node
 
-    def inject(self, name: NodeName, message: Any) -> None:
+    def inject(self, name: NodeName, message: object) -> None:
         """Handle a message from outside at once, or after the restart if the node is down."""
         if name in self._down_queues:
             self._down_queues[name].append(message)
@@ -155,7 +155,7 @@ class Simulator:
                 "each other without end"
             )
 
-    def _handle_message(self, sender: NodeName, name: NodeName, message: Any) -> None:
+    def _handle_message(self, sender: NodeName, name: NodeName, message: object) -> None:
         """Let a node handle a message, and send its answers."""
         for to, answer in self.nodes[name].receive(sender, message):
             if to is OUTSIDE:
@@ -165,7 +165,7 @@ class Simulator:
             else:
                 self._send(name, to, answer)
 
-    def _send(self, sender: NodeName, receiver: NodeName, message: Any) -> None:
+    def _send(self, sender: NodeName, receiver: NodeName, message: object) -> None:
         """Send a message: as packets if there are faults, else such that the order is preserved."""
         if self.on_send is not None:
             self.on_send(sender, receiver, message)
@@ -183,7 +183,7 @@ class Simulator:
             self._send_packet(pair, self._senders[pair].send(message), message)
             self._schedule_retry(pair)
 
-    def _try_coalesce(self, pair: tuple[NodeName, NodeName], message: Any) -> bool:
+    def _try_coalesce(self, pair: tuple[NodeName, NodeName], message: object) -> bool:
         """Append a message to an earlier one in flight; return False if that is not possible."""
         messages = self._last_in_flight.get(pair)
         if not self._coalesce or messages is None or not hasattr(message, "coalesce"):
@@ -193,14 +193,15 @@ class Simulator:
         messages.append(message)
         return True
 
-    def _deliver_in_flight(self, pair: tuple[NodeName, NodeName], messages: list[Any]) -> None:
+    def _deliver_in_flight(self, pair: tuple[NodeName, NodeName], messages: list[object]) -> None:
         """Deliver messages that were sent together, joined into one."""
         if self._last_in_flight[pair] is messages:
             del self._last_in_flight[pair]
-        message = messages[0] if len(messages) == 1 else messages[0].coalesce(messages[1:])
+        first: Any = messages[0]
+        message = first if len(messages) == 1 else first.coalesce(messages[1:])
         self._handle_message(*pair, message)
 
-    def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: Any) -> None:
+    def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: object) -> None:
         """Schedule the arrival of a packet, or of two, or of none if it is lost."""
         assert self._faults is not None
         for _ in range(1 + (self._random.random() < self._faults.duplicate_probability)):
@@ -209,7 +210,9 @@ class Simulator:
                     self._draw_arrival_time(), lambda: self._receive_packet(pair, number, message)
                 )
 
-    def _receive_packet(self, pair: tuple[NodeName, NodeName], number: int, message: Any) -> None:
+    def _receive_packet(
+        self, pair: tuple[NodeName, NodeName], number: int, message: object
+    ) -> None:
         """Handle all messages that are next in order, and acknowledge them; drop it if down."""
         sender, name = pair
         if name in self._down_queues:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["GrowableArray"]
 
@@ -28,7 +28,7 @@ class GrowableArray:
         last = len(self.values) - 1
         return np.where(indices <= last, self.values[np.minimum(indices, last)], self._fill_value)
 
-    def set(self, indices: NDArray[np.int64], values: Any) -> None:
+    def set(self, indices: NDArray[np.int64], values: ArrayLike) -> None:
         """Sets the values of some rows, for which room is made."""
         most = int(indices.max(initial=-1))
         if most >= len(self.values):

@@ -48,7 +48,7 @@ class PredicateLimits:
     functions: tuple[str, ...] = ()
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> PredicateLimits:
+    def from_dict(cls, fields: Mapping[str, object]) -> PredicateLimits:
         """Return the limits of fields by name, as JSON has them.
 
         >>> PredicateLimits.from_dict({"depth": 5})
@@ -60,7 +60,8 @@ max_template, max_depth, max_growth, any_regex, functions
         for name in fields:
             if name not in names:
                 raise SchemaError(f"no limit is called {name!r}: they are {', '.join(names)}")
-        return cls(**{**fields, "functions": tuple(fields.get("functions", ()))})
+        values: Mapping[str, Any] = fields
+        return cls(**{**values, "functions": tuple(values.get("functions", ()))})
 
     def __post_init__(self) -> None:
         for field in dataclass_fields(self):

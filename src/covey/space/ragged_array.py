@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["RaggedArray"]
 
@@ -25,7 +25,7 @@ class RaggedArray:
     values: NDArray[Any]
 
     @classmethod
-    def from_rows(cls, rows: Sequence[Iterable[Any]], dtype: Any = object) -> RaggedArray:
+    def from_rows(cls, rows: Sequence[Iterable[object]], dtype: DTypeLike = object) -> RaggedArray:
         """From Python sequences."""
         lists = [list(row) for row in rows]
         flat = np.empty(sum(map(len, lists)), dtype)
@@ -40,7 +40,7 @@ class RaggedArray:
         return cls(offsets, values)
 
     @classmethod
-    def empty(cls, count: int, dtype: Any = object) -> RaggedArray:
+    def empty(cls, count: int, dtype: DTypeLike = object) -> RaggedArray:
         """`count` rows without a value."""
         return cls(np.zeros(count + 1, np.int64), np.empty(0, dtype))
 

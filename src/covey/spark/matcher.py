@@ -96,7 +96,7 @@ class Matcher(
         handleInvalid: str | None = None,
         vectors: Mapping[str, int] | None = None,
         maxDerived: int | None = None,
-        limits: PredicateLimits | Mapping[str, Any] | None = None,
+        limits: PredicateLimits | Mapping[str, object] | None = None,
         validFromCol: str | None = None,
         validToCol: str | None = None,
         eventTimeCol: str | None = None,
@@ -140,7 +140,7 @@ class Matcher(
         """Set the largest number of derived attributes."""
         return self._set_validated({"maxDerived": value})
 
-    def setLimits(self, value: PredicateLimits | Mapping[str, Any]) -> Self:
+    def setLimits(self, value: PredicateLimits | Mapping[str, object]) -> Self:
         """Set the limits for predicates."""
         return self._set_validated({"limits": value})
 

@@ -12,7 +12,7 @@ has passed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -70,7 +70,7 @@ class ModelWriter(MLWriter):
         """The model's version in the store of the target, where it may be already."""
         fitted, spark = self._state, self.sparkSession
         copying = partial(_copy_to_store, fitted.location, target, fitted.version, uuid4().hex)
-        copied = run_in_task(spark, copying)
+        copied: Mapping[str, Any] = run_in_task(spark, copying)
         if fitted.location == target:
             return replace(fitted, version=copied["version"], label=copied["label"])
         rejected = f"rejected/{uuid4().hex}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql.types import DataType, StructType
 
+from covey._types import JsonObject, JsonValue
 from covey.errors import StoreError
 from covey.space import Space
 from covey.spark.zones.partitioner import ZonePartitioner
@@ -34,7 +35,7 @@ class ModelState:
     fit_seconds: Mapping[str, float]
     partitioner: ZonePartitioner | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As what `json.dumps` takes, but for the place, which is where it is found."""
         return {
             "format": _FORMAT,
@@ -50,27 +51,28 @@ class ModelState:
         }
 
     @classmethod
-    def from_json(cls, location: str, content: Mapping[str, Any]) -> ModelState:
+    def from_json(cls, location: str, content: Mapping[str, JsonValue]) -> ModelState:
         """Return the state that `to_json` was called on, found at a location.
 
         Raises:
             StoreError: another version of covey wrote it.
         """
-        if content.get("format") != _FORMAT:
+        fields: Mapping[str, Any] = content
+        if fields.get("format") != _FORMAT:
             raise StoreError(
-                f"the model has format {content.get('format', 1)}, this covey reads {_FORMAT}: "
+                f"the model has format {fields.get('format', 1)}, this covey reads {_FORMAT}: "
                 "fit it again"
             )
-        partitioner = content["partitioner"]
+        partitioner = fields["partitioner"]
         return cls(
             location,
-            content["version"],
-            content["label"],
-            content["subscription_count"],
-            space_from_json(content["space"]),
-            tuple(content["constrained_attributes"]),
-            StructType.fromJson(json.loads(content["id_type"])).fields[0].dataType,
-            content["rejected_path"],
-            content["fit_seconds"],
+            fields["version"],
+            fields["label"],
+            fields["subscription_count"],
+            space_from_json(fields["space"]),
+            tuple(fields["constrained_attributes"]),
+            StructType.fromJson(json.loads(fields["id_type"])).fields[0].dataType,
+            fields["rejected_path"],
+            fields["fit_seconds"],
             None if partitioner is None else ZonePartitioner.from_json(partitioner),
         )

@@ -15,13 +15,14 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from covey._types import JsonObject
 from covey.errors import CoveyError, extract_worker_error
 from covey.spark.matching.worker_cache import freeze_gc
 
 __all__ = ["reraise_worker_errors", "run_in_task"]
 
 
-def run_in_task(spark: SparkSession, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def run_in_task(spark: SparkSession, work: Callable[[], JsonObject]) -> JsonObject:
     """What `work` returns, which JSON must be able to hold; a `CoveyError` of it is raised here.
 
     Spark runs it again where it fails, so doing it twice must do no harm.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,15 +38,20 @@ class Changes:
     >>> changes = Changes.upsert([7, 8], predicates, removed_ids=[3])
     """
 
-    ids: Any
+    ids: object
     regions: Regions | None
     subscription_rows: Rows
-    removed_ids: Any = ()
-    revisions: Any = None
+    removed_ids: object = ()
+    revisions: object = None
 
     @classmethod
     def upsert(
-        cls, ids: Any, predicates: Predicates, *, removed_ids: Any = (), revisions: Any = None
+        cls,
+        ids: Sized,
+        predicates: Predicates,
+        *,
+        removed_ids: object = (),
+        revisions: object = None,
     ) -> Changes:
         """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
         for row in sorted(predicates.rejected):
@@ -55,7 +61,7 @@ class Changes:
         return cls(ids, predicates.regions, predicates.predicate_rows, removed_ids, revisions)
 
     @classmethod
-    def remove(cls, ids: Any) -> Changes:
+    def remove(cls, ids: object) -> Changes:
         """These ids are removed, nothing is added."""
         return cls([], None, np.empty(0, np.int64), ids)
 

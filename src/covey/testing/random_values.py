@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ TIMES = [
 ]
 
 
-def random_value(rng: random.Random, type_: Type) -> Any:
+def random_value(rng: random.Random, type_: Type) -> object:
     """A value that an event may hold."""
     if type_.name in _BITS_BY_TYPE:
         return rng.choice(_integer_values(type_))

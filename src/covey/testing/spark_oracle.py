@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -98,7 +98,7 @@ def match_with_spark(
     row_column: str,
     *,
     max_predicates_per_job: int = 100,
-) -> set[tuple[Any, Id]]:
+) -> set[tuple[object, Id]]:
     """Return which rows of a frame Spark's `where` keeps for each predicate.
 
     Args:
@@ -122,7 +122,7 @@ def match_with_spark(
         raise InvalidArgumentError(
             f"max_predicates_per_job must be at least 1, got {max_predicates_per_job}"
         )
-    found: set[tuple[Any, Id]] = set()
+    found: set[tuple[object, Id]] = set()
     ids, texts = list(predicates), list(predicates.values())
     for start in range(0, len(ids), max_predicates_per_job):
         answer = _evaluate_predicates(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._types import JsonObject, JsonValue
 from covey.geometry import Regions
 from covey.geometry.distances import Metric
 from covey.index import Pairs
@@ -180,14 +181,14 @@ class ZoneMap:
             **{f"direction{i}": direction for i, direction in enumerate(directions)},
         }
 
-    def to_metadata(self) -> dict[str, Any]:
+    def to_metadata(self) -> JsonObject:
         """Return the part of the map that is not in its arrays, as values for JSON."""
         splits = [_split_to_json(split) for split in self.tree.splits]
         return {"most": self.max_zones, "asked": self.requested_zones, "cuts": splits}
 
     @classmethod
     def from_arrays(
-        cls, space: Space, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+        cls, space: Space, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, JsonValue]
     ) -> ZoneMap:
         """Return the zone map with these arrays and metadata.
 
@@ -196,14 +197,15 @@ class ZoneMap:
             arrays: result of `to_arrays`.
             metadata: result of `to_metadata`.
         """
+        fields: Mapping[str, Any] = metadata
         directions = iter(range(len(arrays)))
         splits = []
-        for saved in metadata["cuts"]:
+        for saved in fields["cuts"]:
             vector = arrays[f"direction{next(directions)}"] if "least" in saved else None
             splits.append(_split_from_json(space, saved, vector))
         children = tuple((int(low), int(high)) for low, high in arrays["children"])
         tree = ZoneTree(tuple(splits), children)
-        return cls(tree, arrays["work"], metadata["most"], metadata["asked"])
+        return cls(tree, arrays["work"], fields["most"], fields["asked"])
 
 
 def _split_to_json(split: Split) -> dict[str, Any]:

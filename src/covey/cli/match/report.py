@@ -50,20 +50,21 @@ def build_aggregates(lists_column: str) -> list[Column]:
 
 
 def build_report(
-    observed: Mapping[str, Any], matched_ids: DataFrame, model: MatcherModel
+    observed: Mapping[str, object], matched_ids: DataFrame, model: MatcherModel
 ) -> MatchReport:
     """All figures, from what was observed and the ids that were written, a row for each match."""
     known = Observation()
     per_id = matched_ids.groupBy("id").count().observe(known, F.count(F.lit(1)).alias("ids"))
     busiest = per_id.orderBy(F.desc("count"), "id").limit(_MAX_BUSIEST).collect()
-    median, p99 = observed["ranks"] or (0, 0)
+    fields: Mapping[str, Any] = observed
+    median, p99 = fields["ranks"] or (0, 0)
     return MatchReport(
-        observed["events"],
-        observed["unmatched"],
-        observed["matches"],
+        fields["events"],
+        fields["unmatched"],
+        fields["matches"],
         median,
         p99,
-        observed["most"],
+        fields["most"],
         model.numSubscriptions,
         known.get["ids"],
         [(row["id"], row["count"]) for row in busiest],

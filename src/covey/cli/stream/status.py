@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from covey._types import JsonValue
 from covey.cli.errors import exit_on_error
 from covey.errors import InvalidArgumentError
 
@@ -56,15 +57,16 @@ def status(
                 live.update(shown())
 
 
-def render_status(status_record: Mapping[str, Any], now_s: float, width: int) -> Group:
+def render_status(status_record: Mapping[str, JsonValue], now_s: float, width: int) -> Group:
     """What a stream last said, as people read it on so many characters."""
-    batches = status_record["batches"]
+    fields: Mapping[str, Any] = status_record
+    batches = fields["batches"]
     if not batches:
-        return Group(_render_heading(status_record, now_s), Text("no batch yet"))
+        return Group(_render_heading(fields, now_s), Text("no batch yet"))
     delays = [one["delay_mean_ms"] for one in batches]
     rates = [_events_per_second(one) for one in batches]
     return Group(
-        _render_heading(status_record, now_s),
+        _render_heading(fields, now_s),
         _render_sparkline("events per second", rates, "{:,.0f}"),
         _render_sparkline("mean delay in ms", delays, "{:,.0f}"),
         _make_batches_table(batches[-_MAX_ROWS:], width),

@@ -45,7 +45,9 @@ class SegmentData(NamedTuple):
     residuals: tuple[ResidualConstraints, ...]
 
 
-def reconstruct_regions(space: Space, data: SegmentData, ordinals: Any) -> tuple[Regions, Ints]:
+def reconstruct_regions(
+    space: Space, data: SegmentData, ordinals: NDArray[np.integer[Any]]
+) -> tuple[Regions, Ints]:
     """The regions at some ordinals, each once, and which of them is at each ordinal."""
     distinct, at = np.unique(ordinals, return_inverse=True)
     constraints: dict[str, Constraints] = {}

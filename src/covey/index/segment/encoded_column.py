@@ -39,7 +39,7 @@ class EncodedColumn:
 
     @classmethod
     def from_arrays(
-        cls, name: str, original_domain: Domain, arrays: Mapping[str, Any]
+        cls, name: str, original_domain: Domain, arrays: Mapping[str, NDArray[Any]]
     ) -> EncodedColumn:
         """A column from what `to_arrays` gave, of an attribute with keys of `original_domain`."""
         codebook = Codebook.from_boundaries(arrays["boundaries"])

@@ -64,7 +64,7 @@ class TokenVocabulary:
         return cls(tokens, codes, {**numbers, None: NULL_TOKEN})
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> TokenVocabulary:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> TokenVocabulary:
         """A vocabulary from what `to_arrays` gave."""
         tokens = unpack_values(arrays["tokens"], arrays["token_starts"], key_domain(STRING))
         return cls._from_tokens(tokens, arrays["token_codes"])

@@ -69,7 +69,7 @@ class Broker:
         }
         self._syncing_peers: set[NodeName] = set()
 
-    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
+    def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
         """Handle a message and return the messages to send, each after its receiver.
 
         Raises:
@@ -150,7 +150,7 @@ class Broker:
 
     def _route_events(
         self, source: NodeName, event_numbers: NDArray[np.int64], events: Events
-    ) -> Iterator[tuple[NodeName, Any]]:
+    ) -> Iterator[tuple[NodeName, object]]:
         """Yield the deliveries to clients, and the events to forward on each link."""
         if self.requires_announcements and source == _CLIENTS:
             self._check_announced(events)
@@ -169,7 +169,7 @@ class Broker:
 
     # Links.
 
-    def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
+    def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
         """Add a link, and yield all announcements and subscriptions for its neighbour.
 
         The link gets all events until the neighbour has sent `InitialSyncDone`.
@@ -189,7 +189,7 @@ class Broker:
             )
         yield peer, InitialSyncDone()
 
-    def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, Any]]:
+    def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
         """Remove a link, and withdraw on other links the subscriptions that came from it."""
         link = self.links.pop(peer)
         self._syncing_peers.discard(peer)
@@ -211,7 +211,7 @@ class Broker:
         ids: Sequence[Hashable],
         regions: Regions,
         withdrawn_ids: Sequence[Hashable],
-    ) -> Iterator[tuple[NodeName, Any]]:
+    ) -> Iterator[tuple[NodeName, object]]:
         """Forward an announcement on all other links, and advertise subscriptions to its source.
 
         Withdrawn ids are removed after the new ones were added.

@@ -80,7 +80,7 @@ class BrokerNetwork:
         self.peers: dict[NodeName, list[NodeName]] = {}
         self.deliveries: list[tuple[int, Hashable]] = []
         self._make_broker: Callable[[], Broker] = partial(
-            broker_class, space, make_link, requires_announcements
+            broker_class, space, make_link, requires_announcements=requires_announcements
         )
         self._next_name = 0
 

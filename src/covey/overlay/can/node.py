@@ -95,11 +95,11 @@ class CanNode:
         self._match_rows = match_rows
         self._forwarding_pointers: list[tuple[CanZone, NodeName]] = []
         self._inherited_nodes: set[NodeName] = set()
-        self._early_messages: list[tuple[NodeName, Any]] = []
-        self._outgoing: list[tuple[NodeName, Any]] = []
-        self._local_queue: deque[tuple[Point, Any]] = deque()
+        self._early_messages: list[tuple[NodeName, object]] = []
+        self._outgoing: list[tuple[NodeName, object]] = []
+        self._local_queue: deque[tuple[Point, object]] = deque()
 
-    def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
+    def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
         """Handle a message and return the messages to send, each after its receiver."""
         self._handle_message(sender, message)
         while self._local_queue:
@@ -111,7 +111,7 @@ class CanNode:
         """Return whether a point is in one of the node's zones."""
         return any(zone.contains(point) for zone in self.zones)
 
-    def _handle_message(self, sender: NodeName, message: Any) -> None:
+    def _handle_message(self, sender: NodeName, message: object) -> None:
         """Forward a message if the node left, store it if the node has no zone yet, or handle it.
 
         A node without a zone handles `Join` and `ZoneHandoff` only.
@@ -127,7 +127,7 @@ class CanNode:
         else:
             self._dispatch(sender, message)
 
-    def _dispatch(self, sender: NodeName, message: Any) -> None:
+    def _dispatch(self, sender: NodeName, message: object) -> None:
         """Handle a message at a node that owns a zone."""
         match message:
             case RoutedMessage():
@@ -215,14 +215,14 @@ class CanNode:
                 case SendToOwner():
                     self._send_or_dispatch(action.subscription.owner_node, action.message)
 
-    def _send_or_dispatch(self, name: NodeName, message: Any) -> None:
+    def _send_or_dispatch(self, name: NodeName, message: object) -> None:
         """Send a message to a node, or handle it if that is this node."""
         if name == self.name:
             self._dispatch(self.name, message)
         else:
             self._send(name, message)
 
-    def _send(self, name: NodeName, message: Any) -> None:
+    def _send(self, name: NodeName, message: object) -> None:
         """Add a message to those that `receive` returns."""
         self._outgoing.append((name, message))
 
@@ -414,7 +414,7 @@ class CanNode:
                 if name not in claims.claims:
                     self._send(name, claims)
 
-    def _forward_after_leave(self, sender: NodeName, message: Any) -> None:
+    def _forward_after_leave(self, sender: NodeName, message: object) -> None:
         """Handle a message at a node that left: count replies to its floods, forward the others."""
         if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
             if (done := self.flood_tracker.receive_reply(message)) is not None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
 
 from covey.overlay.can.messages import (
     AdoptAccepted,
@@ -134,7 +133,7 @@ class Seats:
         """Subscriptions whose cancellation arrived before them, with the points of their seats."""
         self._find_root = find_root
 
-    def receive(self, point: Point, message: Any) -> Iterable[SeatAction]:
+    def receive(self, point: Point, message: object) -> Iterable[SeatAction]:
         """Handle a message for a point of this node, and return the actions that follow."""
         match message:
             case CanSubscribe():

@@ -30,7 +30,8 @@ class BrokerTree:
 
     Distances in the network space are latencies. `parents[i]` is a broker or `PUBLISHER`.
 
-    >>> tree = BrokerTree.from_arrays([0, 0], [[3, 4], [3, 5], [0, 1]], [PUBLISHER, 0, PUBLISHER])
+    >>> parents = [PUBLISHER, 0, PUBLISHER]
+    >>> tree = BrokerTree.from_arrays([0, 0], [[3, 4], [3, 5], [0, 1]], parents=parents)
     >>> tree.leaves.tolist(), tree.latencies.tolist()
     ([1, 2], [5.0, 6.0, 1.0])
     >>> tree.leaf_paths.tolist()

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from covey._types import JsonValue
 from covey.spark.matching.worker_cache import freeze_gc
 from covey.spark.single_task import reraise_worker_errors
 from covey.store import Cache
@@ -34,7 +35,7 @@ class SharedArrayJob:
     location: str
 
     @contextmanager
-    def share_arrays(self, arrays: NamedArrays, meta: Mapping[str, Any]) -> Iterator[str]:
+    def share_arrays(self, arrays: NamedArrays, meta: Mapping[str, JsonValue]) -> Iterator[str]:
         """Writes arrays for workers, and deletes them in the end; gives the name of the file."""
         files, packed = _open_files(self.location), encode_arrays(arrays, meta)
         files.put(packed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -42,7 +42,7 @@ from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["find_column_type", "load_subscriptions"]
 
-CommitStaged = Callable[[int, Space, Sequence[StagedSegment]], dict[str, Any] | None]
+CommitStaged = Callable[[int, Space, Sequence[StagedSegment]], Mapping[str, object] | None]
 """From a version, the space of predicates and what was prepared, to what `_load` would say."""
 
 _DEFAULT_PARALLELISM = 8
@@ -121,11 +121,14 @@ def load_subscriptions(
     rows = outcomes.where("file IS NOT NULL").drop("id").collect()
     encoded_s = time.perf_counter() - started
     put, gone = _collect_staged(rows, UPSERT_KIND), _collect_staged(rows, REMOVAL_KIND)
-    loaded = None if commit_staged is None else commit_staged(base_version, space, put)
-    if loaded is None:
-        loaded = run_in_task(
+    committed = None if commit_staged is None else commit_staged(base_version, space, put)
+    loaded: Mapping[str, Any] = (
+        run_in_task(
             spark, partial(_commit_and_merge, location, base_version, put, gone, uuid4().hex)
         )
+        if committed is None
+        else committed
+    )
     return ModelState(
         location,
         loaded["version"],

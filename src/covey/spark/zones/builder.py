@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from covey._types import JsonObject
 from covey.space import Space
 from covey.spark.single_task import reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
@@ -52,7 +53,7 @@ def publish_zones(
     is_smart: bool,
     space: Space,
     label: str,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Makes the version of `base` in which prepared segments are spread over zones."""
     of_zones = build_zone_segments(spark, location, staged_segments, zone_map, is_smart=is_smart)
     work = partial(

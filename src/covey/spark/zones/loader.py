@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -45,7 +44,7 @@ class ZoneLoader:
 
     def __call__(
         self, base_version: int, space: Space, staged_segments: Sequence[StagedSegment]
-    ) -> dict[str, Any] | None:
+    ) -> dict[str, object] | None:
         """What is to be known of the version; None if one zone is enough."""
         started, params = time.perf_counter(), self.params
         zones = choose_zone_count(

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from covey._types import JsonObject, JsonValue
 from covey.zones import ZoneMap
 
 __all__ = ["ZONE_COL", "ZonePartitioner"]
@@ -81,7 +82,7 @@ class ZonePartitioner:
         first, owners = (_look_up(list(some), zone) for some in (starts, self.partitions_per_zone))
         return (first + F.pmod(place, owners)).cast("int")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As what `json.dumps` takes."""
         return {
             "expression": self.expression,
@@ -91,11 +92,12 @@ class ZonePartitioner:
         }
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> ZonePartitioner:
+    def from_json(cls, content: Mapping[str, JsonValue]) -> ZonePartitioner:
         """What `to_json` gave."""
+        fields: Mapping[str, Any] = content
         return cls(
-            content["expression"], tuple(content["attributes"]), tuple(content["owners"]),
-            content["is_smart"],
+            fields["expression"], tuple(fields["attributes"]), tuple(fields["owners"]),
+            fields["is_smart"],
         )  # fmt: skip
 
 

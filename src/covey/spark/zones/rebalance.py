@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -53,7 +53,7 @@ def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> M
         with reraise_worker_errors():
             zones = spark.range(0, len(to.changed_zones), 1, len(to.changed_zones))
             put = decode_staged(zones.mapInArrow(building, STAGED_SCHEMA))
-    made = run_in_task(
+    made: Mapping[str, Any] = run_in_task(
         spark, partial(_commit_rebalanced, state.location, state.version, to, put, uuid4().hex)
     )
     routing = ZonePartitioner.from_zone_map(to.zone_map, is_smart=False)

@@ -10,9 +10,11 @@ import hashlib
 import json
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from covey._types import JsonObject, JsonValue
 from covey.errors import StoreError
 from covey.space import Space
 from covey.store.ids import IdKind
@@ -58,21 +60,22 @@ class SegmentEntry:
     replicas: int = 0
     is_home: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """As what `json.dumps` takes."""
         defaults = {"gated_by": None, "zone": None, "replicas": 0, "is_home": False}
         return {k: v for k, v in asdict(self).items() if k not in defaults or v != defaults[k]}
 
     @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> SegmentEntry:
+    def from_json(cls, saved: Mapping[str, JsonValue]) -> SegmentEntry:
         """Return the entry that `to_json` was given; what cannot be one is a `ValueError`."""
-        entry = cls(**saved)
+        fields: Mapping[str, Any] = saved
+        entry = cls(**fields)
         for name in ("size_bytes", "regions", "subscriptions", "dead", "replicas"):
             _check_count(getattr(entry, name))
         for named in (entry.file, entry.gated_by):
             _check_file_name(named)
         if entry.file is None or entry.dead + entry.replicas > entry.subscriptions:
-            raise ValueError(saved)
+            raise ValueError(fields)
         return entry
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from covey._types import JsonObject, JsonValue
 from covey.errors import SchemaError, StoreError
 from covey.space import Attribute, PredicateLimits, SessionSettings, Space, Type
 
 __all__ = ["combine_spaces", "space_from_json", "space_to_json"]
 
 
-def space_to_json(space: Space) -> dict[str, Any]:
+def space_to_json(space: Space) -> JsonObject:
     """The space as what `json.dumps` takes.
 
     >>> import pyarrow as pa
@@ -29,11 +30,12 @@ def space_to_json(space: Space) -> dict[str, Any]:
     }
 
 
-def space_from_json(saved: Mapping[str, Any]) -> Space:
+def space_from_json(saved: Mapping[str, JsonValue]) -> Space:
     """The space that `space_to_json` was given; anything else is a `StoreError`."""
+    fields: Mapping[str, Any] = saved
     try:
         return Space(
-            tuple(Attribute(a["name"], _type_from_json(a["type"])) for a in saved["columns"]),
+            tuple(Attribute(a["name"], _type_from_json(a["type"])) for a in fields["columns"]),
             tuple(
                 Attribute(
                     a["name"],
@@ -42,11 +44,11 @@ def space_from_json(saved: Mapping[str, Any]) -> Space:
                     a.get("can_raise", False),
                     a.get("is_flag", False),
                 )
-                for a in saved["derived"]
+                for a in fields["derived"]
             ),
-            _settings_from_json(saved["settings"]),
-            saved["max_derived"],
-            _limits_from_json(saved["limits"]),
+            _settings_from_json(fields["settings"]),
+            fields["max_derived"],
+            _limits_from_json(fields["limits"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, SchemaError) as error:
         raise StoreError(f"a stored space cannot be read: {error!r}") from None

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._types import JsonValue
 from covey.errors import StoreError
 
 __all__ = ["EncodedFile", "MappedArrays", "encode_arrays", "open_array_file", "read_array_file"]
@@ -58,7 +59,7 @@ class MappedArrays:
     sha256: str
 
 
-def encode_arrays(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> EncodedFile:
+def encode_arrays(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, JsonValue]) -> EncodedFile:
     """The file of some arrays, and of `meta`, which JSON must be able to hold.
 
     Arrays of anything but plain numbers are a `StoreError`. No array is copied that is contiguous

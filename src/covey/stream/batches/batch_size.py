@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from covey._types import JsonValue
 from covey.stream.kafka_cluster import KafkaCluster
 
 __all__ = ["choose_max_events", "compute_observed_cost", "probe_cost", "read_first_events"]
@@ -33,7 +34,7 @@ def choose_max_events(cost_s: float | None) -> int:
     return round(min(max(_TARGET_BATCH_S / cost_s, _MIN_EVENTS), _MAX_EVENTS))
 
 
-def compute_observed_cost(status: Mapping[str, Any] | None) -> float | None:
+def compute_observed_cost(status: Mapping[str, JsonValue] | None) -> float | None:
     """What one event more cost in the batches that a stream last told of, in seconds.
 
     A batch costs something however few it has: only differences tell.
@@ -42,7 +43,8 @@ def compute_observed_cost(status: Mapping[str, Any] | None) -> float | None:
     >>> compute_observed_cost({"batches": batches})
     5e-05
     """
-    batches: Sequence[Mapping[str, Any]] = [] if status is None else status["batches"]
+    fields: Mapping[str, Any] | None = status
+    batches: Sequence[Mapping[str, Any]] = [] if fields is None else fields["batches"]
     return _fit_seconds_per_event([(one["events"], one["match_ms"] / 1000) for one in batches])
 
 

@@ -25,7 +25,7 @@ class DeadLetterFormatter:
     column_names: tuple[str, ...]
     id_column: str | None = None
 
-    def format_letter(self, event: Mapping[str, Any]) -> str:
+    def format_letter(self, event: Mapping[str, object]) -> str:
         """What is told of an event: `event_ref`, `value`, and what Spark `decoded`, as JSON.
 
         >>> given = {"event_ref": "ads-0-7", "value": b'{"a": "x"}', "decoded": '{}'}
@@ -34,9 +34,10 @@ class DeadLetterFormatter:
         '{"event":"ads-0-7","reason":"of another type than in the schema: a",\
 "value":"{\\\\"a\\\\": \\\\"x\\\\"}"}'
         """
-        value: bytes | None = event["value"]
-        reason = self.find_reason(value, event["decoded"])
-        said = {"event": event["event_ref"], "reason": reason}
+        fields: Mapping[str, Any] = event
+        value: bytes | None = fields["value"]
+        reason = self.find_reason(value, fields["decoded"])
+        said = {"event": fields["event_ref"], "reason": reason}
         if value is not None:
             try:
                 said["value"] = value.decode()

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from covey._types import JsonValue
 from covey.stream.batches.decider import DecidedBatch
 from covey.stream.events.match_query import OBSERVATION_NAME
 from covey.stream.metrics.accumulator import TaskCounts
@@ -63,17 +64,18 @@ class CompletedBatch:
     observed_metrics: Mapping[str, Any]
 
     @classmethod
-    def from_progress(cls, progress: Mapping[str, Any]) -> CompletedBatch | None:
+    def from_progress(cls, progress: Mapping[str, JsonValue]) -> CompletedBatch | None:
         """From Spark's words; None if there was nothing to do."""
-        took = progress["durationMs"]
+        fields: Mapping[str, Any] = progress
+        took = fields["durationMs"]
         if "addBatch" not in took:
             return None
-        started_ms = datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000
+        started_ms = datetime.fromisoformat(fields["timestamp"]).timestamp() * 1000
         return cls(
-            progress["batchId"],
+            fields["batchId"],
             round(started_ms + took["triggerExecution"]),
             took["addBatch"],
-            progress.get("observedMetrics", {}).get(OBSERVATION_NAME, {}),
+            fields.get("observedMetrics", {}).get(OBSERVATION_NAME, {}),
         )
 
     @property

@@ -14,6 +14,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
+from covey._types import JsonObject
 from covey.errors import InvalidArgumentError
 from covey.store.manifest import now_ms
 from covey.stream.config import MetricsConfig
@@ -118,7 +119,7 @@ class StatusReporter:
             os.replace(temporary, self._path)
 
 
-def read_status(state_path: str) -> dict[str, Any] | None:
+def read_status(state_path: str) -> JsonObject | None:
     """What the stream of a state folder last said; None if it has said nothing."""
     try:
         saved: dict[str, Any] = json.loads(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +38,9 @@ _thread_buffer = _ThreadBuffer()
 def collect_pairs(
     search: Callable[..., int],
     node_count: int,
-    arguments: Sequence[Any],
+    arguments: Sequence[object],
     *,
-    more_arguments: Sequence[Any] = (),
+    more_arguments: Sequence[object] = (),
     max_pairs: int | None = None,
 ) -> Pair:
     """All pairs that a kernel finds in so many nodes, valid until the next call in this thread.

@@ -36,7 +36,13 @@ class ResidualConstraints:
     encoder: Encoder
     constraints: Constraints
 
-    def admits(self, events: Events, query: EncodedQuery, query_rows: Any, ordinals: Any) -> Bools:
+    def admits(
+        self,
+        events: Events,
+        query: EncodedQuery,
+        query_rows: NDArray[np.integer[Any]],
+        ordinals: NDArray[np.integer[Any]],
+    ) -> Bools:
         """Whether box `ordinals[i]`, if it is constrained here, admits event `query_rows[i]`."""
         at, there = self.constraints.locate_rows(ordinals)
         answer = np.ones(len(query_rows), np.bool_)
