@@ -82,6 +82,12 @@ REFUSED = {
     "str_to_map(sym)['a'] = 'b'": "str_to_map() does not recover",
     "xpath_string(sym, 'a') = 'x'": "xpath_string() reads files and addresses",
     "hll_sketch_estimate(unhex(sym)) > 1": "hll_sketch_estimate() trusts bytes",
+    "st_srid(st_geomfromwkb(unhex(sym))) = 4326": "st_geomfromwkb() trusts bytes",
+    "parse_url(sym, 'QUERY', '(a|b)*') = 'x'": "a group that is repeated too often",
+    "sym RLIKE '(a|b)*c'": "a group that is repeated too often",
+    f"date_format(ts, '{'[' * 30_000}y{']' * 30_000}') = 'x'": "characters at most",
+    "date_format(ts, sym) = 'x'": "the format of date_format must be a literal",
+    f"from_json(sym, 'a {'ARRAY<' * 350}INT{'>' * 350}') IS NULL": "brackets inside each other",
     "sym || 'a'" + " || 'a'" * 330 + " = 'b'": "",
 }
 
@@ -171,6 +177,22 @@ def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame)
     assert set(refused) == set(REFUSED)
     for text, reason in REFUSED.items():
         assert reason in refused[text], text
+
+
+def test_the_deepest_patterns_that_are_admitted_fit_into_the_stack_on_long_texts(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    texts = [
+        "sym RLIKE '^(a|b)*+$'", "sym RLIKE '(ab?){90}c'", "sym RLIKE '(a|b){120}c'",
+        f"sym RLIKE '^{'.' * 900}c'", f"sym LIKE '{'_' * 900}c'", "sym RLIKE '^.{0,900}c'",
+        "sym RLIKE '^(?=.*a)(?:[ab]*+|c)b$'", f"sym RLIKE '{'(' * 45}a{')' * 45}c'",
+        "parse_url(sym, 'QUERY', 'a|b') IS NULL",
+    ]  # fmt: skip
+    units = "CASE n % 3 WHEN 0 THEN 'ab' WHEN 1 THEN 'aa' ELSE 'a\U0001f600' END"
+    frame = events.selectExpr("n", f"repeat({units}, 10000) AS sym")
+    pairs, refused = matched(frame, texts)
+    assert refused == {}
+    assert pairs == match_with_spark(frame, {text: text for text in texts}, "n")
 
 
 def test_refusals_are_not_logged_by_spark_too(spark: SparkSession, events: DataFrame) -> None:
