@@ -68,8 +68,8 @@ BY_HAND = [
     ),
     (
         "benchmarks/on_overlay/kernels/placement_loops.py",
-        "is_root[at], copies[at] = False, 1",
-        "is_root[at], copies[at] = True, 1",
+        "is_root[i], copies[i] = False, 1",
+        "is_root[i], copies[i] = True, 1",
     ),
     (
         "src/covey/plan/kernels/box_unions.py",

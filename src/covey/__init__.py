@@ -20,6 +20,7 @@ Modules beside the packages:
 
 - `errors`: the tree of all exceptions that covey raises on purpose.
 - `predicates`: functions that write predicates for circles, boxes, vectors and tags.
+- `_argument_checks`: types and ranges of arguments, checked where users call.
 - `sql_names`: quoting of column names as Spark reads them back.
 - `_types`: aliases of types that several packages share.
 - `_lazy`: exports that are imported on first use.

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
+from covey._argument_checks import check_arguments, format_value
 from covey.errors import InvalidArgumentError
 from covey.language.values import float32_literal, quote_string
 
 __all__ = ["has_all", "has_any", "has_none", "near_vector", "within_box", "within_km"]
 
+Number = float | Decimal
 EARTH_RADIUS_KM = 6371.0088
 
 
+@check_arguments
 def within_km(
-    latitude: str, longitude: str, centre_latitude: float, centre_longitude: float, radius_km: float
+    latitude: str,
+    longitude: str,
+    centre_latitude: Number,
+    centre_longitude: Number,
+    radius_km: Number,
 ) -> str:
     """Events within so many kilometres of a place on the globe, poles and date line included.
 
@@ -45,8 +53,9 @@ def within_km(
     return f"vector_l2_distance({unit}, {_vector_literal(place)}) <= {chord!r}D"
 
 
+@check_arguments
 def within_box(
-    latitude: str, longitude: str, south: float, west: float, north: float, east: float
+    latitude: str, longitude: str, south: Number, west: Number, north: Number, east: Number
 ) -> str:
     """Events inside a box of degrees; with `west` > `east` it spans the date line.
 
@@ -64,12 +73,13 @@ def within_box(
     )
 
 
+@check_arguments
 def near_vector(
     vector: str,
-    centre: Sequence[float],
+    centre: Sequence[Number],
     *,
-    distance: float | None = None,
-    similarity: float | None = None,
+    distance: Number | None = None,
+    similarity: Number | None = None,
 ) -> str:
     """Events whose vector is within an l2 distance of a centre, or at least so similar by cosine.
 
@@ -85,6 +95,7 @@ def near_vector(
     raise InvalidArgumentError("give either a distance or a similarity")
 
 
+@check_arguments
 def has_all(tags: str, tokens: Iterable[str]) -> str:
     """Events whose tags have every one of these tokens.
 
@@ -100,29 +111,34 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
     )
 
 
+@check_arguments
 def has_any(tags: str, tokens: Iterable[str]) -> str:
     """Events whose tags have at least one of these tokens."""
     return f"arrays_overlap({tags}, array({', '.join(map(quote_string, _check_tokens(tokens)))}))"
 
 
+@check_arguments
 def has_none(tags: str, tokens: Iterable[str]) -> str:
     """Events whose tags have none of these tokens (and, as Spark has it, no null element)."""
     return f"NOT {has_any(tags, tokens)}"
 
 
-def _vector_literal(centre: Sequence[float]) -> str:
+def _vector_literal(centre: Sequence[Number]) -> str:
     return f"array({', '.join(float32_literal(_check_finite(x)) for x in centre)})"
 
 
-def _double_literal(value: float) -> str:
+def _double_literal(value: Number) -> str:
     """A number as a double literal."""
     return f"{_check_finite(value)!r}D"
 
 
-def _check_finite(value: float) -> float:
-    number = float(value)
+def _check_finite(value: Number) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if not math.isfinite(number):
-        raise InvalidArgumentError(f"{number} is no number to compare with")
+        raise InvalidArgumentError(f"{format_value(value)} is no number to compare with")
     return number
 
 

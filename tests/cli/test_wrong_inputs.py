@@ -5,7 +5,9 @@ The first ones are noticed before Spark is asked for anything.
 
 from __future__ import annotations
 
+import errno
 import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,8 @@ from tests.damaged import write_damaged_parquet
 from tests.stream.test_config import LEAST
 
 MATCH = ["match", "ticks.parquet", "alerts.parquet", "-o", "m.parquet", "--id", "alert"]
+PLAN = ["plan", "make", "--position", "a", "--lower", "a", "--upper", "b", "--publisher", "0",
+        "--attributes", "x"]  # fmt: skip
 EARLY = [
     (["match", "nope.parquet", "alerts.csv", "-o", "m.csv"], "no events at nope.parquet"),
     (["match", "ticks.csv", "nope.csv", "-o", "m.csv"], "no subscriptions at nope.csv"),
@@ -32,7 +36,22 @@ EARLY = [
     ([*MATCH, "--events-schema", "n INT"], "--events-schema is for CSV and JSON"),
     ([*MATCH, "--vectors", "price"], "write COLUMN=LENGTH"),
     ([*MATCH, "--conf", "spark.driver.memory"], "write KEY=VALUE"),
-]
+    *(([*MATCH, "--vectors", f"x={n}"], "write COLUMN=LENGTH") for n in ("²", "0", "9" * 5000)),
+    (["match", "x" * 5000, "alerts.csv", "-o", "m.csv"], "File name too long"),
+    (["match", "ticks.csv", "alerts.csv", "-o", f"{'x' * 5000}.csv"], "File name too long"),
+    (["preview", "n > 1", "a\0b.csv"], "null byte"),
+    (["compact", "alerts.csv", "ticks.csv", "-o", "x" * 5000, "--no-picture"], "too long"),
+    (["zones", "m", "--worker-memory", "²g"], "is a size as 512m"),
+    (["zones", "m", "--worker-memory", "9" * 5000 + "g"], "is a size as 512m"),
+    (["status", "notes.csv"], "Is a directory"),
+    (["status", "x" * 5000], "File name too long"),
+    (["plan", "deploy", "notes.csv", "--servers", "s", "--events", "e", "--schema", "x INT",
+      "--checkpoint", "c"], "there is no plan at notes.csv"),
+    ([*PLAN, "nope.csv", "nope.csv", "-o", "p"], "there is no nope.csv"),
+    ([*PLAN, "notes.csv", "notes.csv", "-o", "p"], "is neither Parquet nor CSV"),
+    ([*PLAN, "x" * 5000, "nope.csv", "-o", "p"], "File name too long"),
+    ([*PLAN, "ticks.csv", "ticks.csv", "-o", "x" * 5000], "File name too long"),
+]  # fmt: skip
 LATE = [
     ([*MATCH[:-1], "symbol"], "the subscriptions have no column 'symbol': they have alert"),
     ([*MATCH, "--predicate", "text"], "the subscriptions have no column 'text'"),
@@ -70,6 +89,70 @@ def test_what_can_be_told_without_spark(
         Path(name).touch()
     Path("notes.csv").mkdir()
     check(CliRunner().invoke(app, words), said)
+
+
+def test_a_file_that_the_system_refuses_ends_with_its_name_and_the_reason(tmp_path: Path) -> None:
+    from typer import Exit
+
+    from covey.cli.errors import exit_on_error
+
+    with pytest.raises(Exit) as ended, exit_on_error():
+        (tmp_path / "nothing").read_text()
+    assert ended.value.exit_code == 2
+    with pytest.raises(BrokenPipeError), exit_on_error():  # of typer, whom `| head` concerns
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_path_that_no_terminal_can_show_is_escaped(tmp_path: Path) -> None:
+    code = "from covey.cli import app; app()"
+    words = [sys.executable, "-c", code, "preview", "n > 1", b"\xff.csv"]
+    ended = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "no events at \\udcff.csv" in ended.stderr
+
+
+@pytest.mark.parametrize("text", ["[/red]", "[red]x[/red]", "[link=x]", ":heart:", "a\\[b]"])
+def test_texts_of_users_are_printed_as_they_are(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from covey.cli.console_format import make_console, make_grid
+    from covey.cli.match.report import MatchReport
+    from covey.cli.match.summary import print_summary
+    from covey.cli.rejections import Rejections
+
+    report = MatchReport(1, 0, 1, 1, 1, 1, 1, 1, [(text, 1)], Rejections(0, []), {text: 1.0})
+    print_summary(make_console(), report, {text: 1.0}, text)
+    table = make_grid()
+    table.add_row(text, text)
+    make_console().print(table)
+    assert capsys.readouterr().out.count(text) == 5
+
+
+def test_no_command_makes_a_console_that_reads_markup() -> None:
+    import covey.cli
+
+    folder = Path(covey.cli.__file__).parent
+    makers = [p.name for p in folder.rglob("*.py") if re.search(r"\bConsole\(", p.read_text())]
+    assert makers == ["console_format.py"]
+
+
+@pytest.mark.integration
+def test_ids_and_predicates_with_markup_are_told_as_they_are(covey: Any) -> None:
+    Path("odd.csv").write_text("alert,predicate\n[/red],n > 1\n[b]x,n > '[/red]' OR prise > 5\n")
+    done = covey("match", "ticks.parquet", "odd.csv", "-o", "m.parquet", "--id", "alert")
+    assert done.exit_code == 0, done.output
+    assert "[/red] (" in done.stdout
+    assert "[b]x: line 1" in done.stdout
+    done = covey("doctor", "odd.csv", "--events", "ticks.parquet", "--id", "alert")
+    assert done.exit_code == 1, done.output
+    assert "\ncannot be read (1): correct it" in done.stdout
+    assert "n > '[/red]' OR prise > 5" in done.stdout
+    words = ["-o", "c", "--id", "alert", "--owner", "alert", "--no-picture"]
+    done = covey("compact", "odd.csv", "ticks.parquet", *words)
+    assert done.exit_code == 0, done.output
+    assert "[b]x: line 1" in done.stdout
+    done = covey("preview", "symbol <> '[/red]'", "ticks.parquet", "--rows", str(2**70))
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.integration

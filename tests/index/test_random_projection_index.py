@@ -255,7 +255,7 @@ def test_a_cosine_is_no_distance() -> None:
 
 
 def test_a_wrong_kind_of_directions_is_named() -> None:
-    with pytest.raises(InvalidArgumentError, match="'gauss': there are orthonormal, signs, sparse"):
+    with pytest.raises(InvalidArgumentError, match="'signs' or 'sparse', got 'gauss'"):
         RandomProjectionIndex.build(_balls(3), kind="gauss")  # type: ignore[arg-type]
 
 

@@ -198,7 +198,7 @@ def test_capacities_far_apart() -> None:
     [
         ({"max_delay": np.inf}, "a delay is 0 or more, and finite"),
         ({"max_load": np.inf}, "1 ≤ target_load ≤ max_load, and finite"),
-        ({"max_rectangles": 2.0}, "max_rectangles is 2.0"),
+        ({"max_rectangles": 2.0}, "max_rectangles must be a whole number, got 2.0"),
         ({"share_weights": [np.inf]}, "one positive share"),
         ({"event_sample": np.full((1, 2), np.nan)}, "of finite coordinates"),
         ({"event_sample": np.zeros((0, 2))}, "has some"),

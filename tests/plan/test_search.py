@@ -59,7 +59,7 @@ def test_without_a_step_it_is_the_plan_that_it_began_with() -> None:
     problem = ASSIGNMENT_PROBLEMS["interests"](2_000, 10, seed=4)
     start = greedy(problem)
     assert search(problem, start, steps=0).bandwidth == pytest.approx(start.bandwidth)
-    with pytest.raises(InvalidArgumentError, match="-1 steps"):
+    with pytest.raises(InvalidArgumentError, match="steps must be at least 0, got -1"):
         search(problem, start, steps=-1)
 
 

@@ -1,10 +1,20 @@
-"""Numbers and grids as commands print them on the console."""
+"""The console, and numbers and grids as commands print them on the console."""
 
 from __future__ import annotations
 
+from rich.console import Console
 from rich.table import Table
 
-__all__ = ["format_percent", "make_grid"]
+__all__ = ["format_percent", "make_console", "make_grid", "to_row_limit"]
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console that prints texts as they are.
+
+    Ids, predicates, names of columns and paths may have anything in them: in rich's markup `[/red]`
+    is an error, `[red]` is gone and `:heart:` is a picture. Style is given with `rich.text.Text`.
+    """
+    return Console(stderr=stderr, markup=False, emoji=False)
 
 
 def format_percent(part: float, whole: float) -> str:
@@ -17,6 +27,11 @@ def format_percent(part: float, whole: float) -> str:
     if percent in (0.0, 100.0):
         return f"{percent:.0f}%"
     return f"{percent:.1f}%" if percent >= 1 else f"{percent:.2g}%"
+
+
+def to_row_limit(max_rows: int) -> int:
+    """Return how many rows to ask Spark for, which counts them in 32 bits."""
+    return min(max_rows, (1 << 31) - 1)
 
 
 def make_grid(number_columns: int = 1) -> Table:

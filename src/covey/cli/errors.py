@@ -5,6 +5,7 @@ Exit code 2 is for what the caller can mend; a mistake of covey's own keeps its 
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,12 @@ def exit_on_error() -> Iterator[None]:
             raise
         extra = f"pip install 'covey[{_EXTRA_BY_MODULE[module]}]'"
         typer.echo(f"covey: this needs {module}, which is not installed: {extra}", err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # who reads the output has enough, which typer knows
+            raise
+        place = "" if error.filename is None else f"{error.filename}: "
+        typer.echo(f"covey: {place}{error.strerror or error}", err=True)
         raise typer.Exit(2) from None
     except SPARK_ERRORS as error:
         typer.echo(f"covey: Spark failed: {spark_error_message(error)}", err=True)

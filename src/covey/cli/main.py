@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -51,3 +53,11 @@ def _covey(
     ] = False,
 ) -> None:
     """Takes the options that stand before a command."""
+    _escape_unencodable()
+
+
+def _escape_unencodable() -> None:
+    """Lets streams write what their encoding lacks, as part of a path, with a backslash."""
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")

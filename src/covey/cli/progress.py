@@ -14,8 +14,9 @@ from types import TracebackType
 from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from covey.cli.console_format import make_console
 
 __all__ = ["StepProgress", "count_finished_tasks"]
 
@@ -30,7 +31,7 @@ class StepProgress:
 
     def __init__(self) -> None:
         self.seconds_by_step: dict[str, float] = {}
-        console = Console(stderr=True)
+        console = make_console(stderr=True)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),

@@ -45,7 +45,7 @@ class Rejections:
                 row[0], row["predicate"], row["error"], row["line"], row["column"]
             )
             text = "\n".join(f"  {line}" for line in said.splitlines())
-            console.print(text, soft_wrap=True, highlight=False, markup=False)
+            console.print(text, soft_wrap=True, highlight=False)
 
 
 def format_rejection(

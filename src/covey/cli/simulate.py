@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
 from covey.errors import InvalidArgumentError
 
@@ -26,7 +26,7 @@ class NetworkKind(StrEnum):
 
 def simulate(
     network: Annotated[NetworkKind, typer.Argument(help="What is simulated.")],
-    seed: Annotated[int, typer.Option(help="The first run's seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The first run's seed.")] = 0,
     runs: Annotated[int, typer.Option(min=1, help="How many, with seeds one after another.")] = 1,
     faults: Annotated[
         bool, typer.Option("--faults", help="Packets are lost and repeated, nodes crash.")
@@ -51,13 +51,13 @@ def simulate(
             options |= {"strategy": strategy, "requires_announcements": announcing}
         elif announcing or strategy != "exact":
             raise InvalidArgumentError("--strategy and --announcing are for brokers")
-        console = Console(stderr=True)
+        console = make_console(stderr=True)
         seeds = track(
             range(seed, seed + runs), "runs", console=console, transient=True,
             disable=not console.is_terminal,
         )  # fmt: skip
         outcomes = {number: _make_trial(network, number, options).run() for number in seeds}
-    Console().print(_make_outcomes_table(outcomes))
+    make_console().print(_make_outcomes_table(outcomes))
     if any(not outcome.is_correct for outcome in outcomes.values()):
         raise typer.Exit(1)
 

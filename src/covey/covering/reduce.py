@@ -16,6 +16,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_fields, check_range
 from covey.covering.absorber_index import AbsorberIndex
 from covey.covering.cover_pointers import CoverForest, find_equal_rows
 from covey.covering.executor import Executor, LocalExecutor
@@ -23,6 +24,7 @@ from covey.covering.filters import build_filters
 from covey.covering.region_boxes import RegionBoxes
 from covey.covering.step_timer import StepTimer
 from covey.covering.summary import ReductionSummary
+from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.space import Events
 from covey.space.ragged_array import RaggedArray
@@ -54,6 +56,11 @@ class ReductionLimits:
     max_subtractions: int = 32
     max_false_positive_rate: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_range("max_subtractions", self.max_subtractions, 0)
+        check_range("max_false_positive_rate", self.max_false_positive_rate, 0, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -73,6 +80,7 @@ class Reduction:
     """How long each step took."""
 
 
+@check_arguments
 def reduce_regions(
     regions: Regions,
     subscription_rows: Rows,
@@ -87,6 +95,11 @@ def reduce_regions(
     of a sample that merging did not see they let in no more than the budget allows. The result is
     the same every time, whoever the workers are.
     """
+    if len(subscription_rows) != len(regions):
+        raise InvalidArgumentError(
+            f"subscription_rows must name a subscription for each of {len(regions)} regions, "
+            f"got {len(subscription_rows)}"
+        )
     limits = ReductionLimits() if limits is None else limits
     executor = LocalExecutor() if executor is None else executor
     clock = StepTimer()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments
 from covey.geometry import Regions
 from covey.geometry.relations import contains, covers, overlaps
 from covey.index.protocol import Pairs
@@ -38,19 +39,23 @@ class BruteForceIndex:
 
     regions: Regions
 
+    @check_arguments
     def match(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
         return self._try_pairs(len(events), lambda e, r: contains(self.regions, r, events, e))
 
+    @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, the first ones."""
         found = self._try_pairs(len(regions), lambda i, r: covers(self.regions, r, regions, i))
         return found if limit is None else found.limit_per_query(limit)
 
+    @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         return self._try_pairs(len(regions), lambda i, r: covers(regions, i, self.regions, r))
 
+    @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         return self._try_pairs(len(regions), lambda i, r: overlaps(regions, i, self.regions, r))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from covey._argument_checks import as_numeric_array, check_arguments
 from covey.geometry import Regions
 from covey.space import Events
 
@@ -31,9 +32,10 @@ class Pairs:
     stored_rows: Rows
 
     @staticmethod
-    def from_unsorted(query_rows: object, stored_rows: object) -> Pairs:
+    def from_unsorted(query_rows: ArrayLike, stored_rows: ArrayLike) -> Pairs:
         """Return pairs in their order, from two arrays in any order."""
-        first, second = np.asarray(query_rows, np.int64), np.asarray(stored_rows, np.int64)
+        first = as_numeric_array("query_rows", query_rows, np.int64)
+        second = as_numeric_array("stored_rows", stored_rows, np.int64)
         width = int(second.max(initial=0)) + 1
         if int(first.max(initial=0)) * width >= 1 << 62:
             order = np.lexsort((second, first))
@@ -53,6 +55,7 @@ class Pairs:
         new[1:] = (np.diff(self.query_rows) != 0) | (np.diff(self.stored_rows) != 0)
         return Pairs(self.query_rows[new], self.stored_rows[new])
 
+    @check_arguments
     def limit_per_query(self, limit: int) -> Pairs:
         """At most `limit` pairs of each query row."""
         starts = np.searchsorted(self.query_rows, self.query_rows)

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from covey._argument_checks import check_arguments
 from covey._types import JsonObject
 from covey.errors import SchemaError
 from covey.geometry.relations import contains
@@ -70,6 +71,7 @@ class Explanation:
             yield from part._format_lines(depth + 1)
 
 
+@check_arguments
 def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation:
     """Which conditions of a predicate hold on an event, and which do not.
 

@@ -15,6 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range, check_rows, format_value
 from covey.errors import CompilerError, InvalidArgumentError, PredicateError, SchemaError
 from covey.geometry import Regions
 from covey.language.compile.cache_keys import CacheKey
@@ -54,8 +55,10 @@ class Predicates:
     def __len__(self) -> int:
         return self.count
 
+    @check_arguments
     def to_predicate_rows(self, stored_rows: Rows) -> Rows:
         """The texts to which stored regions belong, by row: of `pairs.stored_rows`, say."""
+        check_rows("stored_rows", stored_rows, len(self.predicate_rows))
         return self.predicate_rows[stored_rows]
 
 
@@ -121,6 +124,7 @@ class Parser:
         types: whoever knows what Spark says of expressions; without it, some functions are known.
     """
 
+    @check_arguments
     def __init__(
         self,
         space: Space,
@@ -129,6 +133,8 @@ class Parser:
         max_templates: int = 10_000,
         types: ExpressionTypes | None = None,
     ) -> None:
+        check_range("max_regions", max_regions, 1)
+        check_range("max_templates", max_templates, 1)
         self.space = space
         self._max_regions, self._max_templates = max_regions, max_templates
         self._types = types
@@ -352,8 +358,10 @@ class Parser:
 
 def _check_texts(texts: Iterable[str]) -> Sequence[str]:
     """The texts as a sequence of texts."""
-    if isinstance(texts, str):
-        raise InvalidArgumentError("give a list of predicates: [text]")
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InvalidArgumentError(
+            f"predicates must be a list of texts, as [text], got {format_value(texts)}"
+        )
     sequence = texts if isinstance(texts, list | tuple) else list(texts)
     for row, text in enumerate(sequence):
         if not isinstance(text, str):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from covey._argument_checks import check_arguments
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.balls import Ball, Balls
@@ -28,6 +29,7 @@ from covey.sql_names import quote_identifier
 __all__ = ["render"]
 
 
+@check_arguments
 def render(regions: Regions, row: int) -> str:
     """The predicate of one region.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments
 from covey.plan.capacity.max_flow import find_min_load_factor
 from covey.plan.groups.assignment_counts import (
     count_by_leaf,
@@ -23,6 +24,7 @@ from covey.plan.model.problem import Problem
 __all__ = ["assign_nearest", "balance_loads"]
 
 
+@check_arguments
 def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
     """Each subscriber at the nearest leaf; with balance, at the nearest that still has room.
 
@@ -54,6 +56,7 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
     )
 
 
+@check_arguments
 def balance_loads(problem: Problem) -> Plan:
     """The most even loads that latency allows, whatever is wanted."""
     demand = DemandGroups.from_problem(problem)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range
 from covey.plan.groups.demand_groups import DemandGroups
 from covey.plan.groups.filter_state import make_empty_state, to_filter_state, to_filters, to_plan
 from covey.plan.kernels.greedy_loop import assign_greedily
@@ -20,6 +21,7 @@ from covey.plan.model.problem import Problem
 __all__ = ["extend_assignment", "greedy"]
 
 
+@check_arguments
 def greedy(
     problem: Problem, *, is_offline: bool = True, with_latency: bool = True, seed: int | None = 0
 ) -> Plan:
@@ -32,6 +34,8 @@ def greedy(
 
     Cost: about a microsecond for each subscriber and broker it can have.
     """
+    if seed is not None:
+        check_range("seed", seed, 0)
     demand = DemandGroups.from_problem(problem, with_latency=with_latency)
     order = np.arange(len(problem.subscribers))
     if seed is not None:

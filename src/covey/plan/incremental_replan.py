@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range
 from covey.errors import InvalidArgumentError
 from covey.plan.capacity.full_assignment import relieve_overload
 from covey.plan.greedy_assignment import extend_assignment
@@ -23,6 +24,7 @@ __all__ = ["replan"]
 Ints = NDArray[np.int64]
 
 
+@check_arguments
 def replan(
     previous_plan: Plan,
     problem: Problem,
@@ -61,6 +63,8 @@ def replan(
             f"previous_rows is of shape {previous_rows.shape}: "
             "for each subscriber its row in the plan, or -1"
         )
+    check_range("steps", steps, 0)
+    check_range("seed", seed, 0)
     if not 0 <= max_moved_share <= 1:
         raise InvalidArgumentError(
             f"max_moved_share={max_moved_share}: the share of subscribers who may move, from 0 to 1"

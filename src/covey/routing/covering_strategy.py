@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from covey._argument_checks import as_numeric_array
 from covey.covering.cover_pointers import find_chain_roots
 from covey.geometry import Regions
 from covey.index import BruteForceIndex
@@ -125,7 +126,7 @@ class CoveringStrategy:
         )
 
     def build_sync_update(self, known: Numbers) -> RegionUpdate:
-        known = np.asarray(known, np.int64)
+        known = as_numeric_array("known numbers", known, np.int64)
         numbers = np.setdiff1d(self.advertised_set, known)
         return RegionUpdate(
             self._region_log.take(numbers), numbers, np.setdiff1d(known, self.advertised_set)

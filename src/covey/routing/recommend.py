@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range
 from covey.covering.filters import matches_any
 from covey.geometry import Regions
 from covey.index import SegmentIndex
@@ -49,6 +50,7 @@ class Recommendation:
     trials: Mapping[str, StrategyTrial]
 
 
+@check_arguments
 def recommend_strategy(
     regions: Regions, event_sample: Events | None = None, *, seed: int = 0
 ) -> Recommendation:
@@ -61,6 +63,7 @@ def recommend_strategy(
     Cost: some seconds. Adds of small tables cost less than those of large ones, of all strategies
     alike but not equally: try again when a table has grown a hundredfold.
     """
+    check_range("seed", seed, 0)
     if not len(regions):
         return Recommendation("exact", "there were no regions to try: it suits most of them", {})
     random = np.random.default_rng(seed)

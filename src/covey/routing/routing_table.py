@@ -11,8 +11,15 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from covey._argument_checks import (
+    as_numeric_array,
+    check_arguments,
+    check_range,
+    check_rows,
+    format_value,
+)
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.range_sets import RangeSet
@@ -97,6 +104,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         first_number: int = 0,
     ) -> None: ...
 
+    @check_arguments
     def __init__(
         self,
         space: Space,
@@ -105,6 +113,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         first_number: int = 0,
     ) -> None:
         """A table without subscriptions, whose regions are numbered from `first_number` on."""
+        check_range("first_number", first_number, 0)
         self.space = space
         self._region_log = RegionLog(space, first_number)
         build: Callable[[RegionLog], Any] = (
@@ -118,6 +127,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
 
     @overload
     @classmethod
+    @check_arguments
     def from_snapshot(
         cls, snapshot: Snapshot, known: Numbers, *, strategy: RegionStrategyName = "exact"
     ) -> tuple[RoutingTable[Numbers, RegionUpdate], RegionUpdate]: ...
@@ -160,6 +170,8 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         all of them; numbers are new, so all that is advertised is advertised again, before what was
         known is withdrawn.
         """
+        if not isinstance(known, RangeSet):
+            known = as_numeric_array("known numbers", known, np.int64)
         if strategy == "hilbert" and len(known):
             raise InvalidArgumentError(
                 "ranges of cells mean something in their grid only: give a function that makes a "
@@ -188,15 +200,21 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         """Whether nothing is advertised any more that was cancelled."""
         return self.strategy.is_fully_withdrawn
 
+    @check_arguments
     def admits(self, events: Events) -> NDArray[np.bool_]:
         """Whether each event would be sent here by one who knows what is advertised."""
         return self.strategy.admits(events)
 
+    @check_arguments
     def take_regions(self, numbers: Numbers) -> Regions:
         """Regions by number."""
+        check_rows("numbers", numbers, self._region_log.next_number)
         return self._region_log.take(numbers)
 
-    def add(self, ids: Sequence[Hashable], regions: Regions, subscription_rows: Numbers) -> UpdateT:
+    @check_arguments
+    def add(
+        self, ids: Sequence[Hashable], regions: Regions, subscription_rows: ArrayLike
+    ) -> UpdateT:
         """Adds subscriptions: region r belongs to `ids[subscription_rows[r]]`.
 
         An id that is there is replaced.
@@ -207,7 +225,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
                 f"id {twice!r} is in one batch twice: give its last change only"
             )
         check_same_space(regions.space, self.space, "table")
-        subscription_rows = np.asarray(subscription_rows, np.int64)
+        subscription_rows = as_numeric_array("subscription_rows", subscription_rows, np.int64)
         check_subscription_rows(subscription_rows, len(regions), len(ids))
         if len(subscription_rows) > 1 and (np.diff(subscription_rows) < 0).any():
             order = np.argsort(subscription_rows, kind="stable")
@@ -222,6 +240,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
             return update
         return type(update).concat([update, self.strategy.remove(replaced)])
 
+    @check_arguments
     def cancel(self, ids: Iterable[Hashable]) -> UpdateT:
         """Removes subscriptions; an id that is not there is no error.
 
@@ -230,6 +249,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         """
         return self.strategy.remove(self._id_spans.pop(ids))
 
+    @check_arguments
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT:
         """Finds other absorbers for regions, at most so many, that are under what was cancelled."""
         return self.strategy.reassign_orphans(max_regions)
@@ -251,12 +271,15 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         """
         return self.strategy.build_sync_update(known)
 
+    @check_arguments
     def find_absorbers(self, id_: Hashable) -> tuple[Hashable, ...]:
         """The subscriptions whose advertised regions contain all of this one.
 
-        None if it has an advertised region itself; a `KeyError` if it is not there. Until all
+        None if it has an advertised region itself; an error if it is not there. Until all
         orphans are reassigned, a cancelled one may be among them.
         """
+        if id_ not in self:
+            raise InvalidArgumentError(f"the table has no subscription {format_value(id_)}")
         numbers, _ = self._id_spans.find_numbers([id_])
         over = self.strategy.find_absorbers(numbers)
         if not len(numbers) or np.isin(numbers, over.values).any():

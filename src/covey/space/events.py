@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_rows
 from covey.errors import SchemaError
 from covey.space import keys
 from covey.space.ragged_array import RaggedArray
@@ -111,6 +112,7 @@ class Events:
     columns: Mapping[str, Column]
 
     @classmethod
+    @check_arguments(raises=SchemaError)
     def from_arrow(cls, batch: pa.RecordBatch | pa.Table, space: Space) -> Events:
         """The attributes among the columns of a batch; a derived one is a column named by its text.
 
@@ -132,8 +134,10 @@ class Events:
     def __len__(self) -> int:
         return self.count
 
+    @check_arguments
     def take(self, rows: NDArray[np.int64]) -> Events:
         """The given events in the given order."""
+        check_rows("rows", rows, self.count)
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return Events(self.space, len(rows), columns)
 

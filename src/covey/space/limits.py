@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
+from covey._argument_checks import check_arguments, check_fields
 from covey.errors import SchemaError
 
 __all__ = ["PredicateLimits"]
@@ -48,6 +49,7 @@ class PredicateLimits:
     functions: tuple[str, ...] = ()
 
     @classmethod
+    @check_arguments(raises=SchemaError)
     def from_dict(cls, fields: Mapping[str, object]) -> PredicateLimits:
         """Return the limits of fields by name, as JSON has them.
 
@@ -61,16 +63,18 @@ max_template, max_depth, max_growth, any_regex, functions
             if name not in names:
                 raise SchemaError(f"no limit is called {name!r}: they are {', '.join(names)}")
         values: Mapping[str, Any] = fields
-        return cls(**{**values, "functions": tuple(values.get("functions", ()))})
+        functions = values.get("functions", ())
+        if isinstance(functions, list):
+            functions = tuple(functions)
+        return cls(**{**values, "functions": functions})
 
     def __post_init__(self) -> None:
+        check_fields(self, raises=SchemaError)
         for field in dataclass_fields(self):
             value = getattr(self, field.name)
-            if field.name.startswith("max_") and (not isinstance(value, int) or value < 1):
+            if field.name.startswith("max_") and value < 1:
                 raise SchemaError(f"{field.name} must be at least 1, got {value!r}")
-        if isinstance(self.functions, str) or not all(
-            isinstance(name, str) and name == name.lower() for name in self.functions
-        ):
+        if any(name != name.lower() for name in self.functions):
             raise SchemaError(
                 f"functions must be names in lower case, as ('risk_of',), got {self.functions!r}"
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from covey._argument_checks import check_arguments, check_fields, format_value
 from covey.errors import SchemaError
 from covey.space.guard import build_computability_check, guard_expression
 from covey.space.limits import PredicateLimits
@@ -39,13 +40,11 @@ class SessionSettings:
     named_zones: TimeZones | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.ansi, bool):
-            raise SchemaError(f"ansi is true or false, not {self.ansi!r}")
-        if not isinstance(self.time_zone, str) or (
-            self.zone_rules is None and not is_system_zone(self.time_zone)
-        ):
+        check_fields(self, raises=SchemaError)
+        if self.zone_rules is None and not is_system_zone(self.time_zone):
             raise SchemaError(
-                f"no time zone {self.time_zone!r}; write a region such as 'Europe/Berlin' or 'UTC' "
+                f"no time zone {format_value(self.time_zone)}; write a region such as "
+                "'Europe/Berlin' or 'UTC' "
                 "(offsets such as '+02:00' are not read: 'Etc/GMT-2' is one)"
             )
 
@@ -98,6 +97,9 @@ class Attribute:
     can_raise: bool = False
     is_flag: bool = False
 
+    def __post_init__(self) -> None:
+        check_fields(self, raises=SchemaError)
+
     @property
     def sql(self) -> str:
         """The expression that Spark computes for a derived attribute."""
@@ -134,6 +136,9 @@ class Space:
     _by_name: Mapping[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_fields(self, raises=SchemaError)
+        if self.max_derived < 0:
+            raise SchemaError(f"max_derived must be at least 0, got {self.max_derived}")
         by_name: dict[str, Attribute] = {}
         for attribute in self.columns + self.derived:
             if attribute.name in by_name:
@@ -149,6 +154,7 @@ class Space:
         object.__setattr__(self, "_by_name", by_name)
 
     @classmethod
+    @check_arguments(raises=SchemaError)
     def from_arrow(
         cls,
         schema: pa.Schema,
@@ -188,6 +194,7 @@ class Space:
         )  # fmt: skip
 
     @classmethod
+    @check_arguments(raises=SchemaError)
     def from_types(
         cls,
         types: Mapping[str, pa.DataType],
@@ -214,7 +221,7 @@ class Space:
     def __getitem__(self, name: str) -> Attribute:
         try:
             return self._by_name[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise SchemaError(f"the space has no attribute {name!r}") from None
 
     def __contains__(self, name: object) -> bool:

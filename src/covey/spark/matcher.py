@@ -12,6 +12,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from covey._argument_checks import check_arguments
 from covey.errors import InvalidArgumentError
 from covey.space import PredicateLimits
 from covey.spark.fitting.subscription_loader import find_column_type, load_subscriptions
@@ -28,6 +29,7 @@ from covey.store import Store
 __all__ = ["Matcher", "match"]
 
 
+@check_arguments
 def match(events: DataFrame, subscriptions: DataFrame, **params: Any) -> DataFrame:
     """Every event with every subscription that wants it: `Matcher`, `fit` and `transform` in one.
 
@@ -47,7 +49,7 @@ class Matcher(
     `events.where(predicate)` would keep it for, under the session's time zone and ANSI mode.
     Predicates that cannot be read do not fail the job: they are in `model.rejectedSubscriptions`.
 
-    - `eventSchema`: `events.schema`.
+    - `eventSchema`: `events.schema`, or columns as `"symbol STRING, price DOUBLE"`.
     - `idCol`, `predicateCol`: columns of the subscriptions. Ids are of any type that can be one:
       integers, strings, binary, decimals, dates, timestamps; each is there once.
     - `rangeCols`: instead of predicates, closed intervals as columns, by attribute:
@@ -86,7 +88,7 @@ class Matcher(
     def __init__(
         self,
         *,
-        eventSchema: StructType | None = None,
+        eventSchema: StructType | str | None = None,
         idCol: str | None = None,
         predicateCol: str | None = None,
         rangeCols: Mapping[str, Sequence[str]] | None = None,
@@ -112,7 +114,7 @@ class Matcher(
         """Set parameters by name, as the constructor does."""
         return self._set_validated(params)
 
-    def setEventSchema(self, value: StructType) -> Self:
+    def setEventSchema(self, value: StructType | str) -> Self:
         """Set the schema of events."""
         return self._set_validated({"eventSchema": value})
 
@@ -164,6 +166,7 @@ class Matcher(
         """Set the folder for segments that are not saved yet."""
         return self._set_validated({"storePath": value})
 
+    @check_arguments
     def fit(  # type: ignore[override]
         self, dataset: DataFrame, params: Any = None, *, events: DataFrame | None = None
     ) -> MatcherModel:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 
+from covey._argument_checks import check_arguments
 from covey.errors import InvalidArgumentError
 from covey.space import Events
 from covey.spark.event_sample import sample_events
@@ -96,6 +97,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             else len(self._state.partitioner.partitions_per_zone)
         )
 
+    @check_arguments
     def update(self, changes: DataFrame) -> MatcherModel:
         """The model with subscriptions added, replaced and removed: the next version of its store.
 
@@ -127,6 +129,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         )
         return self._copyValues(MatcherModel(replace(fitted, partitioner=mine.partitioner)))
 
+    @check_arguments
     def errors(self, events: DataFrame) -> DataFrame:
         """Tell which subscriptions do not match events because computing something raises on them.
 
@@ -174,10 +177,12 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         found = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
         return found.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
 
+    @check_arguments
     def zoneLoad(self, events: DataFrame) -> NDArray[np.float64]:
         """The share of the work that each zone would have of these events, from a sample."""
         return compute_zone_loads(self._state, self._sample_events(events))
 
+    @check_arguments
     def rebalance(self, events: DataFrame) -> MatcherModel:
         """The model with zones that have even work for these events, where they had not.
 
@@ -194,6 +199,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         moved = rebalance_model(events.sparkSession, self._state, self._sample_events(events))
         return self._copyValues(MatcherModel(moved))
 
+    @check_arguments
     def registerTableFunction(self, name: str) -> None:
         """Makes a table function for SQL: `SELECT * FROM name(TABLE(events))`.
 
@@ -225,6 +231,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """Reads a saved one."""
         return ModelReader(cls)
 
+    @check_arguments
     def _transform(self, dataset: DataFrame) -> DataFrame:
         check_session_settings(self._state.space, dataset.sparkSession)
         kept = self._select_event_fields(dataset.schema)

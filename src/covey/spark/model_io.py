@@ -26,6 +26,7 @@ from pyspark.ml.util import (
     MLWriter,
 )
 
+from covey._argument_checks import check_arguments
 from covey.errors import InvalidArgumentError, StoreError
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
@@ -49,6 +50,7 @@ class ModelWriter(MLWriter):
         super().__init__()
         self._params, self._state = params, state
 
+    @check_arguments
     def save(self, path: str) -> None:
         """Saves the model; where one is already, only after `overwrite()`."""
         place = to_store_location(path)
@@ -91,6 +93,7 @@ class ModelReader(MLReader[ModelT]):
         super().__init__()
         self._build_model = build_model
 
+    @check_arguments
     def load(self, path: str) -> ModelT:
         """The model at a path; a `StoreError` if there is none."""
         metadata = _read_metadata(path)

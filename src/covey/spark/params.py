@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, Self, TypeGuard
 
+from pyspark.errors import PySparkException
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.sql.types import StructType
 
+from covey._argument_checks import format_value, parse_whole_number
 from covey.errors import InvalidArgumentError, SchemaError
 from covey.space import PredicateLimits
 
@@ -27,46 +30,96 @@ def _to_schema_json(value: object) -> str:
     """A schema as JSON, so that it can be saved."""
     if isinstance(value, StructType):
         return value.json()
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return StructType.fromJson(json.loads(value)).json()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PySparkException):
+            raise _schema_error(value, "its JSON is not that of a StructType") from None
     if isinstance(value, str):
-        return StructType.fromJson(json.loads(value)).json()
-    raise InvalidArgumentError(f"eventSchema is a StructType, as events.schema, not {value!r}")
+        try:
+            schema = StructType.fromDDL(value)
+        except PySparkException as error:
+            if error.getCondition() == "SESSION_OR_CONTEXT_NOT_EXISTS":
+                raise _schema_error(value, "without a Spark session no text is read") from None
+            raise _schema_error(value, str(error).strip().splitlines()[0]) from None
+        if isinstance(schema, StructType):
+            return schema.json()
+        raise _schema_error(value, "it is one type without a name")
+    raise _schema_error(value, "it is neither a StructType nor a text")
+
+
+def _schema_error(value: object, reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"eventSchema is a StructType, as events.schema, or columns as 'symbol STRING, price "
+        f"DOUBLE', not {format_value(value)}: {reason}"
+    )
+
+
+def _is_whole_number(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number, of NumPy's too."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether Java can be told a text: one with a lone surrogate it cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _choice_converter(name: str, choices: tuple[str, ...]) -> Any:
     def convert(given: object) -> str:
-        if given not in choices:
-            raise InvalidArgumentError(
-                f"{name} is {' or '.join(map(repr, choices))}, not {given!r}"
-            )
-        return str(given)
+        if isinstance(given, str) and given in choices:
+            return given
+        raise InvalidArgumentError(
+            f"{name} is {' or '.join(map(repr, choices))}, not {format_value(given)}"
+        )
 
     return convert
 
 
 def _to_zones_text(value: object) -> str:
-    if value == "auto":
+    if isinstance(value, str) and value == "auto":
         return "auto"
-    if isinstance(value, bool) or not str(value).isdecimal() or int(str(value)) < 1:
-        raise InvalidArgumentError(f"zones is 'auto' or a number of zones, not {value!r}")
-    return str(value)
+    if isinstance(value, str) or _is_whole_number(value):
+        number = parse_whole_number(str(value))
+        if number:
+            return str(number)
+    raise InvalidArgumentError(f"zones is 'auto' or a number of zones, not {format_value(value)}")
 
 
 def _to_range_columns(value: object) -> dict[str, list[str]]:
     if not isinstance(value, Mapping) or not all(map(_is_column_pair, value.values())):
-        raise InvalidArgumentError(f"rangeCols are two columns by attribute, not {value!r}")
+        raise InvalidArgumentError(
+            f"rangeCols are two columns by attribute, not {format_value(value)}"
+        )
     return {str(name): [str(end) for end in ends] for name, ends in value.items()}
 
 
 def _is_column_pair(ends: object) -> bool:
-    return isinstance(ends, Sequence) and not isinstance(ends, str) and len(ends) == 2
+    return (
+        isinstance(ends, list | tuple)
+        and len(ends) == 2
+        and all(isinstance(end, str) for end in ends)
+    )
 
 
 def _to_vector_lengths(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping) or not all(map(_is_vector_length, value.values())):
         raise InvalidArgumentError(
-            f"vectors are lengths by column, as {{'embedding': 384}}, not {value!r}"
+            f"vectors are lengths by column, as {{'embedding': 384}}, not {format_value(value)}"
         )
     return {str(name): int(length) for name, length in value.items()}
+
+
+def _to_max_derived(value: object) -> int:
+    if _is_whole_number(value) and 0 <= value < 1 << 31:
+        return int(value)
+    raise InvalidArgumentError(
+        f"maxDerived is a whole number of expressions from 0 on, not {format_value(value)}"
+    )
 
 
 def _to_limits_json(value: object) -> dict[str, Any]:
@@ -78,11 +131,13 @@ def _to_limits_json(value: object) -> dict[str, Any]:
             return {**asdict(value), "functions": list(value.functions)}
     except (TypeError, SchemaError) as error:
         raise InvalidArgumentError(f"limits: {error}") from None
-    raise InvalidArgumentError(f"limits are those of covey.space.PredicateLimits, not {value!r}")
+    raise InvalidArgumentError(
+        f"limits are those of covey.space.PredicateLimits, not {format_value(value)}"
+    )
 
 
 def _is_vector_length(value: object) -> bool:
-    return isinstance(value, int) and value > 0
+    return _is_whole_number(value) and 0 < value < 1 << 31
 
 
 class MatcherParams(Params):
@@ -125,7 +180,7 @@ class MatcherParams(Params):
         Params._dummy(),
         "maxDerived",
         "how many expressions to compute",
-        TypeConverters.toInt,
+        _to_max_derived,
     )
     limits: Param[dict[str, Any]] = Param(
         Params._dummy(), "limits", "what predicates may be", _to_limits_json
@@ -284,8 +339,13 @@ class MatcherParams(Params):
             raise InvalidArgumentError(
                 f"there is no parameter {', '.join(unknown)}, there is: {', '.join(known)}"
             )
+        for name, value in values.items():
+            if isinstance(value, str) and not _is_unicode(value):
+                raise InvalidArgumentError(f"{name} is no text of Unicode: {format_value(value)}")
         try:
             self._set(**{name: value for name, value in values.items() if value is not None})
-        except TypeError as error:  # Spark's wrapping of what a converter says
+        except InvalidArgumentError:
+            raise
+        except (TypeError, ValueError) as error:  # Spark's wrapping of what a converter says
             raise InvalidArgumentError(str(error)) from None
         return self

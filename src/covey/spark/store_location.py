@@ -22,7 +22,10 @@ __all__ = ["create_store_location", "to_spark_uri", "to_store_location"]
 
 def to_store_location(path: str) -> str:
     """A path as covey's store takes it: local, or a URI that pyarrow knows."""
-    parsed = urlparse(path)
+    try:
+        parsed = urlparse(path)
+    except ValueError as error:
+        raise InvalidArgumentError(f"{path!r} is no path: {error}") from None
     if parsed.scheme in ("", "file"):
         return str(Path(parsed.path if parsed.scheme else path).absolute())
     if "://" not in path:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import as_numeric_array, check_arguments, format_value
 from covey.errors import InvalidArgumentError, SchemaError
 from covey.geometry import Regions
 from covey.language import Predicates
@@ -45,6 +46,7 @@ class Changes:
     revisions: object = None
 
     @classmethod
+    @check_arguments
     def upsert(
         cls,
         ids: Sized,
@@ -56,8 +58,11 @@ class Changes:
         """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
         for row in sorted(predicates.rejected):
             raise predicates.rejected[row]
-        if len(ids) != len(predicates):
-            raise InvalidArgumentError(f"{len(ids)} ids for {len(predicates)} predicates")
+        if not hasattr(ids, "__len__") or len(ids) != len(predicates):
+            many = len(ids) if hasattr(ids, "__len__") else format_value(ids)
+            raise InvalidArgumentError(
+                f"{many} ids for {len(predicates)} predicates: give a list with an id for each"
+            )
         return cls(ids, predicates.regions, predicates.predicate_rows, removed_ids, revisions)
 
     @classmethod
@@ -79,8 +84,12 @@ class Changes:
         if not len(ids):
             return None, removed
         regions = Regions(space, 0, {}) if self.regions is None else self.regions
+        if not isinstance(regions, Regions):
+            raise InvalidArgumentError(
+                f"regions must be of type Regions, got {format_value(regions)}"
+            )
         check_same_space(regions.space, space, "store")
-        of = np.asarray(self.subscription_rows, np.int64)
+        of = as_numeric_array("subscription_rows", self.subscription_rows, np.int64)
         check_subscription_rows(of, len(regions), len(ids))
         return SubscriptionBatch(ids, regions, of, revisions), removed
 
@@ -99,7 +108,7 @@ def check_subscription_rows(
 ) -> None:
     """Refuses numbers of owners that are not one for each region, or of no id."""
     if (
-        len(subscription_rows) != region_count
+        subscription_rows.shape != (region_count,)
         or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()
     ):
         raise InvalidArgumentError(
@@ -112,7 +121,7 @@ def _validate_revisions(values: Any, id_count: int) -> Rows:
     """Revisions that are one int64 for each id; 0 if none are given."""
     if values is None:
         return np.zeros(id_count, np.int64)
-    revisions = np.asarray(values)
+    revisions = as_numeric_array("revisions", values, None)
     if revisions.shape != (id_count,) or (id_count and not np.can_cast(revisions.dtype, np.int64)):
         raise InvalidArgumentError(
             f"`revisions` must be one int64 for each of {id_count} ids, not {revisions.dtype} of "

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_rows
 from covey.geometry import Regions
 from covey.index import MatchResult, Pairs
 from covey.space import Events, Space
@@ -90,6 +91,7 @@ class Snapshot:
     def __len__(self) -> int:
         return sum(part.live_count for part in self.live_segments)
 
+    @check_arguments
     def match(self, events: Events, *, max_pairs: int | None = None) -> SubscriptionMatches:
         """Return the subscriptions that each event matches.
 
@@ -125,6 +127,7 @@ class Snapshot:
             pairs.query_rows, pairs.stored_rows, candidates, _concat_forwarded_pairs(forwarded)
         )
 
+    @check_arguments
     def match_ids(self, events: Events, *, max_pairs: int | None = None) -> IdMatches:
         """Return the same with the ids of subscriptions instead of their rows."""
         if self.manifest.id_kind is IdKind.NUMBER and len(self.live_segments) == 1:
@@ -139,14 +142,17 @@ class Snapshot:
         ids = self.take_ids(found.stored_rows)
         return IdMatches(found.query_rows, ids, found.candidates, found.forwarded_pairs)
 
+    @check_arguments
     def find_covering(self, regions: Regions) -> Pairs:
         """Subscriptions that have a region which covers the given one."""
         return self._query_segments(lambda part: part.subscriptions.index.find_covering(regions))
 
+    @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
         """Subscriptions that have an event in common with each given region."""
         return self._query_segments(lambda part: part.subscriptions.index.find_overlapping(regions))
 
+    @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
         """Subscriptions whose regions are all covered by the given one; they have one at least."""
         answers = []
@@ -161,6 +167,7 @@ class Snapshot:
             answers.append((once.query_rows[whole], once.stored_rows[whole], NO_TOMBSTONES, start))
         return concat_live_pairs(answers)
 
+    @check_arguments
     def find_expired(self, attribute: str, before_key: int) -> Rows:
         """Rows, ascending, of subscriptions whose regions all end before a key of an attribute.
 
@@ -175,8 +182,10 @@ class Snapshot:
         over = region_expired_before(self.space, attribute, index(before_key))
         return np.sort(self.find_covered(over).stored_rows)
 
+    @check_arguments
     def take_ids(self, rows: Rows) -> pa.Array:
         """The ids of subscriptions by row: int64, or text as `large_string`."""
+        check_rows("rows", rows, int(self._first_rows[-1]))
         if len(self.live_segments) == 1:
             return self.live_segments[0].subscriptions.ids.to_arrow().take(pa.array(rows))
         part_of = np.searchsorted(self._first_rows, rows, "right") - 1
@@ -203,12 +212,14 @@ class Snapshot:
             rows = np.where(found >= 0, found + start, rows)
         return rows
 
+    @check_arguments
     def take_revisions(self, rows: Rows) -> Rows:
         """The revision that each subscription was given with, by row: int64, 0 if with none.
 
         It is 0 too for row -1, which is what `find_rows` gives for an id that is not there. Cost:
         some nanoseconds a row and segment.
         """
+        check_rows("rows", rows, int(self._first_rows[-1]), first=-1)
         revisions = np.zeros(len(rows), np.int64)
         part_of = np.searchsorted(self._first_rows, rows, "right") - 1
         for i, part in enumerate(self.live_segments):
@@ -225,11 +236,13 @@ class Snapshot:
         ]
         return np.concatenate([np.empty(0, np.int64), *live])
 
+    @check_arguments
     def take_regions(self, rows: Rows) -> tuple[Regions, Rows]:
         """The regions of subscriptions by row, and for each region which of `rows` it belongs to.
 
         They come segment by segment, so the second array is not ascending in general.
         """
+        check_rows("rows", rows, int(self._first_rows[-1]))
         part_of = np.searchsorted(self._first_rows, rows, "right") - 1
         regions, of = [Regions(self.space, 0, {})], [np.empty(0, np.int64)]
         for i, part in enumerate(self.live_segments):

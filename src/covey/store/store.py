@@ -13,6 +13,7 @@ from types import TracebackType
 
 from pyarrow import fs
 
+from covey._argument_checks import check_arguments
 from covey.errors import StoreError
 from covey.space import Space
 from covey.space.ragged_array import RaggedArray
@@ -108,6 +109,7 @@ class Store:
         """Who makes its versions; for `BackgroundMerger`."""
 
     @classmethod
+    @check_arguments
     def create(
         cls,
         location: Location,
@@ -129,6 +131,7 @@ class Store:
         return cls(directory, cache, merge_policy)
 
     @classmethod
+    @check_arguments
     def open(
         cls,
         location: Location,
@@ -145,6 +148,7 @@ class Store:
         """The numbers of all versions that are kept, ascending."""
         return list(list_versions(self._backend))
 
+    @check_arguments
     def snapshot(self, version: int | None = None) -> Snapshot:
         """A version opened for reading: the newest, or the one with this number.
 
@@ -158,6 +162,7 @@ class Store:
             found, tuple(part.without_replicas() for part in self._opener.open_segments(found))
         )
 
+    @check_arguments
     def zone_snapshot(self, version: int, zone: int, *, is_home: bool = False) -> Snapshot:
         """What events of one zone can match, and no more is opened.
 
@@ -172,14 +177,17 @@ class Store:
 
         return Snapshot(found, self._opener.open_segments(found, is_needed))
 
+    @check_arguments
     def manifest(self, version: int) -> Manifest:
         """A version as it is named, of which nothing is opened."""
         return read_manifest(self._backend, version)
 
+    @check_arguments
     def zone_map(self, version: int) -> ZoneMap | None:
         """Where the zones of a version are, if it has any."""
         return self._writer.open_zone_map(self.manifest(version))
 
+    @check_arguments
     def apply(self, changes: Changes, label: str | None = None) -> Manifest:
         """Makes the version with these changes; when it returns, they are kept whatever happens.
 
@@ -193,6 +201,7 @@ class Store:
         """
         return self._writer.apply(changes, label)
 
+    @check_arguments
     def stage(self, changes: Changes, base_version: int | None = None) -> StagedSegment | None:
         """Indexes what is put and writes its segment, without making a version of it.
 
@@ -218,10 +227,12 @@ class Store:
             if part.live_count
         ]
 
+    @check_arguments
     def open_staged(self, staged: StagedSegment) -> LiveSegment:
         """What was staged, opened."""
         return self._opener.open_segment(staged.file, staged.size_bytes)
 
+    @check_arguments
     def stage_zone_segment(
         self,
         zone: int,
@@ -235,11 +246,13 @@ class Store:
         replicas = int(batch.is_replica.sum())
         return replace(staged, zone=zone, replicas=replicas, is_home=is_home)
 
+    @check_arguments
     def discard_staged(self, staged: Iterable[StagedSegment]) -> None:
         """Deletes segments that were staged and that no manifest names, nor will name."""
         for one in staged:
             self._writer.content_store.delete(one.file)
 
+    @check_arguments
     def commit_staged(
         self,
         staged: Sequence[StagedSegment],
@@ -277,6 +290,7 @@ class Store:
         self.discard_staged([*staged, *staged_removals])
         return version
 
+    @check_arguments
     def overwrite(self, staged: Sequence[StagedSegment], label: str | None = None) -> Manifest:
         """Makes the version that has what was staged and nothing else, segments as they are.
 
@@ -290,6 +304,7 @@ class Store:
             return known
         return self._writer.overwrite(self._open_all_staged(staged), label)
 
+    @check_arguments
     def commit_zones(
         self,
         zone_map: ZoneMap,
@@ -312,6 +327,7 @@ class Store:
         entries = [one.entry for one in staged]
         return self._writer.commit_zones(zone_map, entries, space, label, base_version)
 
+    @check_arguments
     def commit_rezoned(
         self,
         rebalance_plan: RebalanceResult,
@@ -348,6 +364,7 @@ class Store:
             tombstones_file=before.tombstones_file,
         )
 
+    @check_arguments
     def commit_gated(
         self, gate: StagedSegment, gated: StagedSegment, label: str, base_version: int
     ) -> Manifest:
@@ -380,6 +397,7 @@ class Store:
         finally:
             self._writer.release_merge(merge)
 
+    @check_arguments
     def expire_before(self, attribute: str, before_key: int) -> None:
         """From now on merges leave out regions that end before a key of a scalar attribute.
 
@@ -399,10 +417,12 @@ class Store:
         expiry_domain(self.space, attribute)
         self._writer.expire_before(attribute, index(before_key))
 
+    @check_arguments
     def lease(self, version: int, seconds: float) -> Lease:
         """Keeps a version from `vacuum` for some time, for someone who will open it later."""
         return Lease(self._backend, version, seconds)
 
+    @check_arguments
     def vacuum(
         self,
         retain_seconds: float,

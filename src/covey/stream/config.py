@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from covey._argument_checks import check_arguments, check_local_path
 from covey.errors import InvalidArgumentError, SchemaError
 from covey.space import PredicateLimits
 
@@ -133,8 +134,10 @@ class StreamConfig:
     limits: PredicateLimits = field(default_factory=PredicateLimits)
 
     @classmethod
+    @check_arguments
     def from_file(cls, path: str | Path) -> StreamConfig:
         """The configuration in a file; paths in it are relative to the file's folder."""
+        check_local_path("the file of a stream", path)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -146,6 +149,7 @@ class StreamConfig:
         return found.with_resolved_paths(Path(path).absolute().parent)
 
     @classmethod
+    @check_arguments
     def from_toml(cls, text: str) -> StreamConfig:
         """The configuration in a text.
 
@@ -155,7 +159,7 @@ class StreamConfig:
         """
         try:
             given = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InvalidArgumentError(f"no TOML: {error}") from None
         config = _parse_section(cls, given, "")
         _check_values(config)

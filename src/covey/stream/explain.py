@@ -14,6 +14,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from covey._argument_checks import check_arguments, format_value, parse_whole_number
 from covey.errors import InvalidArgumentError, StreamError
 from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
@@ -114,6 +115,7 @@ def explain_decision(
     )
 
 
+@check_arguments
 def parse_event_ref(text: str) -> tuple[str, int, int]:
     """Where an event is on Kafka.
 
@@ -121,9 +123,10 @@ def parse_event_ref(text: str) -> tuple[str, int, int]:
     ('new-ads', 0, 17)
     """
     parts = text.rsplit("-", 2)
-    if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()) or not parts[0]:
+    numbers = [parse_whole_number(part) for part in parts[1:]]
+    if len(parts) != 3 or not parts[0] or None in numbers:
         raise InvalidArgumentError(
-            f"{text!r} is no place of an event: write TOPIC-PARTITION-OFFSET"
+            f"{format_value(text)} is no place of an event: write TOPIC-PARTITION-OFFSET"
         )
     return parts[0], int(parts[1]), int(parts[2])
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from covey._argument_checks import check_arguments, format_value
 from covey.errors import InvalidArgumentError, StoreError, StreamError
 from covey.store import Snapshot, Store
 from covey.stream.batches.decision_log import BatchDecision, DecisionLog
@@ -141,6 +142,7 @@ def open_version(config: StreamConfig, version: int | None) -> Snapshot:
         ) from None
 
 
+@check_arguments
 def parse_offsets(text: str) -> TopicOffsets:
     """Offsets as Spark writes them: `{"ads": {"0": 1200}}`.
 
@@ -153,7 +155,7 @@ def parse_offsets(text: str) -> TopicOffsets:
             str(topic): {str(int(p)): int(offset) for p, offset in offsets.items()}
             for topic, offsets in given.items()
         }
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         raise InvalidArgumentError(
-            f'{text!r} is no offsets: write {{"topic": {{"0": 1200, "1": 900}}}}'
+            f'{format_value(text)} is no offsets: write {{"topic": {{"0": 1200, "1": 900}}}}'
         ) from None

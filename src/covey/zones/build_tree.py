@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import InvalidArgumentError
+from covey._argument_checks import check_arguments, check_range
 from covey.geometry import Regions
 from covey.index import SegmentIndex
 from covey.space import Events
@@ -48,6 +48,7 @@ class ZoneSample:
     regions: Regions
 
     @classmethod
+    @check_arguments
     def from_events(
         cls, events: Events, regions: Regions, *, represented_count: int | None = None
     ) -> ZoneSample:
@@ -68,6 +69,7 @@ class ZoneSample:
         )
         return cls(events, 1.0 + represented_per_region * matches / _MATCHES_PER_EVENT, regions)
 
+    @check_arguments
     def measure_loads(self, tree: ZoneTree) -> tuple[Floats, Floats]:
         """Return for each zone its share of the work, and its number of regions of the sample."""
         count = len(tree)
@@ -76,6 +78,7 @@ class ZoneSample:
         return work / max(float(work.sum()), 1e-9), regions.astype(np.float64)
 
 
+@check_arguments
 def build_zone_tree(
     sample: ZoneSample, zone_count: int, *, attributes: frozenset[str] | None = None, seed: int = 0
 ) -> ZoneTree:
@@ -93,8 +96,8 @@ def build_zone_tree(
     Cost: one sort of the sample per attribute and zone; about a second for 64 zones, with 20,000
     events and 20,000 regions.
     """
-    if zone_count < 1:
-        raise InvalidArgumentError(f"zones must be at least 1, got {zone_count}")
+    check_range("zones", zone_count, 1)
+    check_range("seed", seed, 0)
     split_attributes = frozenset(sample.regions.constraints) if attributes is None else attributes
     tree, samples = ZoneTree(), {0: sample}
     while len(tree) < zone_count and samples:

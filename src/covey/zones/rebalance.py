@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments
+from covey.errors import InvalidArgumentError
 from covey.zones.build_tree import ZoneSample, find_best_split
 from covey.zones.zone_map import ZoneMap
 from covey.zones.zone_tree import ZoneTree
@@ -45,6 +47,7 @@ class RebalanceResult:
         ]
 
 
+@check_arguments
 def rebalance_zones(
     zone_map: ZoneMap,
     zone_work: Floats,
@@ -62,6 +65,11 @@ def rebalance_zones(
         excluded_attributes: attributes by which no zone may be split.
         max_load_ratio: largest work of a zone, in multiples of the mean.
     """
+    if zone_work.shape != (len(zone_map),):
+        raise InvalidArgumentError(
+            f"zone_work must be one share for each of {len(zone_map)} zones, "
+            f"got shape {zone_work.shape}"
+        )
     tree = zone_map.tree
     sources: list[tuple[int, ...]] = [(zone,) for zone in range(len(zone_map))]
     shares, fixed = zone_work.tolist(), set[int]()

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range, check_rows
 from covey._types import JsonObject, JsonValue
+from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.distances import Metric
 from covey.index import Pairs
@@ -72,6 +74,7 @@ class ZoneMap:
     requested_zones: int
 
     @classmethod
+    @check_arguments
     def build(
         cls,
         tree: ZoneTree,
@@ -119,6 +122,7 @@ class ZoneMap:
             partitions[partition_work.argmax()] += 1
         return partitions
 
+    @check_arguments
     def assign(self, regions: Regions, subscription_rows: Rows, subscription_count: int) -> Pairs:
         """Return pairs of a subscription and a zone of it, sorted.
 
@@ -132,6 +136,13 @@ class ZoneMap:
         Returns:
             The subscriptions as query rows and their zones, or `EVERYWHERE`, as stored rows.
         """
+        check_range("subscription_count", subscription_count, 0, 1 << 40)
+        if len(subscription_rows) != len(regions):
+            raise InvalidArgumentError(
+                f"subscription_rows must name a subscription for each of {len(regions)} regions, "
+                f"got {len(subscription_rows)}"
+            )
+        check_rows("subscription_rows", subscription_rows, subscription_count)
         met_zones = self.tree.find_region_zones(regions)
         pairs = Pairs.from_unsorted(
             subscription_rows[met_zones.query_rows], met_zones.stored_rows
@@ -187,6 +198,7 @@ class ZoneMap:
         return {"most": self.max_zones, "asked": self.requested_zones, "cuts": splits}
 
     @classmethod
+    @check_arguments
     def from_arrays(
         cls, space: Space, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, JsonValue]
     ) -> ZoneMap:
@@ -198,14 +210,20 @@ class ZoneMap:
             metadata: result of `to_metadata`.
         """
         fields: Mapping[str, Any] = metadata
-        directions = iter(range(len(arrays)))
-        splits = []
-        for saved in fields["cuts"]:
-            vector = arrays[f"direction{next(directions)}"] if "least" in saved else None
-            splits.append(_split_from_json(space, saved, vector))
-        children = tuple((int(low), int(high)) for low, high in arrays["children"])
-        tree = ZoneTree(tuple(splits), children)
-        return cls(tree, arrays["work"], fields["most"], fields["asked"])
+        try:
+            directions = iter(range(len(arrays)))
+            splits = []
+            for saved in fields["cuts"]:
+                vector = arrays[f"direction{next(directions)}"] if "least" in saved else None
+                splits.append(_split_from_json(space, saved, vector))
+            children = tuple((int(low), int(high)) for low, high in arrays["children"])
+            tree = ZoneTree(tuple(splits), children)
+            return cls(tree, arrays["work"], fields["most"], fields["asked"])
+        except KeyError as missing:
+            raise InvalidArgumentError(
+                f"arrays and metadata are not those of to_arrays and to_metadata: {missing} is "
+                "missing"
+            ) from None
 
 
 def _split_to_json(split: Split) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments
 from covey.geometry import Regions
 from covey.index import Pairs
 from covey.space import Events
@@ -51,6 +52,7 @@ class ZoneTree:
         """The attributes of its splits, each once, in the order of the splits."""
         return list(dict.fromkeys(split.attribute for split in self.splits))
 
+    @check_arguments
     def find_event_zones(self, events: Events) -> Rows:
         """Return the zone of each event."""
         zones = np.zeros(len(events), np.int64)
@@ -58,6 +60,7 @@ class ZoneTree:
             zones[rows] = ~node
         return zones
 
+    @check_arguments
     def find_region_zones(self, regions: Regions) -> Pairs:
         """Return pairs of a region and a zone in which it may contain an event.
 

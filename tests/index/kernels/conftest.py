@@ -17,7 +17,12 @@ class Found(Protocol):
     """`pair_buffer.collect_pairs`."""
 
     def __call__(
-        self, search: Any, nodes: int, given: Sequence[Any], more: Sequence[Any] = ()
+        self,
+        search: Any,
+        node_count: int,
+        arguments: Sequence[Any],
+        *,
+        more_arguments: Sequence[Any] = (),
     ) -> pair_buffer.Pair: ...
 
 
@@ -30,7 +35,11 @@ def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fo
     monkeypatch.setattr(pair_buffer, "_MAX_LENGTH", 0)
 
     def with_little_room(
-        search: Any, nodes: int, given: Sequence[Any], more: Sequence[Any] = ()
+        search: Any,
+        node_count: int,
+        arguments: Sequence[Any],
+        *,
+        more_arguments: Sequence[Any] = (),
     ) -> pair_buffer.Pair:
         calls = []
 
@@ -41,7 +50,9 @@ def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fo
         pair_buffer._thread_buffer.pair = pair_buffer._allocate_pair(
             LEAST_OF_LEAVES if search is match_leaves else LEAST
         )
-        answer = pair_buffer.collect_pairs(counted, nodes, given, more_arguments=more)
+        answer = pair_buffer.collect_pairs(
+            counted, node_count, arguments, more_arguments=more_arguments
+        )
         assert len(calls) > 1 or not len(answer[0])
         return answer
 

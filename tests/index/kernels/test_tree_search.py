@@ -28,7 +28,7 @@ def test_boxes_that_contain_rows(found: Found, rows: Rows, attributes: int) -> N
     asked, low, high = rows(random, 150, attributes)
     fours = tuple(range(asked.low.shape[1] // 4)) if attributes <= 8 else ()
     starts, down, rest = some.reached(asked)
-    answer = pairs(*found(match_leaves, len(starts) - 1, down, (fours, *rest)))
+    answer = pairs(*found(match_leaves, len(starts) - 1, down, more_arguments=(fours, *rest)))
     assert answer == some.containing(low, high)
     assert len(answer) > 100
 
@@ -43,7 +43,7 @@ def test_some_boxes_that_contain_rows(found: Found, rows: Rows, limit: int) -> N
     exact = random.random(900) < 0.5
     starts, down, rest = some.reached(asked)
     more = (*rest, pack_bits(exact), np.full(150, limit, np.int32))
-    answer = pairs(*found(match_leaves_limited, len(starts) - 1, down, more))
+    answer = pairs(*found(match_leaves_limited, len(starts) - 1, down, more_arguments=more))
     every = some.containing(low, high)
     assert answer <= every
     for row in range(150):
@@ -64,7 +64,7 @@ def test_an_owner_of_several_rows_wants_so_many_in_all(found: Found) -> None:
         asked.low[:, k] = asked.low[::3, k].repeat(3)
     starts, down, rest = some.reached(asked)
     more = (*rest, pack_bits(np.ones(900, np.bool_)), np.full(50, 4, np.int32))
-    rows = found(match_leaves_limited, len(starts) - 1, down, more)[1]
+    rows = found(match_leaves_limited, len(starts) - 1, down, more_arguments=more)[1]
     there = np.bincount([row for _, row in some.containing(low[::3], high[::3])], minlength=50)
     assert np.bincount(owner[rows], minlength=50).tolist() == np.minimum(4, 3 * there).tolist()
 

@@ -6,31 +6,22 @@ from contextlib import ExitStack
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
-from covey.cli.io.formats import FileFormat
-from covey.cli.io.sources import TableSource
 from covey.cli.options import (
-    ConfOption,
-    EventsFormatOption,
-    EventsSchemaOption,
-    IdColumnOption,
-    JarsOption,
-    MasterOption,
-    PredicateColumnOption,
+    SparkOptions,
     StoreOption,
-    SubscriptionsFormatOption,
-    SubscriptionsSchemaOption,
-    VectorsOption,
+    TableOptions,
+    expand_options,
     parse_vector_lengths,
 )
 from covey.cli.progress import StepProgress
-from covey.cli.session import SessionLauncher
 
 __all__ = ["doctor"]
 
 
+@expand_options
 def doctor(
     subscriptions: Annotated[
         str, typer.Argument(metavar="SUBSCRIPTIONS", help="Parquet, CSV, JSON lines or Delta.")
@@ -46,16 +37,9 @@ def doctor(
     as_json: Annotated[
         bool, typer.Option("--json", help="All findings, one JSON object a line.")
     ] = False,
-    id_column: IdColumnOption = "id",
-    predicate_column: PredicateColumnOption = "predicate",
-    events_format: EventsFormatOption = None,
-    subscriptions_format: SubscriptionsFormatOption = None,
-    events_schema: EventsSchemaOption = None,
-    subscriptions_schema: SubscriptionsSchemaOption = None,
-    vectors: VectorsOption = None,
-    master: MasterOption = "local[*]",
-    conf: ConfOption = None,
-    jars: JarsOption = None,
+    *,
+    tables: TableOptions,
+    spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
     """List subscriptions that are wrong, useless or too much. Ends with 1 if there are any.
@@ -63,30 +47,17 @@ def doctor(
     Example: covey doctor alerts.csv --events ticks.parquet
     """
     with exit_on_error():
-        tables = (
-            TableSource.from_path(
-                "events", events, requested_format=events_format, schema=events_schema
-            ),
-            TableSource.from_path(
-                "subscriptions",
-                subscriptions,
-                requested_format=subscriptions_format,
-                schema=subscriptions_schema,
-                text_columns=(id_column, predicate_column),
-            ),
-        )
-        session = SessionLauncher.from_options(
-            master, conf, jars, needs_delta=any(t.format is FileFormat.DELTA for t in tables)
-        )
+        sources = tables.open_events(events), tables.open_subscriptions(subscriptions)
+        session = spark.make_launcher(source.format for source in sources)
         # They take seconds: what is wrong above is said before.
         from covey.cli.doctor.job import DoctorJob
         from covey.cli.doctor.summary import print_json, print_summary
 
         examination = DoctorJob(
-            *tables,
-            id_column,
-            predicate_column,
-            parse_vector_lengths(vectors),
+            *sources,
+            tables.id_column,
+            tables.predicate_column,
+            parse_vector_lengths(tables.vectors),
             share,
             sample,
             store,
@@ -94,10 +65,10 @@ def doctor(
         with ExitStack() as stack:
             with StepProgress() as steps:
                 with steps.track_step("start Spark"):
-                    spark = stack.enter_context(session.launch())
-                diagnosis = examination.run(spark, steps)
+                    launched = stack.enter_context(session.launch())
+                diagnosis = examination.run(launched, steps)
             if as_json:
                 print_json(diagnosis)
             else:
-                print_summary(Console(), diagnosis, limit)
+                print_summary(make_console(), diagnosis, limit)
         raise typer.Exit(1 if diagnosis.counts_by_kind else 0)

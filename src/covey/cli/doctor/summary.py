@@ -6,7 +6,9 @@ import json
 
 from pyspark.sql import Row
 from rich.console import Console
+from rich.text import Text
 
+from covey.cli.console_format import to_row_limit
 from covey.cli.doctor.checks import ADVICE_BY_KIND
 from covey.cli.doctor.job import DoctorReport
 from covey.cli.rejections import format_rejection, to_plain_id
@@ -27,10 +29,13 @@ def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> 
     for kind, (what, advice) in ADVICE_BY_KIND.items():
         if kind not in counts:
             continue
-        console.print(f"\n[bold]{what}[/bold] ({counts[kind]:,}): {advice}", highlight=False)
-        some = report.findings.where(f"kind = '{kind}'").orderBy("id").limit(max_per_kind).collect()
+        console.print(
+            Text.assemble("\n", (what, "bold"), f" ({counts[kind]:,}): {advice}"), highlight=False
+        )
+        kept = report.findings.where(f"kind = '{kind}'").orderBy("id")
+        some = kept.limit(to_row_limit(max_per_kind)).collect()
         for row in some:
-            console.print(_format_finding(row), soft_wrap=True, highlight=False, markup=False)
+            console.print(_format_finding(row), soft_wrap=True, highlight=False)
         if counts[kind] > max_per_kind:
             console.print(f"  … and {counts[kind] - max_per_kind:,} more", highlight=False)
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, StructType
 
+from covey._argument_checks import check_local_path
 from covey.cli.errors import SPARK_ERRORS, spark_error_message
 from covey.cli.io.formats import FileFormat, is_local_path, resolve_format, to_spark_path
 from covey.errors import InvalidArgumentError
@@ -45,6 +46,8 @@ class TableSource:
         text_columns: tuple[str, ...] = (),
     ) -> TableSource:
         """A table that is there, as far as can be told without Spark."""
+        if is_local_path(path):
+            check_local_path(f"the {label}", path)
         if is_local_path(path) and not (glob.glob(glob.escape(path)) or glob.glob(path)):
             raise InvalidArgumentError(f"no {label} at {path}: there is no such file or folder")
         format_ = resolve_format(path, requested_format, label)

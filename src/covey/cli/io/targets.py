@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from covey._argument_checks import check_local_path
 from covey.cli.io.formats import FileFormat, is_local_path, resolve_format, to_spark_path
 from covey.cli.io.sources import TableSource
 from covey.errors import InvalidArgumentError
@@ -37,6 +38,8 @@ class TableTarget:
     ) -> TableTarget:
         """A place that may be written to, as far as can be told without Spark."""
         check_not_a_source(path, sources)
+        if is_local_path(path):
+            check_local_path(f"the {label}", path)
         if is_local_path(path) and Path(path).exists() and not overwrite:
             raise already_exists_error(path)
         return cls(path, resolve_format(path, requested_format, label), overwrite)

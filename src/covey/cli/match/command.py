@@ -6,29 +6,20 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
 from covey.cli.io.formats import FileFormat, format_from_suffix
-from covey.cli.io.sources import TableSource
 from covey.cli.io.targets import TableTarget
 from covey.cli.match.summary import print_summary
 from covey.cli.options import (
-    ConfOption,
-    EventsFormatOption,
-    EventsSchemaOption,
-    IdColumnOption,
-    JarsOption,
-    MasterOption,
-    PredicateColumnOption,
+    SparkOptions,
     StoreOption,
-    SubscriptionsFormatOption,
-    SubscriptionsSchemaOption,
-    VectorsOption,
+    TableOptions,
+    expand_options,
     parse_vector_lengths,
     split_names,
 )
-from covey.cli.session import SessionLauncher
 from covey.errors import InvalidArgumentError
 
 __all__ = ["match"]
@@ -51,6 +42,7 @@ class ErrorMode(StrEnum):
     ERROR = "error"
 
 
+@expand_options
 def match(
     events: Annotated[
         str, typer.Argument(metavar="EVENTS", help="Parquet, CSV, JSON lines or Delta.")
@@ -98,13 +90,8 @@ def match(
         ErrorMode,
         typer.Option(help="Leave wrong predicates out, or end.", rich_help_panel=_OUTPUT_PANEL),
     ] = ErrorMode.SKIP,
-    id_column: IdColumnOption = "id",
-    predicate_column: PredicateColumnOption = "predicate",
-    events_format: EventsFormatOption = None,
-    subscriptions_format: SubscriptionsFormatOption = None,
-    events_schema: EventsSchemaOption = None,
-    subscriptions_schema: SubscriptionsSchemaOption = None,
-    vectors: VectorsOption = None,
+    *,
+    tables: TableOptions,
     valid_from: Annotated[
         str | None,
         typer.Option(
@@ -121,9 +108,7 @@ def match(
             metavar="COLUMN", help="Of events; else the present.", rich_help_panel=_LIFETIMES_PANEL
         ),
     ] = None,
-    master: MasterOption = "local[*]",
-    conf: ConfOption = None,
-    jars: JarsOption = None,
+    spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
     """Match every event with every subscription that wants it, and write the matches.
@@ -131,18 +116,7 @@ def match(
     Example: covey match ticks.parquet alerts.csv -o matches.parquet
     """
     with exit_on_error():
-        read = (
-            TableSource.from_path(
-                "events", events, requested_format=events_format, schema=events_schema
-            ),
-            TableSource.from_path(
-                "subscriptions",
-                subscriptions,
-                requested_format=subscriptions_format,
-                schema=subscriptions_schema,
-                text_columns=(id_column, predicate_column),
-            ),
-        )
+        read = tables.open_events(events), tables.open_subscriptions(subscriptions)
         is_pairs = output is OutputMode.PAIRS
         written = TableTarget.from_path(
             out, output_format, "output", overwrite=overwrite, sources=read
@@ -165,20 +139,18 @@ def match(
             written,
             refused,
             is_pairs,
-            matches_column or (id_column if is_pairs else "matches"),
+            matches_column or (tables.id_column if is_pairs else "matches"),
             split_names(columns),
-            parse_vector_lengths(vectors),
+            parse_vector_lengths(tables.vectors),
             {
-                "idCol": id_column,
-                "predicateCol": predicate_column,
+                "idCol": tables.id_column,
+                "predicateCol": tables.predicate_column,
                 "handleInvalid": on_error.value,
                 "validFromCol": valid_from,
                 "validToCol": valid_to,
                 "eventTimeCol": event_time,
                 "storePath": store,
             },
-            SessionLauncher.from_options(
-                master, conf, jars, needs_delta=FileFormat.DELTA in formats
-            ),
+            spark.make_launcher(formats),
         )
-        print_summary(Console(), *job.run(), out)
+        print_summary(make_console(), *job.run(), out)

@@ -22,7 +22,7 @@ def print_summary(
     report.rejections.print_first(console)
     console.print()
     console.print(_make_times_table(seconds_by_step, report.fit_seconds))
-    console.print(f"\nwritten to {output_path}", soft_wrap=True, highlight=False, markup=False)
+    console.print(f"\nwritten to {output_path}", soft_wrap=True, highlight=False)
 
 
 def _make_counts_table(report: MatchReport) -> Table:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
 from covey.cli.options import split_names
 from covey.cli.plan.deploy import deploy
@@ -100,8 +100,8 @@ def compare(
         best = plans["search"]
         bound = lower_bound(problem, best.bandwidth if best.verify().is_valid else None)
         picture.write_bytes(draw_plans(plans, bound))
-    Console().print(_make_comparison_table(plans, bound))
-    Console().print(str(picture), highlight=False)
+    make_console().print(_make_comparison_table(plans, bound))
+    make_console().print(str(picture), highlight=False)
 
 
 @plan_app.command()
@@ -150,7 +150,7 @@ def make(
         kept = found.verify()
         if kept.is_valid:
             SavedPlan.from_plan(found, names).save(output, found.assignment)
-    Console().print(_make_comparison_table({"search": found}, None))
+    make_console().print(_make_comparison_table({"search": found}, None))
     if not kept.is_valid:
         typer.echo(
             "covey: no plan was found that keeps to everything, and none is written: "
@@ -165,7 +165,7 @@ def _run_search(problem: Problem, start: Plan, steps: int | None, seed: int) -> 
     """The search, with a bar where somebody looks on."""
     from covey.plan import search
 
-    console = Console(stderr=True)
+    console = make_console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("search", total=1.0)
         return search(

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from covey.cli.console_format import format_percent
+from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
-from covey.cli.options import ConfOption, JarsOption, MasterOption
+from covey.cli.options import SparkOptions, expand_options
 
 if TYPE_CHECKING:
     from covey.network.deploy import BrokerTraffic
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["deploy"]
 
 
+@expand_options
 def deploy(
     folder: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a saved plan.")],
     servers: Annotated[str, typer.Option(help="Kafka, as HOST:PORT.")],
@@ -28,16 +28,15 @@ def deploy(
     checkpoint: Annotated[str, typer.Option(help="Where queries keep how far they are.")],
     prefix: Annotated[str, typer.Option(help="Broker 7 has the topic PREFIX.7.")] = "broker",
     once: Annotated[bool, typer.Option("--once", help="Pass on what is there, and end.")] = False,
-    master: MasterOption = "local[*]",
-    conf: ConfOption = None,
-    jars: JarsOption = None,
+    *,
+    spark: SparkOptions,
 ) -> None:
     """Pass events on to a topic for each broker, by the filters of a plan.
 
     Topics must be there. With --once it says in the end what came to each broker, beside the plan.
     """
     with exit_on_error():
-        from covey.cli.session import SessionLauncher, check_kafka
+        from covey.cli.session import check_kafka
         from covey.network.deploy import PlanDeployment
         from covey.plan import SavedPlan
         from covey.stream.config import KafkaConfig
@@ -46,18 +45,17 @@ def deploy(
         made = PlanDeployment(
             SavedPlan.load(folder), KafkaCluster(KafkaConfig(servers)), events, schema, prefix
         )
-        session = SessionLauncher.from_options(master, conf, jars)
-        with session.launch() as spark:
-            check_kafka(spark)
+        with spark.make_launcher().launch() as session:
+            check_kafka(session)
             made.validate()
-            queries = list(made.start_queries(spark, checkpoint, once=once))
+            queries = list(made.start_queries(session, checkpoint, once=once))
             if once:
-                Console().print(
-                    _make_received_table(made.measure_traffic(spark), made.plan.is_event_share)
+                make_console().print(
+                    _make_received_table(made.measure_traffic(session), made.plan.is_event_share)
                 )
             else:
-                Console(stderr=True).print(f"{len(queries)} queries run; stop with Ctrl-C")
-                spark.streams.awaitAnyTermination()
+                make_console(stderr=True).print(f"{len(queries)} queries run; stop with Ctrl-C")
+                session.streams.awaitAnyTermination()
 
 
 def _make_received_table(received: Sequence[BrokerTraffic], is_share: bool) -> Table:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_local_path
 from covey.cli.plotting import compress_png
 from covey.errors import InvalidArgumentError
 
@@ -37,6 +38,7 @@ _PLOT_STYLE: Any = {
 
 def check_plot_path(path: Path) -> None:
     """Raises where the picture could not be written, before there is one."""
+    check_local_path("--picture", path)
     import_module("matplotlib")  # whoever runs the command is told of its extra
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InvalidArgumentError(

@@ -12,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_local_path
 from covey.cli.options import split_names
 from covey.errors import InvalidArgumentError
 from covey.plan import PUBLISHER, BrokerTree, Problem, Subscribers
@@ -86,12 +87,16 @@ def _parse_point(text: str, dimensions: int) -> list[float]:
 
 
 def _read_table(path: Path) -> pa.Table:
+    check_local_path("a table", path)
     if not path.exists():
         raise InvalidArgumentError(f"there is no {path}")
     try:
         is_csv = path.suffix.lower() == ".csv"
-        return pyarrow.csv.read_csv(path) if is_csv else pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        if path.is_dir() and not is_csv:
+            return pq.read_table(path)
+        with path.open("rb") as file:  # Arrow may take a path for a URI
+            return pyarrow.csv.read_csv(file) if is_csv else pq.read_table(file)
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InvalidArgumentError(
             f"{path} is neither Parquet nor CSV, which ends in .csv: {error}"
         ) from None

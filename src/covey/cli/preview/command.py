@@ -9,29 +9,27 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from covey.cli.console_format import format_percent
+from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
-from covey.cli.io.formats import FileFormat
 from covey.cli.io.sources import TableSource, cast_vectors_to_float
 from covey.cli.options import (
-    ConfOption,
     EventsFormatOption,
     EventsSchemaOption,
-    JarsOption,
-    MasterOption,
+    SparkOptions,
     VectorsOption,
+    expand_options,
     parse_vector_lengths,
 )
 from covey.cli.preview.match_history import MatchHistory, compute_match_history, find_time_column
 from covey.cli.preview.sample_rows import SampleRows, fetch_sample_rows, make_sample_table
 from covey.cli.progress import StepProgress
-from covey.cli.session import SessionLauncher
 
 __all__ = ["preview"]
 
 _MAX_BAR_LENGTH = 20  # characters of the longest
 
 
+@expand_options
 def preview(
     predicate: Annotated[
         str, typer.Argument(metavar="PREDICATE", help="Spark SQL, as after WHERE.")
@@ -47,9 +45,8 @@ def preview(
     events_format: EventsFormatOption = None,
     events_schema: EventsSchemaOption = None,
     vectors: VectorsOption = None,
-    master: MasterOption = "local[*]",
-    conf: ConfOption = None,
-    jars: JarsOption = None,
+    *,
+    spark: SparkOptions,
 ) -> None:
     """Say how often a predicate would have matched, and show what it matches.
 
@@ -59,9 +56,7 @@ def preview(
         source = TableSource.from_path(
             "events", events, requested_format=events_format, schema=events_schema
         )
-        session = SessionLauncher.from_options(
-            master, conf, jars, needs_delta=source.format is FileFormat.DELTA
-        )
+        launcher = spark.make_launcher([source.format])
         from covey.language import parse
         from covey.spark.fitting import SparkExpressionTypes
         from covey.spark.schemas import build_space
@@ -69,19 +64,19 @@ def preview(
 
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
-                spark = stack.enter_context(session.launch())
-            with steps.track_step("read", spark):
-                frame = cast_vectors_to_float(source.read(spark), parse_vector_lengths(vectors))
+                session = stack.enter_context(launcher.launch())
+            with steps.track_step("read", session):
+                frame = cast_vectors_to_float(source.read(session), parse_vector_lengths(vectors))
                 space = build_space(
-                    frame.schema, read_session_settings(spark), parse_vector_lengths(vectors)
+                    frame.schema, read_session_settings(session), parse_vector_lengths(vectors)
                 )
-                types = SparkExpressionTypes(spark, frame.schema, (), space.max_derived)
+                types = SparkExpressionTypes(session, frame.schema, (), space.max_derived)
                 is_possible = not len(parse(space, [predicate], types=types).unsatisfiable)
-            with steps.track_step("count", spark):
+            with steps.track_step("count", session):
                 found = compute_match_history(frame, predicate, find_time_column(frame, time))
-            with steps.track_step("sample", spark):
+            with steps.track_step("sample", session):
                 sample = fetch_sample_rows(frame.where(predicate), rows) if found.matches else []
-        _print_summary(Console(), predicate, found, sample, is_possible)
+        _print_summary(make_console(), predicate, found, sample, is_possible)
 
 
 def _print_summary(

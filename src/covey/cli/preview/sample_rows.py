@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from rich.table import Table
 from rich.text import Text
 
+from covey.cli.console_format import to_row_limit
 from covey.sql_names import quote_identifier
 
 __all__ = ["SampleRows", "fetch_sample_rows", "make_sample_table"]
@@ -22,7 +23,7 @@ SampleRows = list[dict[str, str | None]]
 def fetch_sample_rows(events: DataFrame, max_rows: int) -> SampleRows:
     """Some rows as Spark writes values as text, times in the session's zone."""
     columns = [F.col(quote_identifier(name)).cast("string").alias(name) for name in events.columns]
-    return [row.asDict() for row in events.limit(max_rows).select(*columns).collect()]
+    return [row.asDict() for row in events.limit(to_row_limit(max_rows)).select(*columns).collect()]
 
 
 def make_sample_table(

@@ -5,28 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
-from covey.cli.io.formats import FileFormat
-from covey.cli.io.sources import TableSource
 from covey.cli.options import (
-    ConfOption,
-    EventsFormatOption,
-    EventsSchemaOption,
-    IdColumnOption,
-    JarsOption,
-    MasterOption,
-    PredicateColumnOption,
+    SparkOptions,
     StoreOption,
-    SubscriptionsFormatOption,
-    SubscriptionsSchemaOption,
-    VectorsOption,
+    TableOptions,
+    expand_options,
     parse_vector_lengths,
 )
 from covey.cli.plotting import require_matplotlib
 from covey.cli.reduce.output_folder import OutputFolder
-from covey.cli.session import SessionLauncher
 from covey.errors import InvalidArgumentError
 
 __all__ = ["compact"]
@@ -34,6 +24,7 @@ __all__ = ["compact"]
 _OUTPUT_PANEL = "What is written"
 
 
+@expand_options
 def compact(
     subscriptions: Annotated[
         str,
@@ -76,16 +67,9 @@ def compact(
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = False,
-    id_column: IdColumnOption = "id",
-    predicate_column: PredicateColumnOption = "predicate",
-    events_format: EventsFormatOption = None,
-    subscriptions_format: SubscriptionsFormatOption = None,
-    events_schema: EventsSchemaOption = None,
-    subscriptions_schema: SubscriptionsSchemaOption = None,
-    vectors: VectorsOption = None,
-    master: MasterOption = "local[*]",
-    conf: ConfOption = None,
-    jars: JarsOption = None,
+    *,
+    tables: TableOptions,
+    spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
     """Say which subscriptions are redundant; write those that are not, the others, and filters.
@@ -101,26 +85,13 @@ def compact(
             raise InvalidArgumentError(
                 "--picture and --no-picture exclude each other: give one of them"
             )
-        texts = [id_column, predicate_column, *([owner] if owner else [])]
-        read = (
-            TableSource.from_path(
-                "subscriptions",
-                subscriptions,
-                requested_format=subscriptions_format,
-                schema=subscriptions_schema,
-                text_columns=tuple(texts),
-            ),
-            TableSource.from_path(
-                "events", events, requested_format=events_format, schema=events_schema
-            ),
-        )
+        read = tables.open_subscriptions(subscriptions, owner), tables.open_events(events)
         folder = OutputFolder.from_options(
             out, None if no_picture else picture, overwrite=overwrite, sources=read
         )
         if not no_picture:
             require_matplotlib()
-        has_delta = any(source.format is FileFormat.DELTA for source in read)
-        session = SessionLauncher.from_options(master, conf, jars, needs_delta=has_delta)
+        session = spark.make_launcher(source.format for source in read)
         from covey.cli.reduce.job import ReduceJob
         from covey.cli.reduce.summary import print_summary
 
@@ -131,8 +102,12 @@ def compact(
             subtractions,
             owner,
             not no_picture,
-            parse_vector_lengths(vectors),
-            {"idCol": id_column, "predicateCol": predicate_column, "storePath": store},
+            parse_vector_lengths(tables.vectors),
+            {
+                "idCol": tables.id_column,
+                "predicateCol": tables.predicate_column,
+                "storePath": store,
+            },
             session,
         )
-        print_summary(Console(), *job.run(), folder, has_plot=not no_picture)
+        print_summary(make_console(), *job.run(), folder, has_plot=not no_picture)

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
+from covey._argument_checks import check_local_path
 from covey.cli.io.formats import is_local_path, to_spark_path
 from covey.cli.io.sources import TableSource
 from covey.cli.io.targets import already_exists_error, check_not_a_source
@@ -43,6 +44,7 @@ class OutputFolder:
         """A folder that may be written, as far as can be told without Spark."""
         check_not_a_source(path, sources)
         if is_local_path(path):
+            check_local_path("--out", path)
             _check_folder_path(Path(path), overwrite)
         if plot_path is not None:
             _check_plot_path(plot_path, overwrite, sources)
@@ -135,6 +137,7 @@ def _check_folder_path(path: Path, overwrite: bool) -> None:
 
 def _check_plot_path(plot_path: str, overwrite: bool, sources: Sequence[TableSource]) -> None:
     check_not_a_source(plot_path, sources)
+    check_local_path("--picture", plot_path)
     place = Path(plot_path)
     if not is_local_path(plot_path) or not place.absolute().parent.is_dir():
         raise InvalidArgumentError(

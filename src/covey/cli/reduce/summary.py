@@ -36,7 +36,7 @@ def print_summary(
     written = f"\nwritten to {output_folder.path}"
     if has_plot and output_folder.plot_path is not None:
         written += f", the picture to {output_folder.plot_path}"
-    console.print(written, soft_wrap=True, highlight=False, markup=False)
+    console.print(written, soft_wrap=True, highlight=False)
 
 
 def _make_steps_table(summary: ReductionSummary) -> Table:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from covey._types import JsonValue
+from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
 from covey.errors import InvalidArgumentError
 
@@ -37,7 +38,7 @@ def status(
 
         folder = StreamConfig.from_file(config).state.path
 
-        console = Console()
+        console = make_console()
 
         def shown() -> Group:
             saved = read_status(folder)

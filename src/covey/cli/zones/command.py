@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from covey.cli.console_format import format_percent
+from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
 from covey.cli.options import (
-    ConfOption,
     EventsFormatOption,
     EventsSchemaOption,
-    JarsOption,
-    MasterOption,
+    SparkOptions,
+    expand_options,
 )
 from covey.cli.plotting import require_matplotlib
 from covey.errors import InvalidArgumentError
@@ -31,6 +29,7 @@ _MAX_LISTED_ZONES = 12
 _SHIFT_BY_UNIT = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
+@expand_options
 def zones(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that was saved.")],
     events: Annotated[
@@ -49,9 +48,8 @@ def zones(
     ] = None,
     events_format: EventsFormatOption = None,
     events_schema: EventsSchemaOption = None,
-    master: MasterOption = "local[*]",
-    conf: ConfOption = None,
-    jars: JarsOption = None,
+    *,
+    spark: SparkOptions,
 ) -> None:
     """Draw the zones of a model, and say how even they are and how much is there more than once.
 
@@ -66,15 +64,12 @@ def zones(
         found = ZoneReport.from_model_path(model)
         if events is not None:
             from covey.cli.io.sources import TableSource
-            from covey.cli.session import SessionLauncher
             from covey.cli.zones.report import with_event_load
 
             source = TableSource.from_path(
                 "events", events, requested_format=events_format, schema=events_schema
             )
-            found = with_event_load(
-                found, model, source, SessionLauncher.from_options(master, conf, jars)
-            )
+            found = with_event_load(found, model, source, spark.make_launcher())
         elif events_format is not None or events_schema is not None:
             raise InvalidArgumentError(
                 "--events-format and --events-schema are of --events: name those"
@@ -87,7 +82,7 @@ def zones(
             )
         elif attributes is not None:
             raise InvalidArgumentError("--attributes are for the picture: leave --no-picture out")
-    console = Console()
+    console = make_console()
     console.print(_make_summary_table(found, memory))
     console.print()
     console.print(_make_zones_table(found))
@@ -100,8 +95,8 @@ def _parse_size_bytes(text: str) -> int:
     >>> _parse_size_bytes("2g"), _parse_size_bytes("512m")
     (2147483648, 536870912)
     """
-    size = re.fullmatch(r"(\d+)([kmgt])b?", text.strip().lower())
-    if size is None:
+    size = re.fullmatch(r"([0-9]{1,9})([kmgt])b?", text.strip().lower())
+    if size is None or not int(size[1]):
         raise InvalidArgumentError(f"--worker-memory is a size as 512m or 2g, not {text!r}")
     return int(size[1]) << _SHIFT_BY_UNIT[size[2]]
 

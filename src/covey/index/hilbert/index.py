@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range
 from covey.geometry import Regions, hilbert
 from covey.geometry.relations import contains, covers, overlaps
 from covey.index.hilbert.grid import HilbertGrid, find_selective_attributes
@@ -67,6 +68,7 @@ class HilbertIndex:
     corner_rows: Ints
 
     @classmethod
+    @check_arguments
     def build(
         cls,
         regions: Regions,
@@ -79,6 +81,8 @@ class HilbertIndex:
 
         `max_ranges` bounds those of a region; with fewer an index is smaller and proposes more.
         """
+        check_range("bits", bits, 1, 30)
+        check_range("max_ranges", max_ranges, 1)
         chosen = (
             find_selective_attributes(regions, _DEFAULT_ATTRIBUTES)
             if attributes is None
@@ -97,6 +101,7 @@ class HilbertIndex:
             parts[order], rows[order], sizes, corners[by_corner], by_corner,
         )  # fmt: skip
 
+    @check_arguments
     def match(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
         cells = self.grid.find_cells(events)
@@ -106,6 +111,7 @@ class HilbertIndex:
             lambda e, r: contains(self.regions, r, events, e),
         )
 
+    @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         found = _verify_proposals(
@@ -115,6 +121,7 @@ class HilbertIndex:
         )
         return found if limit is None else found.limit_per_query(limit)
 
+    @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         lower, upper = self.grid.find_boxes(regions)
@@ -131,6 +138,7 @@ class HilbertIndex:
             len(regions), propose, lambda i, r: covers(regions, i, self.regions, r)
         )
 
+    @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         return _verify_proposals(

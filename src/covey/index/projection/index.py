@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range
 from covey.geometry import Regions
 from covey.geometry.projections import false_cover_probability
 from covey.geometry.relations import check_same_types, contains, covers, overlaps
@@ -38,6 +39,7 @@ Holds = Callable[[Ints, Ints], Bools]
 _CANDIDATES_PER_COVER = 32  # for each cover that is wanted, at first
 _INITIAL_BATCH, _MAX_BATCH = 256, 1 << 15  # regions of one query
 _MAX_PAIRS_PER_BATCH = 1 << 20
+_MAX_DIRECTIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class RandomProjectionIndex:
     _multi_ball_boxes: SegmentIndex
 
     @classmethod
+    @check_arguments
     def build(
         cls,
         regions: Regions,
@@ -108,6 +111,9 @@ class RandomProjectionIndex:
 
         Or by the `mapping` of another index: indexes that share one project a question once.
         """
+        check_range("seed", seed, 0)
+        if direction_count is not None:
+            check_range("direction_count", direction_count, 1, _MAX_DIRECTIONS)
         mapping = (
             ProjectionMapping.draw(regions, direction_count, kind, seed)
             if mapping is None
@@ -127,6 +133,7 @@ class RandomProjectionIndex:
         """On how many directions numbers, or the vectors of an attribute, are projected."""
         return self.mapping.direction_count
 
+    @check_arguments
     def match(self, events: Events) -> Pairs:
         """Stored regions that contain each event."""
         check_same_types(self.regions, events.space, self.regions.constraints)
@@ -137,6 +144,7 @@ class RandomProjectionIndex:
 
         return self._verify_candidates(query_boxes, query_rows, self.boxes.find_covering, holds)
 
+    @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them.
 
@@ -172,6 +180,7 @@ class RandomProjectionIndex:
         ]
         return Pairs.from_unsorted(*map(np.concatenate, both)).limit_per_query(limit)
 
+    @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         self._check_types(regions)
@@ -195,6 +204,7 @@ class RandomProjectionIndex:
         outer = self.mapping.project_outer(regions, 2)
         return self._verify_candidates(outer, np.arange(len(regions)), propose, holds)
 
+    @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         self._check_types(regions)

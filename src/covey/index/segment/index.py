@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_rows
+from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.relations import check_same_types, covers, overlaps
 from covey.index.kernels.pair_grouping import write_pairs
@@ -52,6 +54,7 @@ class SegmentIndex:
     )
 
     @classmethod
+    @check_arguments
     def build(
         cls,
         regions: Regions,
@@ -71,9 +74,15 @@ class SegmentIndex:
         return cls(regions.space, data, None if data.vocabularies else shared_codebooks)
 
     @classmethod
+    @check_arguments
     def from_arrays(cls, space: Space, arrays: Mapping[str, NDArray[Any]]) -> SegmentIndex:
         """The segment that `to_arrays` took apart, in the space of its regions."""
-        return cls(space, unpack_segment(space, arrays))
+        try:
+            return cls(space, unpack_segment(space, arrays))
+        except KeyError as missing:
+            raise InvalidArgumentError(
+                f"the arrays are not those of to_arrays: {missing} is missing"
+            ) from None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All that it is made of, but for its space, as arrays of numbers."""
@@ -94,10 +103,13 @@ class SegmentIndex:
         kinds = (data.columns, data.ball_indexes, data.residuals)
         return {part.name for kind in kinds for part in kind} | set(data.vocabularies)
 
+    @check_arguments
     def arrange_by_ordinal(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of stored regions, by row, in the order that `match_values` takes."""
+        _check_one_each(values, len(self))
         return values[self.data.stored_rows]
 
+    @check_arguments
     def match(
         self,
         events: Events,
@@ -112,6 +124,7 @@ class SegmentIndex:
         """
         return self.match_values(events, self.data.stored_rows, max_pairs=max_pairs)
 
+    @check_arguments
     def match_values(
         self, events: Events, values_by_ordinal: NDArray[Any], *, max_pairs: int | None = None
     ) -> MatchResult:
@@ -119,6 +132,7 @@ class SegmentIndex:
 
         Values come from `arrange_by_ordinal`; that costs less than to look them up afterwards.
         """
+        _check_one_each(values_by_ordinal, len(self))
         if len(events) <= _EVENTS_PER_BATCH:
             return self._match_batch(events, max_pairs, values_by_ordinal)
         starts = range(0, len(events), _EVENTS_PER_BATCH)
@@ -155,6 +169,7 @@ class SegmentIndex:
         pairs = self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
         return MatchResult(pairs.query_rows, pairs.stored_rows, candidates)
 
+    @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Stored regions that cover each given one; with a limit, some of them."""
         self._check_types(regions.space)
@@ -176,6 +191,7 @@ class SegmentIndex:
         pairs = self._group_by_query(len(regions), query_rows, ordinals)
         return pairs if limit is None else pairs.limit_per_query(limit)
 
+    @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
         """Stored regions that each given one covers."""
         query_rows, ordinals = self._find_meeting(regions, only_inside=True)
@@ -183,6 +199,7 @@ class SegmentIndex:
         kept = covers(regions, query_rows, stored, at)
         return self._group_by_query(len(regions), query_rows[kept], ordinals[kept])
 
+    @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
         """Stored regions that have an event in common with each given one."""
         query_rows, ordinals = self._find_meeting(regions, only_inside=False)
@@ -190,11 +207,13 @@ class SegmentIndex:
         kept = overlaps(regions, query_rows, stored, at)
         return self._group_by_query(len(regions), query_rows[kept], ordinals[kept])
 
+    @check_arguments
     def reconstruct_regions(self, rows: Ints) -> Regions:
         """The given rows as regions again, in the given order.
 
         The first call finds the ordinal of every row, and keeps it: 4 bytes a region.
         """
+        check_rows("rows", rows, len(self))
         if not self._ordinals_by_row:
             ordinals = np.empty(len(self), np.int32)
             ordinals[self.data.stored_rows] = np.arange(len(self), dtype=np.int32)
@@ -337,3 +356,11 @@ class SegmentIndex:
             kept[:, :columns] &= ((low <= lower) & (upper <= high))[:, :columns]
         chosen = np.flatnonzero(kept.all(axis=1))
         return rows[query_rows[chosen]], ordinals[chosen]
+
+
+def _check_one_each(values: NDArray[Any], region_count: int) -> None:
+    """Raise for values that are not one for each region."""
+    if values.shape != (region_count,):
+        raise InvalidArgumentError(
+            f"values must be one for each of {region_count} regions, got shape {values.shape}"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey._argument_checks import check_arguments
 from covey.plan.bounds.cell_cover import compute_cell_bound
 from covey.plan.bounds.lagrangian_price import compute_price_bound
 from covey.plan.greedy_assignment import greedy
@@ -13,6 +14,7 @@ from covey.plan.model.problem import Problem
 __all__ = ["lower_bound"]
 
 
+@check_arguments
 def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
     """Return a bandwidth that no valid plan of a problem can go below, at `max_load`.
 

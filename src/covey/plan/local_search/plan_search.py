@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from covey.errors import InvalidArgumentError
+from covey._argument_checks import check_arguments, check_range
 from covey.plan.capacity.full_assignment import assign_all, find_all_covering_leaves, find_uncovered
 from covey.plan.greedy_assignment import greedy
 from covey.plan.groups.leaf_sets import find_leaves_within_delay
@@ -25,6 +25,7 @@ from covey.plan.model.problem import Problem
 __all__ = ["search"]
 
 
+@check_arguments
 def search(
     problem: Problem,
     start: Plan | None = None,
@@ -51,10 +52,10 @@ def search(
     Cost: 5 to 10 milliseconds a step for 100 brokers and 50,000 groups, 0.3 for 500; and for all
     subscribers about 20 microseconds each.
     """
-    if (steps is not None and steps < 0) or sample_size < 1 or seed < 0:
-        raise InvalidArgumentError(
-            f"no search of {steps} steps on {sample_size} subscribers with seed {seed}"
-        )
+    check_range("steps", 0 if steps is None else steps, 0)
+    check_range("max_seconds", 0 if max_seconds is None else max_seconds, 0)
+    check_range("sample_size", sample_size, 1)
+    check_range("seed", seed, 0)
     given = None if start is None else Plan(problem, start.assignment, start.filters)
     found = _search_from(problem, given, steps, max_seconds, sample_size, seed, progress)
     if given is not None and given.bandwidth < found.bandwidth and given.verify().is_valid:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_range
 from covey.plan.groups.assignment_counts import count_by_leaf, fit_filter_state
 from covey.plan.groups.demand_groups import DemandGroups
 from covey.plan.groups.filter_state import to_plan
@@ -128,11 +129,14 @@ def _find_allowed_children(
     return allowed
 
 
+@check_arguments
 def slp(problem: Problem, *, max_seconds: float = 600.0, seed: int = 0) -> SlpResult:
     """SLP1 for brokers that are all the publisher's, SLP for trees of several levels.
 
     Cost: a linear program a round, of some 30,000 rows and 100,000 columns for 100 brokers: minutes
     each. Rounds end when all are covered, or after about so many seconds.
     """
+    check_range("max_seconds", max_seconds, 0)
+    check_range("seed", seed, 0)
     has_levels = problem.tree.leaf_paths.shape[1] > 1
     return (solve_multi_level if has_levels else solve_one_level)(problem, max_seconds, seed)

@@ -6,7 +6,6 @@ coverage from positions and boxes, not from cells or groups.
 
 Modules, in the order in which data passes through them:
 
-- `numeric_input`: convert user input to arrays, with an error that names the argument.
 - `broker_tree`: `BrokerTree`, broker positions and parents; distances to the publisher.
 - `problem`: `Subscribers` and `Problem`, with its limits on delay, load and rectangles.
 - `filters`: `BrokerFilters`, the rectangles of all brokers; exact volumes and containment.

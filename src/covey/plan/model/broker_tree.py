@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from covey._argument_checks import as_numeric_array, check_fields
 from covey.errors import InvalidArgumentError
 from covey.plan.kernels.leaf_bits import compute_path_lengths
-from covey.plan.model.numeric_input import as_numeric_array
 
 __all__ = ["PUBLISHER", "BrokerTree"]
 
@@ -41,6 +41,9 @@ class BrokerTree:
     publisher: Floats
     brokers: Floats
     parents: Ints
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @classmethod
     def from_arrays(

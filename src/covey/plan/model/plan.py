@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_fields
 from covey.errors import InvalidArgumentError
 from covey.plan.model.broker_tree import (
     PUBLISHER,
@@ -64,6 +65,7 @@ class Plan:
     lower_bound: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         problem, d = self.problem, self.problem.subscribers.lower.shape[1]
         if len(self.filters) != len(problem.tree) or self.filters.lower.shape[2] != d:
             raise InvalidArgumentError(

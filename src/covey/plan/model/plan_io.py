@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from covey._argument_checks import check_arguments, check_local_path
 from covey.errors import InvalidArgumentError
 from covey.plan.model.broker_tree import BrokerTree
 from covey.plan.model.filters import BrokerFilters
@@ -39,6 +40,7 @@ class SavedPlan:
     is_event_share: bool
 
     @classmethod
+    @check_arguments
     def from_plan(cls, plan: Plan, attributes: Sequence[str]) -> SavedPlan:
         """The plan, with a name for each coordinate of events."""
         d = plan.filters.lower.shape[2]
@@ -55,21 +57,30 @@ class SavedPlan:
             problem.event_sample is not None,
         )
 
+    @check_arguments
     def save(self, folder: str | Path, assignment: NDArray[np.int32] | None = None) -> None:
         """Writes it to a folder that is not there yet, with the assignment if that is given."""
         place = Path(folder)
         self.check_free(place)
-        place.mkdir(parents=True)
-        if assignment is not None:
-            rows = pa.table({"subscriber": np.arange(len(assignment)), "broker": assignment})
-            pq.write_table(rows, place / _ASSIGNMENT)
-        written = place / f"{_PLAN}.new"
-        written.write_text(json.dumps(self._to_json(), indent=1))
-        os.replace(written, place / _PLAN)
+        try:
+            place.mkdir(parents=True)
+            if assignment is not None:
+                rows = pa.table({"subscriber": np.arange(len(assignment)), "broker": assignment})
+                with (place / _ASSIGNMENT).open("wb") as file:  # Arrow may take a path for a URI
+                    pq.write_table(rows, file)
+            written = place / f"{_PLAN}.new"
+            written.write_text(json.dumps(self._to_json(), indent=1))
+            os.replace(written, place / _PLAN)
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"a plan cannot be written to {folder}: {error.strerror or error}"
+            ) from None
 
     @staticmethod
+    @check_arguments
     def check_free(folder: Path) -> None:
         """Raises if a plan cannot be written to a folder: something is there, or in its way."""
+        check_local_path("the folder of a plan", folder)
         above = next(one for one in folder.absolute().parents if one.exists())
         if folder.exists() or not above.is_dir():
             there = folder if folder.exists() else above
@@ -91,8 +102,10 @@ class SavedPlan:
         }  # fmt: skip
 
     @classmethod
+    @check_arguments
     def load(cls, folder: str | Path) -> SavedPlan:
         """A plan that was saved."""
+        check_local_path("the folder of a plan", folder)
         path = Path(folder) / _PLAN
         try:
             said = json.loads(path.read_text())
@@ -101,7 +114,11 @@ class SavedPlan:
             raise InvalidArgumentError(
                 f"there is no plan at {folder}: `covey plan make` makes it"
             ) from None
-        except (ValueError, AttributeError):
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"{path} cannot be read: {error.strerror or error}"
+            ) from None
+        except (ValueError, AttributeError, RecursionError):
             raise InvalidArgumentError(f"{path} is no plan: it is not JSON of one") from None
         if found != _FORMAT:
             raise InvalidArgumentError(f"{path} is of format {found}: this covey reads {_FORMAT}")

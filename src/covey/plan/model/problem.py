@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from covey._argument_checks import as_numeric_array, check_arguments, check_fields
 from covey.errors import InvalidArgumentError
 from covey.plan.model.broker_tree import BrokerTree
-from covey.plan.model.numeric_input import as_numeric_array
 
 __all__ = ["MAX_RECTANGLES", "Problem", "Subscribers", "compute_leaf_capacities"]
 
@@ -25,6 +25,7 @@ MAX_EVENT_DIMENSIONS = 8
 Floats = NDArray[np.float64]
 
 _LOAD_FACTOR_COUNT = 3
+_MAX_FACTOR = 1e100  # beyond which delays and loads are as good as unlimited
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,9 @@ class Subscribers:
     positions: Floats
     lower: Floats
     upper: Floats
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @classmethod
     def from_arrays(cls, positions: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Subscribers:
@@ -117,6 +121,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         self._convert_arrays()
+        check_fields(self)
         d = self.subscribers.lower.shape[1]
         if self.subscribers.positions.shape[1] != len(self.tree.publisher):
             raise InvalidArgumentError(
@@ -124,10 +129,7 @@ class Problem:
             )
         if not len(self.subscribers):
             raise InvalidArgumentError("there is no subscriber: nothing is to be planned")
-        if not (
-            isinstance(self.max_rectangles, int | np.integer)
-            and 1 <= self.max_rectangles <= MAX_RECTANGLES
-        ):
+        if not 1 <= self.max_rectangles <= MAX_RECTANGLES:
             raise InvalidArgumentError(
                 f"max_rectangles is {self.max_rectangles}: 1 to {MAX_RECTANGLES} rectangles"
             )
@@ -140,6 +142,8 @@ class Problem:
                 f"target_load={self.target_load}, max_load={self.max_load}: "
                 "1 ≤ target_load ≤ max_load, and finite"
             )
+        for name in ("max_delay", "target_load", "max_load"):  # a huge int is no number to NumPy
+            object.__setattr__(self, name, float(min(getattr(self, name), _MAX_FACTOR)))
         given, leaves = self.share_weights, len(self.tree.leaves)
         if self.allowed_leaves is not None:
             if self.allowed_leaves.shape != (len(self.subscribers), leaves):
@@ -194,6 +198,7 @@ class Problem:
         shares: Floats = given / given.sum()
         return shares
 
+    @check_arguments
     def compute_capacities(
         self, load_factor: float, subscriber_count: int | None = None
     ) -> NDArray[np.int64]:
@@ -214,6 +219,7 @@ class Problem:
             dict.fromkeys(np.linspace(self.target_load, self.max_load, _LOAD_FACTOR_COUNT).tolist())
         )
 
+    @check_arguments
     def with_max_load(self, max_load: float) -> Problem:
         """The same with brokers that may serve no more than so many times their fair share."""
         return replace(self, target_load=min(self.target_load, max_load), max_load=max_load)

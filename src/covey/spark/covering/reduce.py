@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
+from covey._argument_checks import check_arguments, check_range
 from covey.covering import ReductionLimits, RegionStatus, reduce_regions
 from covey.covering.step_timer import StepTimer
 from covey.errors import InvalidArgumentError
@@ -39,6 +40,7 @@ __all__ = ["reduce_subscriptions"]
 _MAX_SAMPLE_EVENTS = 100_000
 
 
+@check_arguments
 def reduce_subscriptions(
     subscriptions: DataFrame,
     *,
@@ -62,13 +64,12 @@ def reduce_subscriptions(
     Cost: a fit; then about 50 µs a region, shared by all workers, and a copy of all regions in the
     driver's memory, about 500 bytes each.
     """
-    if not isinstance(max_false_positive_rate, int | float) or not 0 <= max_false_positive_rate < 1:
+    if not 0 <= max_false_positive_rate < 1:
         raise InvalidArgumentError(
             "max_false_positive_rate must be at least 0 and less than 1, "
             f"got {max_false_positive_rate}"
         )
-    if not isinstance(max_subtractions, int) or max_subtractions < 0:
-        raise InvalidArgumentError(f"max_subtractions must be 0 or more, got {max_subtractions}")
+    check_range("max_subtractions", max_subtractions, 0)
     if params.get("zones", 1) != 1:
         raise InvalidArgumentError(
             "a reduction has one segment of active subscriptions: zones must be 1"

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 from pyspark.sql.window import Window
 
+from covey._argument_checks import check_arguments, check_range
 from covey.errors import InvalidArgumentError
 from covey.plan import BrokerTree, Problem, Violations
 from covey.plan.capacity import (
@@ -42,6 +43,7 @@ from covey.spark.single_task import reraise_worker_errors
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 
+_MAX_SEED = (1 << 63) - 1  # which Spark takes
 _MOVABLE_PER_UNASSIGNED = 20  # rows that could move, for each that has no room
 _SET_COL, _RANK_COL, BROKER_COL = "_covey_set", "_covey_rank", "broker"
 
@@ -89,6 +91,7 @@ class DistributedPlan:
         )
 
 
+@check_arguments
 def assign_subscribers(
     subscribers: DataFrame,
     tree: BrokerTree,
@@ -115,7 +118,15 @@ def assign_subscribers(
     Cost: a search of so many steps, or of as many as `search` takes, on the driver; six passes over
     the table, of which one sorts it by the sets of leaves that can serve a row.
     """
+    check_range("steps", 0 if steps is None else steps, 0)
+    check_range("sample_size", sample_size, 1)
+    check_range("seed", seed, 0, _MAX_SEED)
     columns = SubscriberColumns(tuple(position_cols), tuple(lower_cols), tuple(upper_cols))
+    if not (columns.position and columns.lower and len(columns.lower) == len(columns.upper)):
+        raise InvalidArgumentError(
+            "position_cols and lower_cols must name a column at least, and upper_cols as many as "
+            "lower_cols"
+        )
     _check_columns(subscribers, [id_col, *columns.names])
     count = subscribers.count()
     chosen = _sample_rows(subscribers, id_col, seed, sample_size).select(*columns.names)

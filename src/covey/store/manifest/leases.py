@@ -19,6 +19,7 @@ __all__ = ["LEASES_FOLDER", "Lease", "list_leases"]
 
 LEASES_FOLDER = "leases"
 
+_MAX_SECONDS = 10_000_000_000  # 300 years, whose end the name of a lease has digits for
 _NAME = re.compile(r"(\d{12})-(\d{15})-[0-9a-f]{16}")
 
 
@@ -42,8 +43,11 @@ class Lease:
 
     def renew(self, seconds: float) -> None:
         """The lease ends so many seconds from now."""
-        if not seconds > 0:
-            raise InvalidArgumentError(f"a lease of {seconds} seconds has no effect")
+        if not 0 < seconds <= _MAX_SECONDS:
+            raise InvalidArgumentError(
+                f"a lease of {seconds} seconds has no effect: give more than 0, and at most "
+                f"{_MAX_SECONDS}"
+            )
         before, end_ms = self._name, round((time.time() + seconds) * 1000)
         name = f"{LEASES_FOLDER}/{self.version:012d}-{end_ms:015d}-{secrets.token_hex(8)}"
         self._backend.put_if_absent(name, b"")

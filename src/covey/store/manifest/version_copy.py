@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from covey._argument_checks import check_arguments
 from covey.store.manifest.manifest import (
     Manifest,
     find_labelled_manifest,
@@ -23,6 +24,7 @@ from covey.store.storage.location import Location, open_storage
 __all__ = ["copy_version"]
 
 
+@check_arguments
 def copy_version(source: Location, target: Location, number: int, label: str) -> Manifest:
     """Makes a version of the source the newest of the target, which may be no store yet.
 

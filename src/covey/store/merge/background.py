@@ -6,6 +6,7 @@ import logging
 import threading
 from types import TracebackType
 
+from covey._argument_checks import check_arguments, check_range
 from covey.store.merge.process import MergeProcess
 from covey.store.store import Store
 
@@ -29,7 +30,9 @@ class BackgroundMerger:
             store.apply(changes)
     """
 
+    @check_arguments
     def __init__(self, store: Store, processes: int = 2) -> None:
+        check_range("processes", processes, 1)
         self.last_error: Exception | None = None
         self._writer = store._writer
         self._stop_event = threading.Event()

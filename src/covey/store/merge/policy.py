@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from covey._argument_checks import check_fields
 from covey.errors import InvalidArgumentError
 
 __all__ = ["SegmentSize", "TieredMergePolicy"]
@@ -52,6 +53,7 @@ class TieredMergePolicy:
     max_dead_share: float = 0.25
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not (
             self.min_level_regions >= 1 and self.level_factor >= 2 and 0 < self.max_dead_share <= 1
         ):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from covey._argument_checks import check_arguments
 from covey.errors import StoreError
 from covey.store.storage import array_file
 from covey.store.storage.array_file import EncodedFile, MappedArrays
@@ -34,6 +35,7 @@ class Cache:
     file system, which is mapped in place.
     """
 
+    @check_arguments
     def __init__(self, folder: Path | str | None = None, *, max_bytes: int = 32 << 30) -> None:
         self.folder = Path(folder) if folder is not None else _default_folder()
         self.max_bytes = max_bytes

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import fs
 
+from covey._argument_checks import check_local_path
 from covey.errors import InvalidArgumentError
 from covey.store.storage.arrow_fs import ArrowBackend
 from covey.store.storage.backend import StorageBackend
@@ -36,5 +37,6 @@ def open_storage(location: Location, filesystem: fs.FileSystem | None = None) ->
         path = f"{filesystem.base_path.rstrip('/')}/{path.lstrip('/')}"
         filesystem = filesystem.base_fs
     if filesystem is None or isinstance(filesystem, fs.LocalFileSystem):
+        check_local_path("the place of a store", path)
         return LocalBackend(Path(path).absolute())
     return ArrowBackend(filesystem, path.rstrip("/"))

@@ -11,6 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from covey._argument_checks import check_arguments
+from covey.errors import InvalidArgumentError
+
 __all__ = [
     "SubscriptionChange",
     "UnreadableChangeHandler",
@@ -49,6 +52,7 @@ UnreadableChangeHandler = Callable[[Sequence[SubscriptionChange]], None]
 """Tells of changes that could not be read, durably, before they take effect."""
 
 
+@check_arguments
 def subscription_message(
     subscription_id: str,
     predicate: str,
@@ -66,11 +70,12 @@ def subscription_message(
     (b'alert-1', b'{"predicate": "price > 5", "revision": 2}')
     """
     given = {"predicate": predicate, "revision": revision, "from": from_ms, "to": to_ms}
-    return subscription_id.encode(), json.dumps(
+    return _encode_id(subscription_id), json.dumps(
         {k: v for k, v in given.items() if v is not None}
     ).encode()
 
 
+@check_arguments
 def cancel_message(subscription_id: str, revision: int | None = None) -> tuple[bytes, bytes | None]:
     """Key and value of the message that cancels a subscription.
 
@@ -81,8 +86,19 @@ def cancel_message(subscription_id: str, revision: int | None = None) -> tuple[b
     (b'alert-1', b'{"predicate": null, "revision": 3}')
     """
     if revision is None:
-        return subscription_id.encode(), None
-    return subscription_id.encode(), json.dumps({"predicate": None, "revision": revision}).encode()
+        return _encode_id(subscription_id), None
+    return _encode_id(subscription_id), json.dumps(
+        {"predicate": None, "revision": revision}
+    ).encode()
+
+
+def _encode_id(subscription_id: str) -> bytes:
+    try:
+        return subscription_id.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(
+            f"subscription_id {subscription_id!r} is no text that UTF-8 can hold"
+        ) from None
 
 
 def parse_change(
