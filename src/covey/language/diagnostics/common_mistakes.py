@@ -1,7 +1,8 @@
-"""The usual mistakes in texts that are no predicates: what is wrong, where, what to write instead.
+"""Common mistakes in texts that are not predicates, found by patterns.
 
-Asked only about texts that cannot be read, so nothing here decides what a predicate is. A pattern
-finds what is hardly ever part of a predicate, so it may be blamed wherever the parser stopped.
+The functions are called only for texts that are already known to be wrong. A pattern matches text
+that is hardly ever part of a predicate, so the match is reported even if the parser stopped at
+another position.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = [
 
 
 class Mistake(NamedTuple):
-    """What is wrong, where in the text, and what to write instead."""
+    """The problem, its position in the text from 0, and what to write instead."""
 
     problem: str
     offset: int
@@ -37,7 +38,9 @@ class Mistake(NamedTuple):
 
 
 def find_common_mistake(text: str) -> Mistake | None:
-    """The first usual mistake in a text, or `None`.
+    """Return the mistake of the first pattern that matches a text, or None.
+
+    Only the first 4,096 characters are searched.
 
     >>> find_common_mistake("price > 5 && city = 'a && b'")
     Mistake(problem='&& is no operator here', offset=10, hint='write AND')
@@ -48,13 +51,13 @@ def find_common_mistake(text: str) -> Mistake | None:
         match = pattern.search(plain)
         if match:
             offset = match.start("at")
-            named = {name: text[slice(*match.span(name))] for name in match.groupdict()}
-            named["bare"] = re.sub(r"[,_](?=\d{3})", "", named["at"])
-            return Mistake(problem.format(**named), offset, hint.format(**named))
+            words = {name: text[slice(*match.span(name))] for name in match.groupdict()}
+            words["bare"] = re.sub(r"[,_](?=\d{3})", "", words["at"])
+            return Mistake(problem.format(**words), offset, hint.format(**words))
     return _find_lookalike(plain)
 
 
-_MAX_SCANNED_CHARACTERS = 4_096  # characters
+_MAX_SCANNED_CHARACTERS = 4_096
 
 _COMMON_MISTAKES = [
     (re.compile(pattern, re.IGNORECASE), problem, hint)
@@ -118,14 +121,17 @@ _COMMON_MISTAKES = [
 
 
 def _find_lookalike(plain: str) -> Mistake | None:
-    """Characters that only look like those of SQL."""
+    """Return the first non-ASCII character that looks like one of SQL, or None."""
     for match in _NON_ASCII.finditer(plain):
         i, character = match.start(), match.group()
         if character in _QUOTES:
             return Mistake(f"{character} is no quote here", i, "write ' round a text")
-        wide = unicodedata.normalize("NFKC", character)
-        if wide != character and wide.isascii() and wide.strip():
-            return Mistake(f"{character} is not the character {wide}", i, f"write {wide}")
+        ascii_character = unicodedata.normalize("NFKC", character)
+        if (
+            ascii_character != character and ascii_character.isascii() and ascii_character.strip()
+        ):
+            problem = f"{character} is not the character {ascii_character}"
+            return Mistake(problem, i, f"write {ascii_character}")
     return None
 
 
@@ -135,7 +141,10 @@ _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 @lru_cache(maxsize=1)
 def mask_literals(text: str) -> str:
-    """The text with every place kept: quotes for what is quoted, blanks for lists and comments."""
+    """Return a text of the same length without the content of quotes, lists and comments.
+
+    Quoted texts and names are filled with quotes, lists of literals and comments with blanks.
+    """
     pieces, end = [], 0
     text = literals.blank_comments(text)
     for match in literals.iterate_tokens(text):
@@ -152,7 +161,7 @@ def mask_literals(text: str) -> str:
 
 
 def diagnose_character(text: str, offset: int) -> Mistake:
-    """What is wrong with a character that no predicate has."""
+    """Return the mistake that explains a forbidden character at a position."""
     if (
         set(literals.blank_literals(text)[:offset]) & set("'\"`")
         or text[offset : offset + 2] == "/*"
@@ -162,30 +171,30 @@ def diagnose_character(text: str, offset: int) -> Mistake:
         is_last = not literals.blank_literals(text)[offset:].strip("; \n\t")
         hint = "leave it out" if is_last else "write AND between conditions, a comma between values"
         return Mistake("a predicate has no semicolon", offset, hint)
-    known = find_common_mistake(text)
-    if known:
-        return known
+    mistake = find_common_mistake(text)
+    if mistake:
+        return mistake
     if re.match(r"[$@]?\{\s*\w|[$@]\w", text[offset:]):
         return Mistake("a parameter has no value here", offset, "write the literal itself")
     return Mistake(f"{text[offset]} has no place in a predicate", offset, "leave it out")
 
 
 def find_literal_offsets(text: str) -> list[int]:
-    """Where each literal of a text starts, by slot."""
-    found = literals.iterate_tokens(literals.blank_comments(text))
-    return [match.start() for match in found if match.group()[0] != "`"]
+    """Return the position at which each literal of a text starts, by slot."""
+    tokens = literals.iterate_tokens(literals.blank_comments(text))
+    return [match.start() for match in tokens if match.group()[0] != "`"]
 
 
 def diagnose_unclosed(text: str) -> Mistake:
-    """What is wrong with a text in which a quote or a comment has no end."""
+    """Return the mistake of a text with a quote or comment that is not closed."""
     for match in literals.iterate_tokens(literals.blank_comments(text)):
         after = text[match.end() : match.end() + 1]
         if match.group()[0] in "'\"" and after.isalnum():
             quote = match.group()[0]
             return Mistake("the text ends at this quote", match.end() - 1,
                            f"write {quote}{quote} for a quote inside a text")  # fmt: skip
-    rest = literals.blank_literals(text)
-    opened = [(rest.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in rest]
+    plain = literals.blank_literals(text)
+    opened = [(plain.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in plain]
     if not opened:
         return Mistake("this is no Spark SQL predicate", 0, "")
     offset, mark = min(opened)
@@ -202,7 +211,7 @@ def diagnose_unclosed(text: str) -> Mistake:
 
 
 def find_unbalanced(text: str) -> Mistake | None:
-    """The first parenthesis without its other half."""
+    """Return the mistake of the first bracket that is never closed or never opened, or None."""
     opened: list[int] = []
     plain = mask_literals(text)
     for i, character in enumerate(plain):
@@ -221,7 +230,7 @@ def find_unbalanced(text: str) -> Mistake | None:
 
 
 def diagnose_early_end(text: str) -> Mistake:
-    """What is wrong with a text of which the end is missing."""
+    """Return the mistake of a text that ends too early."""
     plain = mask_literals(text).rstrip()
     if re.search(r"\bcase\b", plain, re.IGNORECASE) and not plain.lower().endswith(" end"):
         return Mistake("CASE has no END", len(plain), "write END")
@@ -242,9 +251,9 @@ _CONNECTIVES = {"AND", "OR", "NOT", "=", "==", "<>", "!=", "<", "<=", ">", ">=",
 
 
 def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
-    """What is wrong with a word that cannot stand where it stands."""
-    before = mask_literals(text)[:offset].split()
-    previous = before[-1].upper() if before else ""
+    """Return the mistake that explains a token which is not allowed at its position."""
+    words_before = mask_literals(text)[:offset].split()
+    previous = words_before[-1].upper() if words_before else ""
     word = token.upper()
     if word.startswith(_CLAUSES):
         return Mistake(f"a predicate has no {word}", offset, "leave it out")
@@ -264,7 +273,13 @@ def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
 
 
 def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
-    """What may have been meant by a name that no column has."""
+    """Return a suggestion for a name that no column has.
+
+    Args:
+        name: the unknown name.
+        columns: the suggestion that lists the columns.
+        is_value: whether the name is where a literal is usual, so quotes may be missing.
+    """
     if name.lower() in ("none", "nil", "undefined"):
         return "write IS NULL or IS NOT NULL"
     if name.lower() in ("nan", "infinity", "inf"):
@@ -293,5 +308,5 @@ _FUNCTION_SUGGESTIONS = {
 
 
 def suggest_for_function(name: str) -> str:
-    """What to write instead of a function that people expect, or nothing."""
+    """Return what to write instead of a function that Spark or the language lacks, or ''."""
     return f"write {_FUNCTION_SUGGESTIONS[name]}" if name in _FUNCTION_SUGGESTIONS else ""

@@ -1,4 +1,4 @@
-"""What Spark SQL has and the language has not: its words in a text, and what to write instead."""
+"""Constructs of Spark SQL that are outside the language, with the error message of each."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ UNSUPPORTED_NODES: list[tuple[tuple[type, ...], str, str, str]] = [
     ((exp.Tuple,), r"\(", "several values in parentheses are no value",
      "compare columns one by one"),
 ]  # fmt: skip
-"""Kinds of nodes, words that stand where they stand, what is wrong, what to write instead."""
+"""Node types, a pattern that finds the construct in the text, the problem, and the suggestion."""
 
 CALL_HINTS = {
     "array_contains": "write array_contains(tags, 'a')",
     "arrays_overlap": "write arrays_overlap(tags, array('a', 'b'))",
 }
-"""How calls look whose arguments are often confused."""
+"""Suggestions by function name, for functions whose arguments are often confused."""
