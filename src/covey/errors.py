@@ -37,27 +37,27 @@ class CoveyError(Exception):
 
 
 class SchemaError(CoveyError):
-    """A schema, an attribute or a column of events does not fit."""
+    """Raised if a schema, an attribute or a column of events does not fit."""
 
 
 class InvalidArgumentError(CoveyError, ValueError):
-    """An argument has a type or a value that the function cannot use."""
+    """Raised if a function cannot use an argument's type or value."""
 
 
 class StoreError(CoveyError):
-    """A stored file is damaged, missing or foreign, or a store cannot be written to."""
+    """Raised if a stored file is damaged, missing or foreign, or a store is not writable."""
 
 
 class StreamError(CoveyError):
-    """A topic is missing, cannot be read, or no longer has messages that are needed."""
+    """Raised if a topic is missing or unreadable, or has lost messages that are needed."""
 
 
 class ResultTooLargeError(CoveyError):
-    """A result exceeds the limit that the caller set."""
+    """Raised if a result exceeds the limit that the caller set."""
 
 
 class PredicateError(CoveyError):
-    """A predicate's text is wrong.
+    """Raised if a predicate's text is wrong.
 
     Attributes:
         problem: what is wrong.
@@ -95,6 +95,7 @@ class PredicateError(CoveyError):
         return type(self), (self.problem, self.text, self.offset, self.hint)
 
     def _format_message(self) -> str:
+        """Return position, problem and hint, then the line with a caret."""
         head = f"line {self.line}, column {self.column}: {self.problem}"
         if self.hint:
             head += f"; {self.hint}"
@@ -109,10 +110,10 @@ class PredicateError(CoveyError):
 
 
 class CompilerError(PredicateError):
-    """Covey failed on a predicate whose text may be correct; other predicates are not affected.
+    """Raised if covey itself fails on a predicate whose text may be correct.
 
-    It is a `PredicateError`, because the text is rejected like a wrong one. Every occurrence is a
-    bug in covey: tests count it as a failure.
+    Other predicates are not affected. The error is a `PredicateError`, because the text is rejected
+    like a wrong one. Every occurrence is a bug in covey: tests count it as a failure.
 
     >>> print(CompilerError.from_failure(KeyError("x"), "price > 5").problem)
     covey failed on this predicate: KeyError('x')

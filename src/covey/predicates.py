@@ -28,7 +28,7 @@ def within_km(
     centre_longitude: Number,
     radius_km: Number,
 ) -> str:
-    """Return the predicate of events within a circle on the globe, also at poles and date line.
+    """Return the predicate of events within a circle on the globe, including poles and date line.
 
     A circle on the globe is a ball around a unit vector. The vector of the event becomes one
     derived attribute, which all such predicates share. Unit vectors are float32: the edge of a
@@ -174,6 +174,7 @@ def has_none(tags: str, tokens: Iterable[str]) -> str:
 
 
 def _vector_literal(centre: Sequence[Number]) -> str:
+    """Return numbers as an array of float literals of Spark SQL."""
     return f"array({', '.join(float32_literal(_check_finite(x)) for x in centre)})"
 
 
@@ -183,6 +184,7 @@ def _double_literal(value: Number) -> str:
 
 
 def _check_finite(value: Number) -> float:
+    """Return a number as a float; raise InvalidArgumentError unless it is finite."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

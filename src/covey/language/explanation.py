@@ -66,6 +66,7 @@ class Explanation:
         return "\n".join(self._format_lines(0))
 
     def _format_lines(self, depth: int) -> Iterator[str]:
+        """Yield a line for the condition and, indented, one for each of its parts."""
         values = ", ".join(
             f"{name} is {_format_value(value)}" for name, value in self.values.items()
         )
@@ -116,7 +117,7 @@ class _Explainer:
         self.space, self.expressions, self.event = space, expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
-        """Return the explanation of a condition; `text` is its text, by default the canonical."""
+        """Return the explanation of a condition, shown as `text` or else as its canonical text."""
         node = unwrap_parentheses(node)
         text = text or strip_parentheses(canonical_text(self.expressions.names, node))
         holds, note = self._evaluate_text(text)
@@ -177,9 +178,7 @@ def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
     try:
         column = pa.array([value], type_)
         is_exact = (
-            pa.types.is_nested(type_)
-            or pa.types.is_floating(type_)
-            or column[0].as_py() == value
+            pa.types.is_nested(type_) or pa.types.is_floating(type_) or column[0].as_py() == value
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError, TypeError):
         is_exact = False
@@ -208,4 +207,5 @@ def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
 
 
 def _format_value(value: Any) -> str:
+    """Return a value as explanations show it."""
     return "null" if value is None else repr(value)

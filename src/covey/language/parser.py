@@ -36,7 +36,7 @@ _MAX_TYPE_ROUNDS = 5  # queries to Spark for one batch; an answer rarely needs a
 
 @dataclass(frozen=True, slots=True)
 class Predicates:
-    """Parsed predicates: their regions, and the texts that have no region with the reason.
+    """Parsed predicates: the regions of all texts, and the texts that have no region.
 
     Attributes:
         space: the space of the regions, with the derived attributes that the predicates need.
@@ -195,7 +195,7 @@ class Parser:
         return parsed
 
     def _parse_batch(self, texts: Sequence[str]) -> Predicates:
-        """Return the regions of the texts; only texts on which covey itself fails are rejected."""
+        """Return the parsed predicates; a failure of covey on one text rejects only that text."""
         try:
             return self._parse_rows(texts, {})
         except Exception:  # it is not known yet which texts caused it
@@ -219,7 +219,7 @@ class Parser:
         return {}
 
     def _parse_rows(self, texts: Sequence[str], failures: dict[int, PredicateError]) -> Predicates:
-        """Return the regions of the texts; those with an entry in `failures` are rejected."""
+        """Return the parsed predicates; texts with an entry in `failures` are rejected with it."""
         self._errors.clear()
         templates, rejected = _group_by_template(texts, self.space.limits, failures)
         pieces: dict[str, _TextGroup] = {}
@@ -236,9 +236,7 @@ class Parser:
             self._fill_conjunct(piece, group, assembly, unfit, missing)
         rejected |= self._parse_whole_texts(texts, templates, unfit, assembly, missing)
         missing = {row: names for row, names in missing.items() if row not in rejected}
-        regions, predicate_rows = assembly.build_regions(
-            self.space, unfit, {*rejected, *missing}
-        )
+        regions, predicate_rows = assembly.build_regions(self.space, unfit, {*rejected, *missing})
         is_unsatisfiable = np.ones(len(texts), np.bool_)
         is_unsatisfiable[predicate_rows] = False
         is_unsatisfiable[[*rejected, *missing]] = False
@@ -257,8 +255,8 @@ class Parser:
     ) -> None:
         """Add the constraints of a conjunct to the regions of all texts that have it.
 
-        Texts whose conjunct is wrong, is no single conjunction or has an unusable literal are added
-        to `unfit_rows`: they are parsed as a whole later. Types that Spark must be queried for are
+        Texts whose conjunct is wrong, is not a single conjunction, or has an unusable literal are
+        added to `unfit_rows`: they are parsed as a whole later. Types that Spark must be queried for are
         added to `missing_types`.
         """
         for compiled, subgroup in self._find_or_compile(piece, group):
@@ -270,7 +268,9 @@ class Parser:
                 unfit_rows.update(subgroup.rows)
                 continue
             slots = LiteralColumns(subgroup.columns, len(subgroup.rows), self.space.settings)
-            builder.add_conjunction(compiled.conjunctions[0], slots, np.array(subgroup.rows, np.int64))
+            builder.add_conjunction(
+                compiled.conjunctions[0], slots, np.array(subgroup.rows, np.int64)
+            )
             unfit_rows.update(subgroup.rows[i] for i in slots.failures)
 
     def _parse_whole_texts(
@@ -307,13 +307,15 @@ class Parser:
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
         """Return the compiled templates of a group, each with the texts that share it.
 
-        In place of a compiled template stands the error of a text that cannot be compiled. An error
-        has one text if `texts` is given, else it stands for every text of its group.
+        Texts that cannot be compiled have an error instead. With `texts`, each error has one text;
+        without, one error has all texts of its group.
         """
         results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for kinds, same_kinds in _group_by_kinds(group):
             keys = self._cache_keys.get((template, kinds))
-            for cache_key, subgroup in _group_by_cache_keys(template, kinds, keys, same_kinds).items():
+            for cache_key, subgroup in _group_by_cache_keys(
+                template, kinds, keys, same_kinds
+            ).items():
                 compiled = self._compiled_templates.get(cache_key) if keys is not None else None
                 if compiled is not None:
                     results.append((compiled, subgroup))
@@ -330,7 +332,9 @@ class Parser:
             compiled = self._try_compile(self._restore_text(template, group, i, texts))
             if isinstance(compiled, CompiledTemplate):
                 remaining_group = group.take(range(i, len(group.rows)))
-                return results + self._compile_variants(template, kinds, compiled, remaining_group, texts)
+                return results + self._compile_variants(
+                    template, kinds, compiled, remaining_group, texts
+                )
             if texts is None:
                 return [(compiled, group)]
             # The error may lie in a literal, so other texts of this template may be correct.
@@ -456,7 +460,7 @@ def _group_by_template(
 
 
 def _split_into_columns(flat: list[str], slots: int) -> list[list[str]]:
-    """Return a column per slot from the literals of all texts, which follow text by text."""
+    """Return the literals of each slot; `flat` has the literals of all texts, text by text."""
     return [flat[slot::slots] for slot in range(slots)]
 
 
@@ -474,7 +478,7 @@ def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
 def _group_by_cache_keys(
     template: str, kinds: str, keys: tuple[tuple[int, CacheKey], ...] | None, group: _TextGroup
 ) -> dict[tuple[object, ...], _TextGroup]:
-    """Return subgroups that share a compiled template, by the key of that in the cache.
+    """Return subgroups that share a compiled template, by its key in the cache.
 
     The key has the template, the kinds of literals and the cache keys of the literals.
     """

@@ -59,14 +59,13 @@ __all__ = [
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 _MAX_EQUAL_KEYS = 256  # keys of a list beyond one per literal, which a lossy cast makes equal
 _TOO_MANY_KEYS = (
-    "so many values equal this after Spark's cast that they cannot be listed; write a whole "
-    "number, or a range"
+    "too many values equal this after Spark's cast to list them; write a whole number, or a range"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Nullness:
-    """The attribute is in one of several states, for example null or not null.
+    """Condition that an attribute is in one of several states, for example null or not null.
 
     `states` is a union of `ValueState` flags. Without `MALFORMED` it excludes vectors on which
     Spark would raise.
@@ -76,7 +75,7 @@ class Nullness:
     states: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         type_, n = self.attribute.type, slots.count
         if type_.is_vector:
             return Balls.from_rows([(self.states, ())] * n, type_.length)
@@ -92,20 +91,20 @@ class Nullness:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A boolean attribute is true (`value` 1) or false (0)."""
+    """Condition that a boolean attribute is true (`value` 1) or false (0)."""
 
     attribute: Attribute
     value: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         ends = np.full(slots.count, self.value, np.int64)
         return Scalars.from_intervals(key_domain(self.attribute.type), ends, ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`attribute op literal`; `op` is one of lt, le, gt, ge.
+    """Condition `attribute op literal`, where `op` is one of lt, le, gt, ge.
 
     `common_type` is the common type of an `IN` list; None means that of attribute and literal.
     """
@@ -120,7 +119,7 @@ class Comparison:
         return replace(self, op=_OPPOSITE[self.op])
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         whole = key_domain(self.attribute.type)
         bounds = slots.find_key_bounds(self.ref, self.attribute.type, self.op, self.common_type)
         lower, upper = _comparison_interval(whole, bounds, self.op)
@@ -133,7 +132,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The attribute equals one of several literals, or certainly none of them.
+    """Condition that an attribute equals one of several literals, or certainly none of them.
 
     Attributes:
         attribute: the compared attribute.
@@ -154,7 +153,7 @@ class Membership:
     is_lossy: bool = False
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         if len(self.refs) == 1 and self.refs[0].is_list:
             return self._constrain_distinct(slots)
         return self._constrain_each(slots)
@@ -214,9 +213,7 @@ class Membership:
             if ref.is_list:
                 lengths, source = slots.split_lists(ref.slot)
                 predicate_rows, source_ref = np.repeat(predicate_rows, lengths), LiteralRef(0)
-            bounds = source.find_key_bounds(
-                source_ref, self.attribute.type, "=", self.common_type
-            )
+            bounds = source.find_key_bounds(source_ref, self.attribute.type, "=", self.common_type)
             for k, failure in source.failures.items():
                 slots.failures.setdefault(
                     int(predicate_rows[k]), LocatedLiteralError(str(failure), ref.slot)
@@ -241,10 +238,9 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A text relative to all texts that start with a literal.
+    """Condition that a text starts with a literal, or sorts before or after all such texts.
 
-    `side` is `inside` if the text starts with the literal, `below` or `above` if it sorts before or
-    after all texts that do.
+    `side` is `inside`, `below` or `above`.
     """
 
     attribute: Attribute
@@ -252,7 +248,7 @@ class Prefix:
     side: str = "inside"
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         whole = key_domain(self.attribute.type)
         lower, upper = np.empty(slots.count, object), np.empty(slots.count, object)
         for i, pattern in enumerate(slots.decode_texts(self.ref)):
@@ -281,7 +277,7 @@ def _find_prefix_end(start: str) -> Below:
 
 @dataclass(frozen=True, slots=True)
 class TagTokens:
-    """The tags contain a token of every group in `required_groups` and none of `forbidden`.
+    """Condition that tags contain a token of every group and no forbidden token.
 
     Attributes:
         attribute: the tags.
@@ -308,7 +304,7 @@ class TagTokens:
         )
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         columns = [
             [self._read_tokens(slots, ref) for ref in group] for group in self.required_groups
         ]
@@ -369,7 +365,7 @@ class TagTokens:
 
 @dataclass(frozen=True, slots=True)
 class InBall:
-    """`score(attribute, centre) op literal`, a ball; `op` is one of lt, le, gt, ge, =.
+    """Condition `score(attribute, centre) op literal`; `op` is one of lt, le, gt, ge, =.
 
     The score is the l2 distance or the cosine similarity, as `metric` says.
     """
@@ -385,7 +381,7 @@ class InBall:
         return replace(self, op=_OPPOSITE[self.op])
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate."""
+        """Return the constraint of each predicate, with its literals from `slots`."""
         n, length = slots.count, self.attribute.type.length
         whole = key_domain(FLOAT)
         bounds = slots.find_key_bounds(self.ref, FLOAT, self.op)

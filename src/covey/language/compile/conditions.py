@@ -121,7 +121,7 @@ class Conditions:
         return [conjunction + self._flag_atoms(conjunction) for conjunction in union]
 
     def _flag_atoms(self, conjunction: Conjunction) -> Conjunction:
-        """Return the atoms that exclude nulls which stand for an exception of Spark."""
+        """Return the atoms that exclude nulls which Spark computes instead of an exception."""
         attributes = [
             a.attribute for a in conjunction if a.attribute.can_raise and _may_admit_null(a)
         ]
@@ -185,9 +185,10 @@ class Conditions:
     def _fold_comparison(
         self, a: tuple[LiteralRef, TypedLiteral], b: tuple[LiteralRef, TypedLiteral], op: str
     ) -> bool | None:
-        """Return the outcome of a comparison of two literals of one type, such as `1 = 1`, or None.
+        """Return the outcome of a comparison of two literals, such as `1 = 1`.
 
-        The literals become part of the compiled template.
+        None is returned if their types differ or they are null. Otherwise the literals become part
+        of the compiled template.
         """
         if a[1].type != b[1].type or a[1].value is None:
             return None
@@ -199,14 +200,14 @@ class Conditions:
     def _convert_constant(
         self, node: exp.Expr, attribute: Attribute, op: str, literal: TypedLiteral, outcome: bool
     ) -> Dnf:
-        """Return the events on which comparing with `true`, `false` or NULL has the given outcome."""
+        """Return the events on which a comparison with TRUE, FALSE or NULL has the outcome."""
         if literal.value is None:
             if op != "<=>":
                 return []
             return [(Nullness(attribute, ValueState.NULL if outcome else _NOT_NULL),)]
         if attribute.type != BOOLEAN:
             raise self.operands.tree.error(
-                f"{attribute.name} is {attribute.type}: no comparison with boolean",
+                f"{attribute.name} is {attribute.type} and cannot be compared with boolean",
                 node,
                 "compare it with a literal of its type",
             )
@@ -248,7 +249,7 @@ class Conditions:
         common = common_type_of_list([attribute.type, *types], self.operands.space.settings)
         if common is None:
             raise self.operands.tree.error(
-                f"{attribute.type} cannot be looked up among "
+                f"{attribute.type} cannot be compared with a list of "
                 f"{', '.join(dict.fromkeys(map(str, types)))}",
                 node,
                 "write array_contains(tags, 'a')" if attribute.type.is_tags
@@ -275,9 +276,9 @@ class Conditions:
         has_null: bool,
         outcome: bool,
     ) -> Dnf | DnfProduct:
-        """Return the outcome of IN with a lossy cast, which makes many keys equal to each value.
+        """Return the events on which an IN condition with a lossy cast has the given outcome.
 
-        Each value becomes an alternative of its own.
+        The cast makes many keys equal to each value, so each value is an alternative of its own.
         """
         self.operands.expressions.names.fixed_slots |= {ref.slot for ref in refs}
         lengths = [
@@ -298,8 +299,7 @@ class Conditions:
         if has_null:
             return []
         unequal: list[Dnf] = [
-            [(Comparison(attribute, op, ref, common),) for op in ("lt", "gt")]
-            for ref in value_refs
+            [(Comparison(attribute, op, ref, common),) for op in ("lt", "gt")] for ref in value_refs
         ]
         return DnfProduct(unequal)
 
@@ -395,7 +395,7 @@ class Conditions:
         return self._convert_boolean(node, outcome)
 
     def _convert_boolean(self, node: exp.Expr, outcome: bool) -> Dnf:
-        """Return the outcome of a condition as a derived boolean attribute that Spark computes."""
+        """Return the condition as a derived boolean attribute, which Spark computes."""
         type_ = self.operands.expressions.type_of(node)
         if type_ != BOOLEAN:
             is_literal = isinstance(unwrap_parentheses(node), exp.Literal)
@@ -422,7 +422,7 @@ def _may_admit_null(atom: Atom) -> bool:
 
 
 def _prefix_condition(attribute: Attribute, ref: LiteralRef, outcome: bool) -> Dnf:
-    """Return the texts that start with a literal or, for outcome False, that do not."""
+    """Return the texts that start with a literal, or all others if `outcome` is False."""
     if outcome:
         return [(Prefix(attribute, ref),)]
     return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

@@ -31,7 +31,7 @@ def distance_condition(
     literal: TypedLiteral,
     outcome: bool,
 ) -> Dnf | None:
-    """Return the events on which a comparison of a distance with a literal has an outcome.
+    """Return the events on which a comparison of a distance has the given outcome.
 
     Args:
         operands: the operands of the tree.
@@ -54,7 +54,7 @@ def distance_condition(
         )
     if not comparable:
         raise operands.tree.error(
-            f"a distance is no {literal.type}", call, "compare it with a number"
+            f"a distance cannot be compared with {literal.type}", call, "compare it with a number"
         )
     sides = [unwrap_parentheses(side) for side in call.expressions]
     event_sides = [side for side in sides if side.find(exp.Column)]
@@ -65,7 +65,7 @@ def distance_condition(
     attribute = operands.expressions.resolve_attribute(subject)
     if not attribute.type.is_vector:
         raise operands.tree.error(
-            f"{attribute.name} is {attribute.type}, no vector", subject, "name a vector column"
+            f"{attribute.name} is {attribute.type}, not a vector", subject, "name a vector column"
         )
     if literal.value is None:
         return []

@@ -74,7 +74,9 @@ class Operands:
             return attribute
         common = common_type_with_literal(attribute.type, literal, self.space.settings)
         if common is None:
-            problem = f"{attribute.name} is {attribute.type}: no comparison with {literal.type}"
+            problem = (
+                f"{attribute.name} is {attribute.type} and cannot be compared with {literal.type}"
+            )
             hint = casts.literal_hint(attribute.type)
             if ref.slot < 0:
                 raise self.tree.error(problem, node, hint)
@@ -127,7 +129,7 @@ class Operands:
         if self.tree.raws[slot][0] == "(":
             if len(literals.split_list(self.tree.raws[slot])) != 1:
                 raise self.tree.error(
-                    "a list cannot stand here", node, "use IN, or compare values one by one"
+                    "a list is not allowed here", node, "use IN, or compare values one by one"
                 )
             element = 0
             self.cache_keys[slot] = list_key

@@ -20,7 +20,7 @@ __all__ = ["tag_condition"]
 def tag_condition(
     operands: Operands, name: str, arguments: Sequence[exp.Expr], outcome: bool
 ) -> Dnf | None:
-    """Return the tags for which a call has an outcome, or None if its tokens are not literals.
+    """Return the events on which a call has the given outcome; None without literal tokens.
 
     Args:
         operands: the operands of the tree.

@@ -43,7 +43,7 @@ def find_common_mistake(text: str) -> Mistake | None:
     Only the first 4,096 characters are searched.
 
     >>> find_common_mistake("price > 5 && city = 'a && b'")
-    Mistake(problem='&& is no operator here', offset=10, hint='write AND')
+    Mistake(problem='&& is not an operator here', offset=10, hint='write AND')
     """
     text = text[:_MAX_SCANNED_CHARACTERS]
     plain = mask_literals(text)
@@ -62,41 +62,43 @@ _MAX_SCANNED_CHARACTERS = 4_096
 _COMMON_MISTAKES = [
     (re.compile(pattern, re.IGNORECASE), problem, hint)
     for pattern, problem, hint in (
-        (r"^\s*(?P<at>select|with)\b", "a SELECT is no predicate", "write what stands after WHERE"),
+        (r"^\s*(?P<at>select|with)\b", "a SELECT is not a predicate",
+         "write only the condition after WHERE"),
         (r"^\s*(?P<at>where)\b", "the word WHERE is not part of a predicate", "leave it out"),
         (r"^\s*(?P<at>and|or)\b", "a predicate does not begin with {at}", "leave it out"),
         (r"^\s*(?P<at>[<>=]+)", "a predicate does not begin with {at}", "write a column before it"),
         (r"^\s*(?P<at>\{)", "a predicate is SQL, not JSON",
          "write it as price > 5 AND city = 'Rome'"),
-        (r"^\s*(?P<at>if)\s(?!\s*\()", "IF … THEN is no condition", "write the condition alone"),
-        (r"(?P<at>&&)", "&& is no operator here", "write AND"),
-        (r"(?P<at>(?<!<)=>)", "=> is no operator here", "write >="),
-        (r"(?<!<)(?P<at>=<)", "=< is no operator here", "write <="),
-        (r"(?P<at>[=!]?~\*?)", "{at} is no operator here", "write RLIKE for a regular expression"),
-        (r"(?P<at>!\s+=)", "! and = stand apart", "write !="),
-        (r"(?P<at>><)", ">< is no operator here", "write <>"),
+        (r"^\s*(?P<at>if)\s(?!\s*\()", "IF … THEN is not a condition", "write the condition alone"),
+        (r"(?P<at>&&)", "&& is not an operator here", "write AND"),
+        (r"(?P<at>(?<!<)=>)", "=> is not an operator here", "write >="),
+        (r"(?<!<)(?P<at>=<)", "=< is not an operator here", "write <="),
+        (r"(?P<at>[=!]?~\*?)", "{at} is not an operator here",
+         "write RLIKE for a regular expression"),
+        (r"(?P<at>!\s+=)", "! and = are separated", "write !="),
+        (r"(?P<at>><)", ">< is not an operator here", "write <>"),
         (r"(?P<at>[<>]=?\s+[<>=]|=\s+=)", "two operators in a row", "leave one of them out"),
-        (r"(?P<at>\*\*)", "** is no operator here", "write pow(x, 2)"),
-        (r"(?P<at>//|#)", "{at} begins no comment here", "write --"),
-        (r"(?P<at><->|<#>)", "{at} is no operator here",
+        (r"(?P<at>\*\*)", "** is not an operator here", "write pow(x, 2)"),
+        (r"(?P<at>//|#)", "{at} does not begin a comment here", "write --"),
+        (r"(?P<at><->|<#>)", "{at} is not an operator here",
          "write vector_l2_distance(a, b) or vector_cosine_similarity(a, b)"),
-        (r"\b(?P<at>is\s+not\s+in)\b", "IS NOT IN is no operator", "write NOT IN"),
-        (r"\b(?P<at>not\s*=+)", "{at} is no operator here", "write <>"),
-        (r"\b(?P<at>between\s*\(\s*\))(?!\s*and\b)", "BETWEEN takes no list",
+        (r"\b(?P<at>is\s+not\s+in)\b", "IS NOT IN is not an operator", "write NOT IN"),
+        (r"\b(?P<at>not\s*=+)", "{at} is not an operator here", "write <>"),
+        (r"\b(?P<at>between\s*\(\s*\))(?!\s*and\b)", "BETWEEN does not take a list",
          "write BETWEEN 5 AND 10"),
         (r"\bbetween\s+[\w.'+-]+\s*(?P<at>,|to\b|\.\.)", "BETWEEN joins its ends with AND",
          "write AND instead of {at}"),
         (r"\bin\s+(?P<at>[\w'])", "IN takes a list in parentheses",
          "write IN ('a', 'b'), or array_contains(tags, 'a')"),
-        (r"\blike\s+(?P<at>[*%])", "a pattern stands in quotes", "write LIKE '%red%'"),
-        (r"(?<=[\w'`)\]])\s+(?P<at>contains|has)\b\s*(?='|\w)", "{at} is no operator",
+        (r"\blike\s+(?P<at>[*%])", "a pattern needs quotes", "write LIKE '%red%'"),
+        (r"(?<=[\w'`)\]])\s+(?P<at>contains|has)\b\s*(?='|\w)", "{at} is not an operator",
          "write contains(x, 'a') for a text, array_contains(x, 'a') for tags"),
-        (r"(?<=[\w'`)\]])\s+(?P<at>starts?\s*with)\b\s*(?=')", "{at} is no operator",
+        (r"(?<=[\w'`)\]])\s+(?P<at>starts?\s*with)\b\s*(?=')", "{at} is not an operator",
          "write x LIKE 'a%', or startswith(x, 'a')"),
-        (r"(?<=[\w'`)\]])\s+(?P<at>matches|similar\s+to)\b\s*(?=')", "{at} is no operator here",
+        (r"(?<=[\w'`)\]])\s+(?P<at>matches|similar\s+to)\b\s*(?=')", "{at} is not an operator here",
          "write RLIKE for a regular expression"),
-        (r"\s(?P<at>xor)\s", "XOR is no operator here", "write (a) <> (b)"),
-        (r"(?P<at>\$(?:gte?|lte?|eq|ne|n?in|and|or)\b)", "{at} is no operator here",
+        (r"\s(?P<at>xor)\s", "XOR is not an operator here", "write (a) <> (b)"),
+        (r"(?P<at>\$(?:gte?|lte?|eq|ne|n?in|and|or)\b)", "{at} is not an operator here",
          "write a comparison such as price > 5"),
         (r"(?P<at>[$€£¥])\s*\d", "a number has no currency sign", "leave it out"),
         (r"\d\s*(?P<at>[$€£¥])", "a number has no currency sign", "leave it out"),
@@ -108,13 +110,13 @@ _COMMON_MISTAKES = [
          "write a point before the decimals"),
         (r"(?<![\w.,])(?P<at>\d+(?:\.\d{3})+,\d+)(?![\w,])", "{at} is two numbers",
          "write a point before the decimals, and nothing between thousands"),
-        (r"(?<![\w.])(?P<at>\d{4}-\d\d?-\d\d?)(?:\D|$)", "a date stands in quotes",
+        (r"(?<![\w.])(?P<at>\d{4}-\d\d?-\d\d?)(?:\D|$)", "a date needs quotes",
          "write '{at}'"),
-        (r"\w(?P<at>\.\w+\s*\()", "a function stands before its argument",
+        (r"\w(?P<at>\.\w+\s*\()", "a function is written before its argument",
          "write it as lower(title)"),
-        (r"(?P<at>->>?)\s*'", "{at} takes no fields here",
+        (r"(?P<at>->>?)\s*'", "{at} is not an operator here",
          "write payload.user for a field, get_json_object(x, '$.user') for JSON in a text"),
-        (r"[\w'`](?P<at>:)(?!:)", ": is no operator here",
+        (r"[\w'`](?P<at>:)(?!:)", ": is not an operator here",
          "write = or > to compare, payload.user for a field"),
     )
 ]  # fmt: skip
@@ -125,11 +127,9 @@ def _find_lookalike(plain: str) -> Mistake | None:
     for match in _NON_ASCII.finditer(plain):
         i, character = match.start(), match.group()
         if character in _QUOTES:
-            return Mistake(f"{character} is no quote here", i, "write ' round a text")
+            return Mistake(f"{character} is not a quote here", i, "write ' around a text")
         ascii_character = unicodedata.normalize("NFKC", character)
-        if (
-            ascii_character != character and ascii_character.isascii() and ascii_character.strip()
-        ):
+        if ascii_character != character and ascii_character.isascii() and ascii_character.strip():
             problem = f"{character} is not the character {ascii_character}"
             return Mistake(problem, i, f"write {ascii_character}")
     return None
@@ -176,7 +176,7 @@ def diagnose_character(text: str, offset: int) -> Mistake:
         return mistake
     if re.match(r"[$@]?\{\s*\w|[$@]\w", text[offset:]):
         return Mistake("a parameter has no value here", offset, "write the literal itself")
-    return Mistake(f"{text[offset]} has no place in a predicate", offset, "leave it out")
+    return Mistake(f"{text[offset]} is not allowed in a predicate", offset, "leave it out")
 
 
 def find_literal_offsets(text: str) -> list[int]:
@@ -196,15 +196,15 @@ def diagnose_unclosed(text: str) -> Mistake:
     plain = literals.blank_literals(text)
     opened = [(plain.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in plain]
     if not opened:
-        return Mistake("this is no Spark SQL predicate", 0, "")
+        return Mistake("this is not a Spark SQL predicate", 0, "")
     offset, mark = min(opened)
     if mark == "/*":
         return Mistake("a comment is not closed", offset, "write */ where it ends")
     name = {"'": "quote", '"': "double quote", "`": "backtick"}[mark]
     if "\\" + mark in text[offset:]:
-        hint = f"\\{mark} is a quote inside the text, so write {mark} once more, or \\\\ for \\"
+        hint = f"\\{mark} is a quote inside the text, so write {mark} again, or \\\\ for \\"
     elif set(text[offset:]) & set(_QUOTES):
-        hint = f"write {mark} at its end, the other quotes do not count"
+        hint = f"write {mark} at its end, other quotes do not count"
     else:
         hint = f"write a second {mark}"
     return Mistake(f"a {name} is not closed", offset, hint)
@@ -260,16 +260,16 @@ def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
     if word == "AS":
         return Mistake("a condition has no alias", offset, "leave it out")
     if word == ",":
-        hint = "write AND between conditions, IN (…) round several values"
-        return Mistake("a comma cannot stand here", offset, hint)
+        hint = "write AND between conditions, IN (…) around several values"
+        return Mistake("a comma is not allowed here", offset, hint)
     if word in _CONNECTIVES and previous in _CONNECTIVES:
         return Mistake(f"{token} cannot follow {previous}", offset, "leave one of them out")
     hint = "an operator such as AND may be missing before it"
     if re.fullmatch(r"[0-9.]+", previous) and token[:1].isalpha():
         hint = "write AND before it, or leave it out if it is a unit"
     elif previous[-1:].isalpha() and token.isidentifier() and previous not in _CONNECTIVES:
-        hint = "write an operator before it, or backticks round a name with blanks"
-    return Mistake(f"{token or 'this'} cannot stand here", offset, hint)
+        hint = "write an operator before it, or backticks around a name with spaces"
+    return Mistake(f"{token or 'this'} is not allowed here", offset, hint)
 
 
 def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
@@ -290,7 +290,7 @@ def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
             return f"a number has only digits, so write {number.group().replace('_', '')}"
     if set(name) & set(_QUOTES):
         return "write '" + "".join(c for c in name if c not in _QUOTES) + "' with plain quotes"
-    return f"a text stands in quotes: '{name}'" if is_value else columns
+    return f"a text needs quotes: '{name}'" if is_value else columns
 
 
 _FUNCTION_SUGGESTIONS = {
@@ -308,5 +308,5 @@ _FUNCTION_SUGGESTIONS = {
 
 
 def suggest_for_function(name: str) -> str:
-    """Return what to write instead of a function that Spark or the language lacks, or ''."""
+    """Return what to write instead of a function that Spark or the language lacks, or no text."""
     return f"write {_FUNCTION_SUGGESTIONS[name]}" if name in _FUNCTION_SUGGESTIONS else ""

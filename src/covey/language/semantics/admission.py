@@ -173,7 +173,7 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
 
 
 def _check_copies(names: NameResolver, node: exp.Expr) -> int:
-    """Return the number of nodes of an expression after Spark has expanded calls to conditions.
+    """Return the estimated number of nodes of an expression after Spark has expanded its calls.
 
     Spark's form of `right(a, n)` contains `a` three times, that of `right(right(a, n), n)` nine
     times.

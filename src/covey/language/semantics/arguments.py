@@ -103,7 +103,7 @@ def _check_pattern(names: NameResolver, argument: Argument) -> None:
     """Raise PredicateError unless a pattern is a literal that Java matches in bounded time."""
     if not names.space.limits.any_regex and not isinstance(argument.value, str):
         raise names.tree.error(
-            "a pattern that is no literal may take very long", argument.node,
+            "a pattern that is not a literal may take very long", argument.node,
             "write the pattern itself, or allow any_regex",
         )  # fmt: skip
     _refuse_risk(names, argument, regex_risk.find_regex_risk)
@@ -136,13 +136,13 @@ def _check_size(names: NameResolver, node: exp.Anonymous, size: object) -> None:
     """Raise PredicateError unless the argument that sets a result's length is a small literal."""
     if not isinstance(size, int | Decimal):
         raise names.tree.error(
-            f"how long the result of {call_name(node)} is must be a literal number", node,
+            f"the length of the result of {call_name(node)} must be a literal number", node,
             "write the number",
         )  # fmt: skip
     max_growth = names.space.limits.max_growth
     if not -max_growth <= size <= max_growth:
         raise names.tree.error(
-            f"the result of {call_name(node)} may have {max_growth:,} elements at most", node,
+            f"the result of {call_name(node)} may have at most {max_growth:,} elements", node,
             "write a smaller number",
         )  # fmt: skip
 
@@ -211,14 +211,14 @@ def _is_sample(node: exp.Expr) -> bool:
 def _find_excess(text: str, kind: ArgumentKind, function: str) -> str | None:
     """Return which limit a literal exceeds, as the end of a message, or None."""
     if len(text) > (max_length := _MAX_LENGTHS[kind]):
-        return f"may have {max_length:,} characters at most"
+        return f"may have at most {max_length:,} characters"
     if kind is ArgumentKind.PATH and text.count(".") + text.count("[") > _MAX_STEPS:
-        return f"may have {_MAX_STEPS} steps at most"
+        return f"may have at most {_MAX_STEPS} steps"
     if function == "schema_of_xml":
         is_deep = text.count("<") > _MAX_ELEMENTS
-        return f"may have {_MAX_ELEMENTS} tags at most" if is_deep else None
+        return f"may have at most {_MAX_ELEMENTS} tags" if is_deep else None
     if kind is not ArgumentKind.PATH and _measure_nesting(text) > _MAX_NESTING:
-        return f"may have {_MAX_NESTING} brackets inside each other at most"
+        return f"may have at most {_MAX_NESTING} nested brackets"
     return None
 
 

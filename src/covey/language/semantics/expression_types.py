@@ -68,7 +68,7 @@ class KnownTypes:
 
 
 class NotAnalysedError(Exception):
-    """The types of `expressions` are missing; the parser catches this error."""
+    """Error that lists expressions whose types are missing; the parser catches it."""
 
     def __init__(self, expressions: Sequence[str]) -> None:
         super().__init__(", ".join(expressions))

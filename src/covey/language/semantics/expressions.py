@@ -86,7 +86,7 @@ class Expressions:
         type_ = self.type_of(node)
         if not type_.is_attribute:
             raise self.names.tree.error(
-                f"this is {type_}, which is no attribute", node,
+                f"this is {type_}, which cannot be an attribute", node,
                 "name a field of it" if type_.fields else "CAST it, or take a part of it",
             )  # fmt: skip
         return self.derive_attribute(node, type_)
@@ -237,7 +237,7 @@ class Expressions:
             return STRING
         types = set(self.names.fix_literal_types(node))
         if len(types) != 1:
-            raise self.names.tree.error("a list cannot stand here", node)
+            raise self.names.tree.error("a list is not allowed here", node)
         return types.pop()
 
     def _read_arithmetic_type(self, node: exp.Expr) -> Type:
@@ -265,7 +265,7 @@ class Expressions:
         if self.names.is_literal_list(node):  # a list of one literal is a literal in parentheses
             raw, *other_raws = literals.split_list(self.names.fix_literal(node))
             if other_raws:
-                raise self.names.tree.error("a list cannot stand here", node)
+                raise self.names.tree.error("a list is not allowed here", node)
         if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
             return integer_literal_as_decimal(literals.decode_literal(raw))
         return type_
@@ -306,9 +306,7 @@ class Expressions:
                 raise self.names.tree.error(problem, node, "CAST them")
         elif type(node) in LIKES:
             if not self._static_type(node.this).is_scalar:
-                raise self.names.tree.error(
-                    "only a text is LIKE a pattern", node, "CAST it to STRING"
-                )
+                raise self.names.tree.error("LIKE needs a text", node, "CAST it to STRING")
         elif isinstance(node, exp.Is | exp.Escape):
             self._static_type(node.this)
 
@@ -347,9 +345,8 @@ class Expressions:
         types = [self._static_type(branch) for branch in branches]
         result = common_branch_type(types, self.names.space.settings)
         if result is None:
-            raise self.names.tree.error(
-                f"branches of types {', '.join(map(str, types))}", node, "CAST them to one type"
-            )
+            problem = f"the branches have different types: {', '.join(map(str, types))}"
+            raise self.names.tree.error(problem, node, "CAST them to one type")
         return result
 
     def _read_case_type(self, node: exp.Expr) -> Type:
@@ -371,7 +368,7 @@ class Expressions:
                 f"the type of {name}(…) is not known here",
                 node,
                 common_mistakes.suggest_for_function(name)
-                or f"say its type: CAST({name}(…) AS DOUBLE)",
+                or f"write its type: CAST({name}(…) AS DOUBLE)",
             )
         types: list[Type] = []
         for argument in node.expressions:

@@ -155,7 +155,7 @@ def _find_tree_risk(root: Node, follow: _Follow | None, *, is_search: bool) -> s
             is_nested &= _is_variable(repetition)
             return "a repetition inside a repetition" if is_nested else _TOO_OFTEN
     if root.traits.depth > _MAX_DEPTH:
-        return "too many parts one after another"
+        return "too many parts in a row"
     steps = _count_steps(root, follow, is_search, _TEXT_LENGTH)
     if steps <= _MAX_STEPS:
         return None

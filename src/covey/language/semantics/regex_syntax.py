@@ -71,7 +71,7 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 class RegexSyntaxError(Exception):
-    """A pattern is wrong, or its meaning in Java is not certain; the text says why."""
+    """Error of a pattern that is wrong or whose meaning in Java is not certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +351,7 @@ class _Reader:
         """Read an opening parenthesis with its flags."""
         opener = _GROUP.match(self._pattern, self._at)
         if opener is None or (opener.group() == "(" and self._pattern[opener.end() :][:1] == "?"):
-            raise RegexSyntaxError("a group of a kind that is not known")
+            raise RegexSyntaxError("an unknown kind of group")
         self._at = opener.end()
         flags = opener["flags"] or ""
         if refused_flags := sorted(set(flags) - set("ims-")):
@@ -362,20 +362,20 @@ class _Reader:
             return
         self._groups.append(_OpenGroup(opener))
         if len(self._groups) > _MAX_NESTING:
-            raise RegexSyntaxError("too many groups inside each other")
+            raise RegexSyntaxError("too many nested groups")
 
     def _close_group(self) -> None:
         """Read a closing parenthesis and add the group to the one around it."""
         self._at += 1
         if len(self._groups) == 1:
-            raise RegexSyntaxError("a group that is not open")
+            raise RegexSyntaxError("a closing parenthesis without a group")
         closed = self._groups.pop()
         body, opener = closed.close(), closed.opener
         assert opener is not None
         if look := opener["look"]:
             is_behind = look[0] == "<"
             if is_behind and body.traits.max_length >= UNBOUNDED:
-                raise RegexSyntaxError("a look behind that has no end")
+                raise RegexSyntaxError("a lookbehind without a maximum length")
             depth = body.traits.depth + 1
             traits = Traits(ANYTHING, can_be_empty=True, depth=depth, max_length=0)
             self._groups[-1].add_part(Lookaround(traits, body, is_behind), can_be_repeated=False)
@@ -424,7 +424,7 @@ class _Reader:
         """Return the match of the escape at the next character."""
         escape = _ESCAPE.match(self._pattern, self._at)
         if escape is None:
-            raise RegexSyntaxError("an escape of nothing")
+            raise RegexSyntaxError("a backslash at the end")
         return escape
 
     def _read_escaped(self, found: re.Match[str]) -> tuple[int, int, str]:
@@ -442,7 +442,7 @@ class _Reader:
         code = found["braced"] or found["hex"] or found["unicode"]
         if code is not None:
             if int(code, 16) > 0x10FFFF:
-                raise RegexSyntaxError("a character that is none")
+                raise RegexSyntaxError("a character code beyond 10FFFF")
             character = chr(int(code, 16))
         elif found["octal"]:
             character = chr(int(found["octal"], 8))

@@ -195,7 +195,7 @@ REFUSED_FUNCTIONS = {
         input_file_block_start input_file_name localtimestamp monotonically_increasing_id now
         session_user spark_partition_id user version
     """,
-    "gives another value each time": """
+    "returns another value on each call": """
         aes_encrypt rand randn random randstr shuffle uniform uuid
     """,
     "depends on more than the event": """
@@ -215,7 +215,7 @@ REFUSED_FUNCTIONS = {
         tuple_union_agg_double tuple_union_agg_integer var_pop var_samp variance vector_avg
         vector_sum
     """,
-    "makes other rows of the events": """
+    "turns events into other rows": """
         collations explode explode_outer inline inline_outer json_tuple posexplode
         posexplode_outer python_worker_logs range session_window sql_keywords stack
         variant_explode variant_explode_outer window window_time
@@ -224,14 +224,14 @@ REFUSED_FUNCTIONS = {
         assert_true from_avro from_protobuf java_method raise_error reflect schema_of_avro to_avro
         to_protobuf try_reflect
     """,
-    "does not recover from a key that is null or there twice: Spark fails on later events": """
+    "does not recover from a null or repeated key: Spark fails on later events": """
         map map_concat map_from_arrays map_from_entries str_to_map
     """,
-    "reads files and addresses that a document names": """
+    "reads files and URLs that a document names": """
         xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number
         xpath_short xpath_string
     """,
-    "trusts bytes to be a sketch: others can end Spark": """
+    "trusts bytes to be a sketch: other bytes can crash Spark": """
         approx_top_k_estimate hll_sketch_estimate hll_union kll_sketch_get_n_bigint
         kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint
         kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint
@@ -246,7 +246,7 @@ REFUSED_FUNCTIONS = {
         tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_double
         tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
     """,
-    "trusts bytes to be a geometry: others can end Spark": """
+    "trusts bytes to be a geometry: other bytes can crash Spark": """
         st_geogfromwkb st_geomfromwkb
     """,
     "takes a function with ->, which is outside the language": """
@@ -265,6 +265,6 @@ def find_refusal_reason(name: str) -> str | None:
     Row functions and unknown names give None.
 
     >>> find_refusal_reason("uuid"), find_refusal_reason("lower"), find_refusal_reason("medain")
-    ('gives another value each time', None, None)
+    ('returns another value on each call', None, None)
     """
     return _REASONS.get(name)

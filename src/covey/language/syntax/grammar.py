@@ -77,7 +77,7 @@ class PredicateTree:
         return int(match.group(1))
 
     def error(self, problem: str, node: exp.Expr | None = None, hint: str = "") -> PredicateError:
-        """Return an error at the first position of a node, by default of the predicate."""
+        """Return an error at the start of a node, by default of the predicate."""
         return PredicateError(problem, self.text, self._find_source_start(node), hint)
 
     def error_at_pattern(
@@ -143,9 +143,9 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
     except RecursionError:
         raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
     except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
-        raise PredicateError("this is no Spark SQL predicate", text, 0) from None
+        raise PredicateError("this is not a Spark SQL predicate", text, 0) from None
     if len(roots) != 1 or roots[0] is None:
-        raise PredicateError("this is no Spark SQL predicate", text, 0)
+        raise PredicateError("this is not a Spark SQL predicate", text, 0)
     _check_counts(tree, tokens)
     _check_types(tree, tokens)
     tree = replace(tree, root=_bind_minus_signs(tokens, roots[0]))
@@ -209,7 +209,7 @@ def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...],
 
 
 def _slot_token(raw: str, slot: int) -> str:
-    """Return the token that stands for a literal: a list, a text or a number, as the literal is."""
+    """Return the token that replaces a literal: a list, a text or a number like the literal."""
     name = f"77{slot:05d}77"
     if raw[0] == "(":
         return f"({name})"
@@ -309,7 +309,7 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
         is_call = after is not None and after.token_type is TokenType.L_PAREN
         if token.token_type is TokenType.IN and after and after.token_type is TokenType.L_BRACKET:
             offset = tree.source_offset(after.start)
-            raise PredicateError("a list stands in ( )", tree.text, offset, "write IN (1, 2)")
+            raise PredicateError("a list needs parentheses", tree.text, offset, "write IN (1, 2)")
         opens = token.token_type in (TokenType.COMMA, TokenType.L_PAREN)
         closes = after is not None and after.token_type in (TokenType.COMMA, TokenType.R_PAREN)
         is_empty_pair = (
@@ -324,7 +324,7 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
         if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not is_call:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
             offset = tree.source_offset(token.start)
-            raise PredicateError(f"{token.text} is no operator", tree.text, offset, hint)
+            raise PredicateError(f"{token.text} is not an operator", tree.text, offset, hint)
     around = [None, *tokens, None, None]
     for before, plus, after, following in zip(around, tokens, around[2:], around[3:], strict=False):
         if plus.token_type is not TokenType.PLUS or (before and before.token_type in _ENDS_VALUE):
@@ -458,7 +458,7 @@ def _explain_parse_error(tree: PredicateTree, sql: str, error: ParseError) -> Pr
 
 
 def _diagnose_stop(tree: PredicateTree, sql: str, error: ParseError) -> common_mistakes.Mistake:
-    """Return the mistake that the position suggests at which sqlglot stopped."""
+    """Return the mistake that is likely at the position at which sqlglot stopped."""
     details = error.errors[0] if error.errors else {}
     line, column = details.get("line") or 1, details.get("col") or 1
     token = str(details.get("highlight") or "")

@@ -93,7 +93,7 @@ def to_double(text: str) -> Decimal | float | None:
     if _FLOAT.fullmatch(text):
         return _parse_number(text.rstrip("dDfF"))
     if "0x" in text.lower():
-        raise LiteralError(f"a hexadecimal number {text!r} is not read here")
+        raise LiteralError(f"hexadecimal number {text!r} is not supported; write it in decimal")
     return float("nan") if text in ("+NaN", "-NaN") else _SPECIAL.get(text.lower())
 
 
@@ -105,7 +105,7 @@ def _parse_number(text: str) -> Decimal | float:
     """
     number, _, exponent = text.lower().partition("e")
     if len(exponent) > 9 or len(number) > 4000:
-        raise LiteralError("a number of more digits than are read here")
+        raise LiteralError("a number has too many digits")
     value = Decimal(text)
     if not value or -400 < value.adjusted() < 400:
         return value
@@ -124,7 +124,7 @@ def to_decimal(text: str, type_: Type) -> Decimal | None:
     text = text.strip(_BLANK[:-1])
     if not _DECIMAL.fullmatch(text):
         if any(character.isdigit() and not character.isascii() for character in text):
-            raise LiteralError(f"digits of another script in {text!r} are not read here")
+            raise LiteralError(f"the digits in {text!r} are not ASCII; write 0 to 9")
         return None
     value = _parse_number(text)
     return None if isinstance(value, float) else rescale_decimal(value, type_)
@@ -192,7 +192,7 @@ def _parse_special_word(text: str) -> int | None:
     if word.lower() == "epoch":
         return 0
     if _WORDS.fullmatch(word) or re.match(r"T?[0-9]{1,2}:", word):
-        raise LiteralError(f"{word!r} means something else every day; write a date")
+        raise LiteralError(f"{word!r} changes its meaning every day; write a date")
     return None
 
 
@@ -251,7 +251,7 @@ def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
         return total if sign == "+" else -total
     if "/" not in zone:
         raise LiteralError(
-            f"zone {zone!r} is not read here: write an offset or a region such as Europe/Rome"
+            f"time zone {zone!r} is not supported: write an offset or a region such as Europe/Rome"
         )
     try:
         return settings.find_named_clock(zone)

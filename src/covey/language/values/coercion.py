@@ -167,9 +167,9 @@ def _common_type_with_text(other: Type, ansi: bool) -> Type:
 
 
 def needs_cast(attribute: Type, common: Type) -> bool:
-    """Return whether a comparison in the common type needs the cast attribute as an attribute.
+    """Return whether a comparison must use the cast of the attribute as a derived attribute.
 
-    It does if the cast changes the order of the values.
+    It must if the cast does not preserve the order of the values.
     """
     if attribute == STRING or common == STRING:
         return attribute != common
@@ -177,7 +177,7 @@ def needs_cast(attribute: Type, common: Type) -> bool:
 
 
 def is_lossy_cast(attribute: Type, common: Type | None) -> bool:
-    """Return whether a cast of the attribute can make too many values equal to list them."""
+    """Return whether a cast of the attribute can make more values equal than can be listed."""
     if common is None or attribute == common:
         return False
     if common.is_fractional and not attribute.is_fractional:
@@ -320,7 +320,7 @@ def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings
         if value is None and settings.ansi:
             excerpt = literal.value if len(literal.value) <= 40 else literal.value[:40] + "…"
             raise LiteralError(
-                f"{excerpt!r} is no {common}: Spark would raise on every event; "
+                f"{excerpt!r} cannot be read as {common}: Spark would raise on every event; "
                 + casts.literal_hint(common)
             )
         return value
@@ -381,4 +381,4 @@ def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
         if literal.type == TIMESTAMP:
             local = casts.utc_to_local(local, settings)
         return format_time(local).rstrip("0").removesuffix(".")
-    raise LiteralError(f"a list that mixes text with {literal.type} is not read here")
+    raise LiteralError(f"a list that mixes text with {literal.type} is not supported")

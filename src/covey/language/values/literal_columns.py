@@ -78,7 +78,7 @@ class LiteralRef:
 
 
 class LocatedLiteralError(LiteralError):
-    """A literal cannot be used; `slot` is its slot in the template."""
+    """Error of a literal that cannot be used, with its slot in the template."""
 
     def __init__(self, problem: str, slot: int) -> None:
         super().__init__(problem)
@@ -131,6 +131,7 @@ class LiteralColumns:
         return [self._decode_or_record(i, ref) for i in range(self.count)]
 
     def _decode_or_record(self, i: int, ref: LiteralRef) -> TypedLiteral:
+        """Return a literal of predicate `i`; record a failure and return null if it is wrong."""
         try:
             return ref.decode(self.row(i), self.settings)
         except LiteralError as error:
@@ -150,6 +151,7 @@ class LiteralColumns:
         return [str(literal.value) for literal in self.decode_literals(ref)]
 
     def _unquote_or_record(self, i: int, raw: str, slot: int) -> str:
+        """Return a text literal of predicate `i`; record a failure if it is wrong."""
         try:
             return unquote(raw)
         except LiteralError as error:
@@ -159,7 +161,7 @@ class LiteralColumns:
     def split_lists(self, slot: int) -> tuple[NDArray[np.int64], LiteralColumns]:
         """Return the lengths of the lists in a slot, and all their elements as columns of one slot.
 
-        The elements follow list by list; their columns collect failures of their own.
+        The elements follow list by list; their failures are recorded separately.
         """
         lists = [split_list(raw) for raw in self.columns[slot]]
         lengths = np.array([len(elements) for elements in lists], np.int64)
@@ -321,7 +323,7 @@ def _apply_sign(raw: str, negative: bool) -> str:
     if not negative:
         return raw
     if raw[0] in "'\"":
-        raise LiteralError("a text has no minus")
+        raise LiteralError("a text cannot have a minus")
     return raw[1:] if raw[0] == "-" else "-" + raw.lstrip("+").lstrip()
 
 
@@ -335,7 +337,7 @@ def _apply_cast(literal: TypedLiteral, type_: Type, settings: SessionSettings) -
         return literal
     if literal.type != STRING or type_ not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
         raise LiteralError(
-            f"CAST of {literal.type} to {type_} is not read here: write the {type_} itself"
+            f"CAST of {literal.type} to {type_} is not supported: write the {type_} itself"
         )
     if type_ == DATE:
         value = casts.to_date(literal.value)
@@ -344,5 +346,6 @@ def _apply_cast(literal: TypedLiteral, type_: Type, settings: SessionSettings) -
     else:
         value = casts.to_timestamp(literal.value, settings)
     if value is None:
-        raise LiteralError(f"{literal.value!r} is no {type_}; {casts.literal_hint(type_)}")
+        hint = casts.literal_hint(type_)
+        raise LiteralError(f"{literal.value!r} cannot be read as {type_}; {hint}")
     return TypedLiteral(type_, value)

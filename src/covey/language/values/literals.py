@@ -86,7 +86,7 @@ class TypedLiteral(NamedTuple):
 
 
 class LiteralError(ValueError):
-    """A literal is one that Spark refuses, or one that covey does not read.
+    """Error of a literal that Spark refuses or covey does not support.
 
     The caller adds the position and raises a `PredicateError`.
     """
@@ -254,6 +254,7 @@ def _read_type(raw: str) -> Type:
 
 @cache
 def _build_decimal_type(significant: int, scale: int) -> Type:
+    """Return the decimal type of a number of significant digits and decimals."""
     return decimal_type(max(significant, scale, 1), scale)
 
 
@@ -421,4 +422,4 @@ def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
 
 def _refuse_integer(digits: str) -> TypedLiteral:
     """Raise LiteralError for an integer suffix after digits with a point or an exponent."""
-    raise LiteralError(f"{digits} is no whole number")
+    raise LiteralError(f"{digits} is not a whole number")

@@ -66,7 +66,7 @@ def _decode_exactly(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
     """Return the vector of any list of literals, decoded one by one."""
     typed = [decode_literal(_strip_after_sign(word)) for word in split_list(raw)]
     if not all(literal.type.is_numeric for literal in typed):
-        raise LiteralError("a vector has numbers only; leave out what is none")
+        raise LiteralError("a vector has only numbers; leave out other values")
     if not is_cast:
         floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
         if not floats or not any(t.type == FLOAT for t in typed):
@@ -84,7 +84,7 @@ def _strip_after_sign(word: str) -> str:
 
 
 def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
-    """Return whether Spark casts the elements to double first, and else their decimal scale."""
+    """Return whether Spark first casts the elements to double, and the scale if to decimal."""
     if any(literal.type in (DOUBLE, FLOAT) for literal in literals):
         return True, 0
     decimals = [t.type if t.type.is_decimal else decimal_type(20, 0) for t in literals]
