@@ -136,10 +136,10 @@ class _Explainer:
         predicates = parser.parse([text, f"NOT ({text})"])
         events = _build_event_batch(self.event, predicates.space)
         regions = predicates.regions
-        inside = contains(
+        is_contained = contains(
             regions, np.arange(len(regions)), events, np.zeros(len(regions), np.int64)
         )
-        matching_texts = set(predicates.predicate_rows[inside].tolist())
+        matching_texts = set(predicates.predicate_rows[is_contained].tolist())
         holds = True if 0 in matching_texts else False if 1 in matching_texts else None
         malformed = any(
             isinstance(column, VectorColumn) and column.states[0] == ValueState.MALFORMED

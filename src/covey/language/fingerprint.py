@@ -101,9 +101,9 @@ def _mask_maximal_regions(predicates: Predicates) -> NDArray[np.bool_]:
     is_maximal = np.ones(len(predicates.regions), np.bool_)
     inner, outer = _pair_siblings(predicates.predicate_rows)
     regions = predicates.regions
-    inside = covers(regions, outer, regions, inner)
-    equal = covers(regions, inner, regions, outer) & inside
-    is_maximal[inner[inside & (~equal | (outer < inner))]] = False
+    is_covered = covers(regions, outer, regions, inner)
+    is_equal = covers(regions, inner, regions, outer) & is_covered
+    is_maximal[inner[is_covered & (~is_equal | (outer < inner))]] = False
     return is_maximal
 
 

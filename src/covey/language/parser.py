@@ -256,8 +256,8 @@ class Parser:
         """Add the constraints of a conjunct to the regions of all texts that have it.
 
         Texts whose conjunct is wrong, is not a single conjunction, or has an unusable literal are
-        added to `unfit_rows`: they are parsed as a whole later. Types that Spark must be queried for are
-        added to `missing_types`.
+        added to `unfit_rows`: they are parsed as a whole later. Expressions whose types Spark must
+        be queried for are added to `missing_types`.
         """
         for compiled, subgroup in self._find_or_compile(piece, group):
             if isinstance(compiled, CompiledTemplate) and compiled.missing_types:

@@ -100,13 +100,13 @@ def _render_key_list(name: str, type_: Type, keys: list[Any], inside: bool) -> s
 
 def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str]:
     """Return the conditions of an interval of keys, none if it is not bounded."""
-    whole = key_domain(type_)
+    domain = key_domain(type_)
     if lower == upper:
         return [f"{name} = {key_literal(lower, type_)}"]
-    parts = [f"{name} >= {key_literal(lower, type_)}"] if lower != whole.low else []
+    parts = [f"{name} >= {key_literal(lower, type_)}"] if lower != domain.low else []
     if isinstance(upper, Below):
         return parts + ([f"{name} < {key_literal(upper.text, type_)}"] if upper != TOP else [])
-    if upper != whole.high:
+    if upper != domain.high:
         if parts:
             return [f"{name} BETWEEN {key_literal(lower, type_)} AND {key_literal(upper, type_)}"]
         parts.append(f"{name} <= {key_literal(upper, type_)}")
@@ -145,7 +145,7 @@ def _render_tags(name: str, rule: TagRule) -> list[str]:
 def _render_balls(name: str, type_: Type, states: int, balls: list[Ball]) -> list[str]:
     """Return the conditions of a vector constraint: states and balls."""
     origin = Ball(Metric.L2, (0.0,) * type_.length, 0, key_domain(FLOAT).high)
-    inside = " AND ".join(_render_ball(name, ball) for ball in balls or [origin])
+    ball_conditions = " AND ".join(_render_ball(name, ball) for ball in balls or [origin])
     alternatives = []
     if states & ValueState.NULL:
         alternatives.append(f"{name} IS NULL")
@@ -156,7 +156,7 @@ def _render_balls(name: str, type_: Type, states: int, balls: list[Ball]) -> lis
             else f"size({name}) = {type_.length}"
         )
     elif states & ValueState.VALUE:
-        alternatives.append(inside)
+        alternatives.append(ball_conditions)
     return [f"({' OR '.join(alternatives)})"] if len(alternatives) > 1 else alternatives
 
 
@@ -168,8 +168,8 @@ def _render_ball(name: str, ball: Ball) -> str:
         float32_literal(decode_key(ball.lower, FLOAT)),
         float32_literal(decode_key(ball.upper, FLOAT)),
     )
-    least = 0 if ball.metric is Metric.L2 else key_domain(FLOAT).low
-    parts = [f"{score} >= {lower}"] if ball.lower > least else []
+    min_key = 0 if ball.metric is Metric.L2 else key_domain(FLOAT).low
+    parts = [f"{score} >= {lower}"] if ball.lower > min_key else []
     if ball.upper < key_domain(FLOAT).high:
         parts.append(f"{score} <= {upper}")
     return (

@@ -57,7 +57,8 @@ __all__ = [
 ]
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-_MAX_EQUAL_KEYS = 256  # keys of a list beyond one per literal, which a lossy cast makes equal
+_MAX_EQUAL_KEYS = 256
+"""Keys that a lossy cast may make equal to the literals of one list, beyond one per literal."""
 _TOO_MANY_KEYS = (
     "too many values equal this after Spark's cast to list them; write a whole number, or a range"
 )
@@ -120,14 +121,14 @@ class Comparison:
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
         """Return the constraint of each predicate, with its literals from `slots`."""
-        whole = key_domain(self.attribute.type)
+        domain = key_domain(self.attribute.type)
         bounds = slots.find_key_bounds(self.ref, self.attribute.type, self.op, self.common_type)
-        lower, upper = _comparison_interval(whole, bounds, self.op)
+        lower, upper = _comparison_interval(domain, bounds, self.op)
         nulls = bounds.outcome == ALWAYS
-        lower[nulls], upper[nulls] = whole.low, whole.high
+        lower[nulls], upper[nulls] = domain.low, domain.high
         is_empty = (bounds.outcome == NULL) | (bounds.outcome == NEVER)
-        lower[is_empty], upper[is_empty] = whole.high, whole.low
-        return _build_scalars(whole, lower, upper, nulls)
+        lower[is_empty], upper[is_empty] = domain.high, domain.low
+        return _build_scalars(domain, lower, upper, nulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,29 +175,29 @@ class Membership:
 
     def _constrain_each(self, slots: LiteralColumns) -> Scalars:
         """Return the constraint of each predicate, computed row by row."""
-        whole = key_domain(self.attribute.type)
+        domain = key_domain(self.attribute.type)
         n = slots.count
         if len(self.refs) == 1 and not self.refs[0].is_list and self.is_positive:
             bounds = slots.find_key_bounds(self.refs[0], self.attribute.type, "=", self.common_type)
-            lower, upper = _comparison_interval(whole, bounds, "=")
+            lower, upper = _comparison_interval(domain, bounds, "=")
             is_empty = bounds.outcome != OK
-            lower[is_empty], upper[is_empty] = whole.high, whole.low
+            lower[is_empty], upper[is_empty] = domain.high, domain.low
             nulls = is_empty if self.null_safe else np.zeros(n, np.bool_)
-            return _build_scalars(whole, lower, upper, nulls)
+            return _build_scalars(domain, lower, upper, nulls)
         lists, has_null_literal = self._find_equal_keys(slots)
-        free = Scalars.build_unconstrained(whole, n)
+        free = Scalars.build_unconstrained(domain, n)
         listed = np.full(n, ONLY if self.is_positive else EXCEPT, np.int8)
         if not self.is_positive and not self.null_safe:
             is_empty = has_null_literal | self.has_null
-            free.lower[is_empty], free.upper[is_empty] = whole.high, whole.low
+            free.lower[is_empty], free.upper[is_empty] = domain.high, domain.low
         nulls = np.full(n, self.null_safe and not self.is_positive) & ~has_null_literal
         return Scalars.from_intervals(
-            whole,
+            domain,
             free.lower,
             free.upper,
             nulls=nulls,
             list_modes=listed,
-            lists=RaggedArray.from_rows(lists, whole.dtype),
+            lists=RaggedArray.from_rows(lists, domain.dtype),
         )
 
     def _find_equal_keys(self, slots: LiteralColumns) -> tuple[list[set[Any]], NDArray[np.bool_]]:
@@ -249,11 +250,11 @@ class Prefix:
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
         """Return the constraint of each predicate, with its literals from `slots`."""
-        whole = key_domain(self.attribute.type)
+        domain = key_domain(self.attribute.type)
         lower, upper = np.empty(slots.count, object), np.empty(slots.count, object)
         for i, pattern in enumerate(slots.decode_texts(self.ref)):
             lower[i], upper[i] = _prefix_interval(pattern.removesuffix("%"), self.side)
-        return Scalars.from_intervals(whole, lower, upper)
+        return Scalars.from_intervals(domain, lower, upper)
 
 
 def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
@@ -383,10 +384,10 @@ class InBall:
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
         """Return the constraint of each predicate, with its literals from `slots`."""
         n, length = slots.count, self.attribute.type.length
-        whole = key_domain(FLOAT)
+        domain = key_domain(FLOAT)
         bounds = slots.find_key_bounds(self.ref, FLOAT, self.op)
         lower, upper = (
-            keys.astype(np.int64) for keys in _comparison_interval(whole, bounds, self.op)
+            keys.astype(np.int64) for keys in _comparison_interval(domain, bounds, self.op)
         )
         matrix = np.zeros((n, length), np.float32)
         for i, raw in enumerate(slots.columns[self.centre.slot]):
@@ -399,7 +400,7 @@ class InBall:
         if self.metric is Metric.L2:
             lower = np.maximum(lower, 0)
         is_empty = (bounds.outcome != OK) | (lower > upper)
-        is_free = (lower == 0) & (upper == whole.high) & (self.metric is Metric.L2)
+        is_free = (lower == 0) & (upper == domain.high) & (self.metric is Metric.L2)
         has_ball = ~is_empty & ~is_free
         count = int(has_ball.sum())
         return Balls(
@@ -449,7 +450,7 @@ def _comparison_interval(whole: Domain, at: KeyBounds, op: str) -> tuple[Keys, K
         return (at.above if op == "gt" else at.at_least).copy(), high
     last = at.at_least if op == "lt" else at.above
     if whole.low == "":
-        # The bounds of a text are the text itself; only the bound just below it is not a text.
+        # Before most texts there is no last text, so an interval of `<` ends at a `Below` bound.
         ends = at.at_least.copy()
         if op == "lt":
             ends[:] = [upper_bound_before(text) for text in ends.tolist()]

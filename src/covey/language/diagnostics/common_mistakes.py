@@ -46,15 +46,15 @@ def find_common_mistake(text: str) -> Mistake | None:
     Mistake(problem='&& is not an operator here', offset=10, hint='write AND')
     """
     text = text[:_MAX_SCANNED_CHARACTERS]
-    plain = mask_literals(text)
+    masked = mask_literals(text)
     for pattern, problem, hint in _COMMON_MISTAKES:
-        match = pattern.search(plain)
+        match = pattern.search(masked)
         if match:
             offset = match.start("at")
             words = {name: text[slice(*match.span(name))] for name in match.groupdict()}
             words["bare"] = re.sub(r"[,_](?=\d{3})", "", words["at"])
             return Mistake(problem.format(**words), offset, hint.format(**words))
-    return _find_lookalike(plain)
+    return _find_lookalike(masked)
 
 
 _MAX_SCANNED_CHARACTERS = 4_096
@@ -193,11 +193,11 @@ def diagnose_unclosed(text: str) -> Mistake:
             quote = match.group()[0]
             return Mistake("the text ends at this quote", match.end() - 1,
                            f"write {quote}{quote} for a quote inside a text")  # fmt: skip
-    plain = literals.blank_literals(text)
-    opened = [(plain.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in plain]
-    if not opened:
+    blanked = literals.blank_literals(text)
+    unclosed = [(blanked.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in blanked]
+    if not unclosed:
         return Mistake("this is not a Spark SQL predicate", 0, "")
-    offset, mark = min(opened)
+    offset, mark = min(unclosed)
     if mark == "/*":
         return Mistake("a comment is not closed", offset, "write */ where it ends")
     name = {"'": "quote", '"': "double quote", "`": "backtick"}[mark]
@@ -212,34 +212,36 @@ def diagnose_unclosed(text: str) -> Mistake:
 
 def find_unbalanced(text: str) -> Mistake | None:
     """Return the mistake of the first bracket that is never closed or never opened, or None."""
-    opened: list[int] = []
-    plain = mask_literals(text)
-    for i, character in enumerate(plain):
+    open_offsets: list[int] = []
+    masked = mask_literals(text)
+    for i, character in enumerate(masked):
         if character in "([{":
-            opened.append(i)
+            open_offsets.append(i)
         elif character in ")]}":
-            if not opened:
+            if not open_offsets:
                 return Mistake(f"this {character} closes nothing", i, "leave it out")
-            opened.pop()
-    if not opened:
+            open_offsets.pop()
+    if not open_offsets:
         return None
-    other = ")]}"["([{".index(plain[opened[0]])]
+    other = ")]}"["([{".index(masked[open_offsets[0]])]
     return Mistake(
-        f"this {plain[opened[0]]} is never closed", opened[0], f"write {other} where it ends"
+        f"this {masked[open_offsets[0]]} is never closed",
+        open_offsets[0],
+        f"write {other} where it ends",
     )
 
 
 def diagnose_early_end(text: str) -> Mistake:
     """Return the mistake of a text that ends too early."""
-    plain = mask_literals(text).rstrip()
-    if re.search(r"\bcase\b", plain, re.IGNORECASE) and not plain.lower().endswith(" end"):
-        return Mistake("CASE has no END", len(plain), "write END")
-    match = re.search(r"\w+$|[^\w\s]+$", plain)
+    masked = mask_literals(text).rstrip()
+    if re.search(r"\bcase\b", masked, re.IGNORECASE) and not masked.lower().endswith(" end"):
+        return Mistake("CASE has no END", len(masked), "write END")
+    match = re.search(r"\w+$|[^\w\s]+$", masked)
     last = match.group() if match else ""
     if not last or set(last) <= set("'`)]") or last[0].isdigit():
-        return Mistake("the predicate ends too early", len(plain), "complete it")
+        return Mistake("the predicate ends too early", len(masked), "complete it")
     return Mistake(
-        f"the predicate ends after {last}", len(plain), f"complete it, or leave out {last}"
+        f"the predicate ends after {last}", len(masked), f"complete it, or leave out {last}"
     )
 
 

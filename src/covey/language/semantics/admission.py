@@ -79,7 +79,7 @@ _QUADRATIC_FUNCTIONS = frozenset(
 _LONG = 400  # a literal of this many characters counts as one text of an event
 
 _COPIES, _MAX_COPIES = 3, 50_000
-"""Copies of a function's arguments in Spark's expression: assumed per call, and allowed in all."""
+"""Assumed copies of each argument in Spark's form of a call; maximum of nodes of the whole."""
 
 _INSERTING_FUNCTIONS = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
 """Functions whose result may repeat a literal argument after every character or element."""

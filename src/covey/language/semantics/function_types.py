@@ -62,9 +62,9 @@ def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Typ
         return common_type_of_pair(a, b, settings)
     p, q = as_decimal_type(a), as_decimal_type(b)
     scale = max(p.scale, q.scale)
-    whole = max(p.precision - p.scale, q.precision - q.scale)
+    whole_digits = max(p.precision - p.scale, q.precision - q.scale)
     if op in "+-":
-        return _adjust_decimal(whole + scale + 1, scale)
+        return _adjust_decimal(whole_digits + scale + 1, scale)
     if op == "*":
         return _adjust_decimal(p.precision + q.precision + 1, p.scale + q.scale)
     if op == "%":

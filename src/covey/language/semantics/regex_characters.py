@@ -74,10 +74,10 @@ _NUMBERS = frozenset({"n", "nd", "nl", "no", "digit"})
 
 def characters_of_property(name: str) -> int:
     r"""Return a set that contains all characters of a property, as in `\p{Lu}`."""
-    plain = name.lower().removeprefix("is")
-    if plain in _LETTERS:
+    property_name = name.lower().removeprefix("is")
+    if property_name in _LETTERS:
         return _UPPER | _LOWER | _BEYOND_ASCII
-    return _DIGITS | _BEYOND_ASCII if plain in _NUMBERS else ALL_CHARACTERS
+    return _DIGITS | _BEYOND_ASCII if property_name in _NUMBERS else ALL_CHARACTERS
 
 
 def add_other_case(members: int) -> int:

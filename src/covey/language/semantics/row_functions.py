@@ -180,8 +180,8 @@ def _list_by_function() -> dict[str, dict[int, ArgumentKind]]:
     """Return `_CHECKED_PLACES` by function instead of by kind."""
     checked: dict[str, dict[int, ArgumentKind]] = {}
     for kind, functions in _CHECKED_PLACES.items():
-        for name, places in functions.items():
-            checked.setdefault(name, {}).update(dict.fromkeys(places, kind))
+        for name, positions in functions.items():
+            checked.setdefault(name, {}).update(dict.fromkeys(positions, kind))
     return checked
 
 

@@ -113,9 +113,9 @@ class TotalityChecker:
         if type(node) in COMPARISONS or isinstance(node, exp.Between | exp.In):
             return _are_comparable(types)
         if type(node) in ARITHMETIC or isinstance(node, exp.Neg):
-            never = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
+            is_total_on_floats = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
             return all(t.is_numeric for t in types) and (
-                not self._ansi or (never and all(t.is_fractional for t in types))
+                not self._ansi or (is_total_on_floats and all(t.is_fractional for t in types))
             )
         if isinstance(node, exp.DPipe):
             return all(t == STRING for t in types)

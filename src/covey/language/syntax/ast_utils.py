@@ -33,8 +33,8 @@ LIKES: dict[type[exp.Expr], str] = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Re
 
 def call_name(node: exp.Expr) -> str:
     """Return the name of the called function in lower case, without quotes."""
-    called = node.this
-    return (called.name if isinstance(called, exp.Identifier) else str(called)).lower()
+    function = node.this
+    return (function.name if isinstance(function, exp.Identifier) else str(function)).lower()
 
 
 def unwrap_parentheses(node: exp.Expr) -> exp.Expr:
@@ -58,9 +58,9 @@ def flatten_chain(node: exp.Expr) -> list[exp.Expr]:
 
 def strip_parentheses(text: str) -> str:
     """Return a text without the parentheses that enclose the whole text, if there are any."""
-    plain = literals.blank_literals(text)
+    blanked = literals.blank_literals(text)
     depth = 0
-    for i, character in enumerate(plain):
+    for i, character in enumerate(blanked):
         depth += (character == "(") - (character == ")")
         if depth == 0:
             return text[1:-1] if i == len(text) - 1 and text[0] == "(" else text

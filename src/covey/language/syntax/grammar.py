@@ -87,9 +87,9 @@ class PredicateTree:
 
         It is for nodes whose position sqlglot does not record.
         """
-        plain = common_mistakes.mask_literals(self.text)
+        masked = common_mistakes.mask_literals(self.text)
         start = self._find_source_start(node)
-        match = re.compile(pattern, re.IGNORECASE).search(plain, start)
+        match = re.compile(pattern, re.IGNORECASE).search(masked, start)
         return PredicateError(problem, self.text, match.start() if match else start, hint)
 
     def error_at_slot(self, slot: int, problem: str, hint: str = "") -> PredicateError:

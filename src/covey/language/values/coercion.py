@@ -200,10 +200,10 @@ def find_key_bound(
     bound = _cast_literal(literal, common, settings)
     if bound is None:
         return None
-    whole = key_domain(attribute)
+    domain = key_domain(attribute)
     if attribute == STRING:
         return KeyBound(bound, next_text(bound))
-    below, above = int(whole.low), int(whole.high) + 1
+    below, above = int(domain.low), int(domain.high) + 1
     if attribute == common or (attribute.is_integral and common.is_integral):
         return KeyBound(min(max(bound, below), above), min(max(bound + 1, below), above))
     image = _make_order_image(attribute, common, settings)

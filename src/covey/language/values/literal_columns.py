@@ -288,8 +288,8 @@ def _find_number_bounds(
 
 def _bounds_within_domain(keys: NDArray[np.int64], attribute: Type) -> tuple[Keys, Keys] | None:
     """Return keys as bounds, or None if one is not inside the attribute's domain."""
-    whole = key_domain(attribute)
-    if len(keys) and not (whole.low < keys.min() and keys.max() < whole.high):
+    domain = key_domain(attribute)
+    if len(keys) and not (domain.low < keys.min() and keys.max() < domain.high):
         return None
     return keys, keys + 1
 
@@ -301,15 +301,15 @@ def _find_bound(
     if literal.value is None:
         return None, None, NULL
     if attribute.is_integral and literal.type.is_decimal and op != "=" and common is None:
-        # Beyond every bigint, Spark decides the comparison without the attribute, even if it is
-        # null.
+        # Beyond every bigint, Spark decides the comparison without reading the attribute, so the
+        # outcome is the same for null.
         if literal.value > (1 << 63) - 1:
             return None, None, ALWAYS if op in ("lt", "le") else NEVER
         if literal.value < -(1 << 63):
             return None, None, ALWAYS if op in ("gt", "ge") else NEVER
         floor, ceiling = int(literal.value.__floor__()), int(literal.value.__ceil__())
-        whole = key_domain(attribute)
-        bounds = [min(max(key, whole.low), whole.high + 1) for key in (ceiling, floor + 1)]
+        domain = key_domain(attribute)
+        bounds = [min(max(key, domain.low), domain.high + 1) for key in (ceiling, floor + 1)]
         return bounds[0], bounds[1], OK
     common = common or coercion.common_type_with_literal(attribute, literal, settings)
     if common is None:

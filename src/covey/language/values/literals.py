@@ -181,12 +181,12 @@ _CLOSED = re.compile(rf"""'{_SINGLE}|"{_DOUBLE}""", re.DOTALL)
 
 def blank_literals(text: str) -> str:
     """Return a text of the same length with blanks for literals, quoted names and comments."""
-    plain = blank_comments(text)
+    uncommented = blank_comments(text)
     pieces, end = [], 0
-    for match in iterate_tokens(plain):
-        pieces += [plain[end : match.start()], " " * len(match.group())]
+    for match in iterate_tokens(uncommented):
+        pieces += [uncommented[end : match.start()], " " * len(match.group())]
         end = match.end()
-    return "".join([*pieces, plain[end:]])
+    return "".join([*pieces, uncommented[end:]])
 
 
 _BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"} | dict.fromkeys(
@@ -246,9 +246,9 @@ def _read_type(raw: str) -> Type:
     if len(digits) < 10 and digits.isdigit():
         return INT
     letter = literal_kind(digits)
-    if letter == "d" and len(digits) < 38 and (plain := _DECIMAL.fullmatch(digits)):
-        whole, fraction = plain[1] or "", plain[2] or ""
-        return _build_decimal_type(len((whole + fraction).lstrip("0")), len(fraction))
+    if letter == "d" and len(digits) < 38 and (match := _DECIMAL.fullmatch(digits)):
+        whole_digits, decimals = match[1] or "", match[2] or ""
+        return _build_decimal_type(len((whole_digits + decimals).lstrip("0")), len(decimals))
     return _FRACTIONAL.get(letter) or decode_literal(raw).type
 
 
@@ -341,8 +341,8 @@ def _replace_escapes(body: str, quote: str) -> str:
     """Return the content of a string literal with escapes and doubled quotes replaced."""
     # Cached because a long text is decoded several times in a row.
     text = _ESCAPED[quote].sub(_replace_escape, body)
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub("?", whole)
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _SURROGATE.sub("?", joined)
 
 
 _ESCAPES = {

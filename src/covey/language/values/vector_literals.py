@@ -49,14 +49,14 @@ def decode_vector(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[n
 def _decode_plain(raw: str) -> NDArray[np.float32]:
     """Return the vector of numbers without exponent or suffix, each rounded once from decimal."""
     words = raw.strip("()").replace(" ", "").split(",")
-    whole = max(len(word.lstrip("+-").partition(".")[0]) for word in words)
+    whole_digits = max(len(word.lstrip("+-").partition(".")[0]) for word in words)
     scale = max(len(word.partition(".")[2]) for word in words)
-    if whole + scale > 38:
+    if whole_digits + scale > 38:
         return _decode_exactly(raw, True, True)
     doubles = np.array(words, np.float64)
     with np.errstate(over="ignore"):
         singles = doubles.astype(np.float32)
-    # A double half-way between two floats may itself be a rounded number: round again, exactly.
+    # A double half-way between two floats may be a rounded number itself: round from the decimal.
     for i in np.flatnonzero(doubles.view(np.uint64) & 0x1FFFFFFF == 0x10000000):
         singles[i] = round_to_float32(Decimal(words[i]))
     return singles
@@ -89,8 +89,8 @@ def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
         return True, 0
     decimals = [t.type if t.type.is_decimal else decimal_type(20, 0) for t in literals]
     scale = max(t.scale for t in decimals)
-    whole = max(t.precision - t.scale for t in decimals)
-    return False, max(0, scale - max(0, whole + scale - 38))
+    whole_digits = max(t.precision - t.scale for t in decimals)
+    return False, max(0, scale - max(0, whole_digits + scale - 38))
 
 
 def _cast_to_float32(literal: TypedLiteral, common: tuple[bool, int]) -> np.float32:
