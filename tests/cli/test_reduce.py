@@ -274,7 +274,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
         (["--id", "who?"], "the subscriptions have no column 'who?': they have id, predicate"),
         (["--predicate", "text"], "the subscriptions have no column 'text'"),
         (["--owner", "team"], "the subscriptions have no column 'team'"),
-        (["--vectors", "x1=3"], "column 'x1' is double, no vector of 3 floats"),
+        (["--vectors", "x1=3"], "column 'x1' is double, not a vector of 3 floats"),
     ],
 )
 def test_what_spark_must_be_asked_for(boxes: Any, words: list[str], said: str) -> None:

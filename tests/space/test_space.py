@@ -88,12 +88,12 @@ def test_two_attributes_of_one_name() -> None:
 
 
 def test_vectors_of_the_wrong_length() -> None:
-    with pytest.raises(SchemaError, match=r"'v' is array<float>\[3\], no vector of 4 floats"):
+    with pytest.raises(SchemaError, match=r"'v' is array<float>\[3\], not a vector of 4 floats"):
         Space.from_types({"v": pa.list_(pa.float32(), 3)}, vectors={"v": 4})
 
 
 def test_vectors_of_the_wrong_type() -> None:
-    with pytest.raises(SchemaError, match="column 'v' is array<double>, no vector of 4 floats"):
+    with pytest.raises(SchemaError, match="column 'v' is array<double>, not a vector of 4 floats"):
         Space.from_types({"v": pa.list_(pa.float64())}, vectors={"v": 4})
 
 
