@@ -1,6 +1,6 @@
 """Ends of text intervals and texts that are not valid UTF-8, neither of which `str` can represent.
 
-All intervals are closed, so that there is only one form of end. `x > 'b'` starts at `'b\\0'`, the
+All intervals are closed, so open ends need no form of their own. `x > 'b'` starts at `'b\\0'`, the
 next text after `'b'`. No text is the last one before `'b'`, so `x < 'b'` ends at `Below('b')`, and
 an interval without an upper end ends at `TOP`. Both compare with `str` by Spark's order (UTF-8
 bytes, which is the order of code points), so that NumPy's comparisons work on arrays that mix them.

@@ -1,4 +1,7 @@
-"""Values that random events hold: extremes, nulls' neighbours, and few enough to be met again."""
+"""Values of random events: limits of each type and their neighbours, and few others.
+
+Values are few so that predicates with the same values match them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ TIMES = [
 
 
 def random_value(rng: random.Random, type_: Type) -> object:
-    """A value that an event may hold."""
+    """Return a random non-null value of this type; tags may contain null elements."""
     if type_.name in _BITS_BY_TYPE:
         return rng.choice(_integer_values(type_))
     if type_.is_fractional:
