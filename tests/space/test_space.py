@@ -120,7 +120,7 @@ def test_no_such_attribute() -> None:
 
 @pytest.mark.parametrize(("precision", "scale"), [(0, 0), (39, 0), (5, 6), (5, -1)])
 def test_no_such_decimal(precision: int, scale: int) -> None:
-    with pytest.raises(SchemaError, match="0 ≤ scale ≤ precision ≤ 38"):
+    with pytest.raises(SchemaError, match="from 1 to 38, and scale from 0 to precision"):
         decimal_type(precision, scale)
 
 
