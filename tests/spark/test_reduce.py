@@ -167,5 +167,5 @@ def test_what_cannot_be_compacted_is_said(spark: SparkSession) -> None:
     given = spark.createDataFrame([(1, "price > 1")], "id int, predicate string")
     with pytest.raises(InvalidArgumentError, match="no subscriptions to reduce"):
         reduce_subscriptions(given.limit(0), eventSchema=events.schema)
-    with pytest.raises(SchemaError, match="event sample .*: the events have no column 'price'"):
+    with pytest.raises(SchemaError, match=r"event sample .*: the events have no column 'price'"):
         reduce_subscriptions(given, eventSchema=events.schema, sample=events.select("symbol"))

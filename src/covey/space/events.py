@@ -100,7 +100,7 @@ class TagColumn:
 class VectorColumn:
     """Vectors of one attribute: a matrix with a row for each event, and its `ValueState`s.
 
-    The row of an event without a complete vector is zero.
+    The row of an event without a valid vector is all zeros.
     """
 
     matrix: NDArray[np.float32]

@@ -71,7 +71,7 @@ class RaggedArray:
         return value_indices + self.offsets[rows][positions], positions
 
     def hstack(self, other: RaggedArray) -> RaggedArray:
-        """Return rows that are row i of this array followed by row i of the other."""
+        """Return an array whose row i is row i of this array followed by row i of the other."""
         both = RaggedArray.concat([self, other])
         rows = np.arange(len(self))
         return RaggedArray.from_lengths(

@@ -116,7 +116,7 @@ def _read_settings(spark: SparkSession, zones: TimeZones | None) -> SessionSetti
 
 
 def with_time_zones(space: Space, spark: SparkSession) -> Space:
-    """Return a space that was read from a store with the time zones of the session's Java."""
+    """Return a stored space with the time zones of the session's Java added to its settings."""
     return replace(space, settings=space.settings.with_time_zones(read_time_zones(spark)))
 
 

@@ -31,12 +31,12 @@ VALIDITY = "covey.lifetime"
 
 
 def with_validity(space: Space) -> Space:
-    """Return the space with one more attribute, which validity intervals constrain."""
+    """Return the space with the attribute `VALIDITY`, which validity intervals constrain."""
     return replace(space, columns=(*space.columns, Attribute(VALIDITY, TIMESTAMP)))
 
 
 def without_validity(space: Space) -> Space:
-    """Return the space without that attribute, in which predicates are parsed."""
+    """Return the space without the attribute `VALIDITY`, in which predicates are parsed."""
     columns = tuple(column for column in space.columns if column.name != VALIDITY)
     return space if len(columns) == len(space.columns) else replace(space, columns=columns)
 

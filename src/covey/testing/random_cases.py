@@ -20,7 +20,7 @@ __all__ = ["random_events", "random_predicate", "random_space"]
 
 
 def random_space(settings: SessionSettings, vector_length: int = 3) -> Space:
-    """Return a space with an attribute of every type; only the settings and the length vary."""
+    """Return a space with a column of every type, and with vectors of this length."""
     columns: dict[str, pa.DataType] = {
         "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
         "f32": pa.float32(), "f64": pa.float64(), "d5": pa.decimal128(5, 0),

@@ -62,7 +62,7 @@ class SparkExecutor:
     def propose_merges(
         self, groups: Sequence[HullGroup], unwanted: NDArray[np.int32] | None, limit: float
     ) -> list[HullMerges]:
-        """Return the merges that `propose_merges` proposes for each group."""
+        """Return for each group the hull merges that `propose_merges` of the core returns."""
         if not groups:
             return []
         arrays: dict[str, NDArray[Any]] = {

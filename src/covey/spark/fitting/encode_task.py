@@ -256,9 +256,7 @@ def _replace_invalid_utf8(column: pa.ChunkedArray) -> tuple[pa.Array, Bools]:
             values.validate(full=True)
         except pa.ArrowInvalid:
             contents = values.cast(pa.binary()).to_pylist()
-            is_garbled[:] = [
-                content is not None and not _is_utf8(content) for content in contents
-            ]
+            is_garbled[:] = [content is not None and not _is_utf8(content) for content in contents]
             values = pc.if_else(pa.array(is_garbled), pa.scalar(None, values.type), values)
     return values, is_garbled
 

@@ -157,7 +157,7 @@ class SparkExpressionTypes:
 
 
 def read_expression_type(data_type: DataType) -> Type | Refusal:
-    """Return the type of an expression as the type of an attribute, or a refusal if it is too deep.
+    """Return a Spark type as the type of an attribute, or a refusal if it is nested too deeply.
 
     Deeply nested types cannot be sent to workers.
 

@@ -70,7 +70,10 @@ def find_computable_rows(
 
 @dataclass(frozen=True, slots=True)
 class UndecidedPairs:
-    """Undecided pairs of one expression: event `event_rows[i]` with `subscription_ids[i]`."""
+    """Undecided pairs of one expression, which raises on these events.
+
+    Pair i is the event with row number `event_rows[i]` and the subscription `subscription_ids[i]`.
+    """
 
     expression: str
     event_rows: Rows

@@ -65,7 +65,7 @@ def open_zone_snapshot(
         version: number of the version.
         label: label of the version.
         zone: number of the zone.
-        is_home: whether the snapshot is for events that were forwarded to their matches' home zone.
+        is_home: open only the subscriptions that events forwarded from other zones can match.
     """
     key = location, version, zone, is_home
     if key not in _zone_snapshots:

@@ -173,7 +173,7 @@ class _BuildZoneTask:
         placements = [row for batch in batches for row in batch.to_pylist()]
         if not placements:
             return
-        placements.sort(key=lambda row: row["file"])  # equal regions have one order in all zones
+        placements.sort(key=lambda row: row["file"])  # the same order of segments in all zones
         store = Store.open(self.location)
         subscriptions = self._take_zone_subscriptions(store, placements)
         first_zones = np.frombuffer(b"".join(row["first"] for row in placements), _ROW_DTYPE)

@@ -46,18 +46,14 @@ def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> M
         return ZoneSample(events.take(rows), sample.event_work[rows], regions)
 
     work = sample.measure_loads(zone_map.tree)[0]
-    result = rebalance_zones(
-        zone_map, work, sample_zone, excluded_attributes=frozenset({VALIDITY})
-    )
+    result = rebalance_zones(zone_map, work, sample_zone, excluded_attributes=frozenset({VALIDITY}))
     rebuild_task = _RebuildZoneTask(state.location, state.version, result)
     staged: list[StagedSegment] = []
     if result.changed_zones:
         with reraise_worker_errors():
             zones = spark.range(0, len(result.changed_zones), 1, len(result.changed_zones))
             staged = decode_staged(zones.mapInArrow(rebuild_task, STAGED_SCHEMA))
-    commit = partial(
-        _commit_rebalanced, state.location, state.version, result, staged, uuid4().hex
-    )
+    commit = partial(_commit_rebalanced, state.location, state.version, result, staged, uuid4().hex)
     committed: Mapping[str, Any] = run_in_task(spark, commit)
     return replace(
         state,
