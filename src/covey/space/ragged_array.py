@@ -72,11 +72,11 @@ class RaggedArray:
 
     def hstack(self, other: RaggedArray) -> RaggedArray:
         """Return an array whose row i is row i of this array followed by row i of the other."""
-        both = RaggedArray.concat([self, other])
+        stacked = RaggedArray.concat([self, other])
         rows = np.arange(len(self))
         return RaggedArray.from_lengths(
             self.lengths + other.lengths,
-            both.take(np.stack([rows, rows + len(self)], 1).ravel()).values,
+            stacked.take(np.stack([rows, rows + len(self)], 1).ravel()).values,
         )
 
     @staticmethod

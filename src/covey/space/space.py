@@ -84,8 +84,10 @@ class SessionSettings:
 
         Time zone rules are compared only if both settings have them.
         """
-        mine, others = ((each.time_zone, each.ansi, each.non_default) for each in (self, other))
-        return mine == others and (
+        values, other_values = (
+            (each.time_zone, each.ansi, each.non_default) for each in (self, other)
+        )
+        return values == other_values and (
             None in (self.zone_rules, other.zone_rules) or self.zone_rules == other.zone_rules
         )
 

@@ -155,8 +155,8 @@ class _YearlyRule:
             day = dt.date(year, self.month, self.day)
             if self.weekday:
                 day += dt.timedelta(days=(self.weekday - day.isoweekday()) % 7)
-        at = (day.toordinal() - _EPOCH_DAY) * _DAY_S + self.time_s
-        return at - (0, self.before, self.standard)[self.clock], self.after
+        shown_s = (day.toordinal() - _EPOCH_DAY) * _DAY_S + self.time_s  # on the clock of the rule
+        return shown_s - (0, self.before, self.standard)[self.clock], self.after
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,9 @@ def random_predicate(rng: random.Random, space: Space, *, depth: int = 3) -> str
     if roll < 0.2:
         return f"NOT ({random_predicate(rng, space, depth=depth - 1)})"
     word = " AND " if roll < 0.6 else " OR "
-    parts = [random_predicate(rng, space, depth=depth - 1) for _ in range(rng.choice([2, 2, 3]))]
-    return word.join(f"({part})" for part in parts)
+    count = rng.choice([2, 2, 3])
+    operands = [random_predicate(rng, space, depth=depth - 1) for _ in range(count)]
+    return word.join(f"({operand})" for operand in operands)
 
 
 def _random_condition(rng: random.Random, space: Space) -> str:

@@ -193,27 +193,27 @@ def _write_forever(folder: Path, last_batch: int, seed: int, acknowledgement_fd:
 
 
 def _make_batch(number: int, seed: int) -> Changes:
-    put, removed = _draw_batch(number, seed)
-    put[_MARKER_ID] = (_MARKER_OFFSET + number, _MARKER_OFFSET + number)
-    texts = [f"x BETWEEN {low} AND {high}" for low, high in put.values()]
-    return Changes.upsert(list(put), Parser(_SPACE).parse(texts), removed_ids=removed)
+    upserts, removed = _draw_batch(number, seed)
+    upserts[_MARKER_ID] = (_MARKER_OFFSET + number, _MARKER_OFFSET + number)
+    texts = [f"x BETWEEN {low} AND {high}" for low, high in upserts.values()]
+    return Changes.upsert(list(upserts), Parser(_SPACE).parse(texts), removed_ids=removed)
 
 
 def _apply_batch_to_model(model: ExpectedIntervals, number: int, seed: int) -> None:
     """Change the model as batch `number` changes the store."""
-    put, removed = _draw_batch(number, seed)
-    model.update(put)
+    upserts, removed = _draw_batch(number, seed)
+    model.update(upserts)
     for id_ in removed:
         model.pop(id_, None)
 
 
 def _draw_batch(number: int, seed: int) -> tuple[ExpectedIntervals, list[int]]:
-    """Return the intervals that batch `number` puts, by id, and the ids that it removes."""
+    """Return the intervals that batch `number` upserts, by id, and the ids that it removes."""
     rng = random.Random(f"{seed} {number}")
     ids = rng.sample(range(200), 12)
     ends = [sorted((rng.randrange(_VALUE_COUNT), rng.randrange(_VALUE_COUNT))) for _ in ids[:8]]
-    put = {id_: (low, high) for id_, (low, high) in zip(ids[:8], ends, strict=True)}
-    return put, ids[8:]
+    upserts = {id_: (low, high) for id_, (low, high) in zip(ids[:8], ends, strict=True)}
+    return upserts, ids[8:]
 
 
 def _find_last_batch(snapshot: Snapshot) -> int:

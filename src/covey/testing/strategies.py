@@ -78,7 +78,7 @@ def tables(draw: DrawFn, space: Space, *, max_events: int = 6) -> pa.Table:
 
 
 def events(space: Space, *, max_events: int = 6) -> SearchStrategy[Events]:
-    """Return the strategy that draws what `tables` draws, converted to `Events`."""
+    """Return the strategy of `Events` with the values that `tables` draws."""
     return tables(space, max_events=max_events).map(lambda table: Events.from_arrow(table, space))
 
 

@@ -144,11 +144,9 @@ class _PlaceInZoneTask:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 segment = self.staged_segments[number]
-                batch_of_segment = store.open_staged(segment).take_live()
+                subscriptions = store.open_staged(segment).take_live()
                 for members in self.zone_map.iterate_members(
-                    batch_of_segment.regions,
-                    batch_of_segment.subscription_rows,
-                    len(batch_of_segment.ids),
+                    subscriptions.regions, subscriptions.subscription_rows, len(subscriptions.ids)
                 ):
                     arrays = (
                         members.rows.astype(_ROW_DTYPE),
