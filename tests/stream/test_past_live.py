@@ -64,7 +64,7 @@ def test_explain_tells_what_was_decided_and_why(running: Running, asked: Asked, 
     assert f"asked was not notified of {asked.after}" in said
     assert "(not in effect)" in said
     said = explained(asked.broken)
-    assert "the event could not be read: the value is no JSON object" in said
+    assert "the event could not be read: the value is not a JSON object" in said
     assert "was not notified" in said
     said = explained(asked.nobody)
     assert "was not notified" in said

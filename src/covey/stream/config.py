@@ -152,7 +152,7 @@ class SparkConfig:
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """Section `[metrics]`: the address of the Prometheus endpoint; without a port there is none."""
+    """Section `[metrics]`: address of the Prometheus endpoint, which a port switches on."""
 
     port: int | None = None
     host: str = "127.0.0.1"
