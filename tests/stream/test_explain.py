@@ -138,8 +138,11 @@ def test_other_reasons_are_said() -> None:
     for given, said in (
         (decision([], problem="the value is null"), "the event could not be read: the value is nu"),
         (decision([], revision=None), "version 9 has no subscription x"),
-        (decision([]), "the subscription had no predicate at that time: it was cancelled, or "
-         "its predicate could not be read"),
+        (
+            decision([]),
+            "the subscription had no predicate at that time: it was cancelled, or "
+            "its predicate could not be read",
+        ),
     ):
         assert not given.is_notified
         first, second = str(given).splitlines()

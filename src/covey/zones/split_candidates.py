@@ -35,7 +35,13 @@ _ROUNDS = 4  # of the power iteration that approximates the direction of the lar
 
 @dataclass(frozen=True, slots=True)
 class SplitCandidate:
-    """A split, with the work of the events and the number of regions on the low and high side."""
+    """A possible split, with the load of both sides.
+
+    Args:
+        split: the split.
+        side_work: work of the events on the low and on the high side.
+        side_region_counts: number of regions on the low and on the high side.
+    """
 
     split: Split
     side_work: tuple[float, float]
@@ -164,7 +170,12 @@ def _split_vectors(
 
 
 def _find_widest_direction(vectors: Floats, start: Floats) -> Floats:
-    """Return an approximation of the direction along which vectors differ most."""
+    """Return an approximation of the direction along which the vectors have the largest variance.
+
+    Args:
+        vectors: the vectors, one per row.
+        start: direction with which the power iteration starts.
+    """
     with np.errstate(all="ignore"):
         centred, direction = vectors - vectors.mean(axis=0), start
         for _ in range(_ROUNDS):

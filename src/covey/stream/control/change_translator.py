@@ -246,7 +246,7 @@ def _end_old_regions(
     Args:
         snapshot: version with the stored regions.
         stored_rows: row in the snapshot of each stored subscription that changes.
-        subscription_rows: number of that subscription among all that change, for each stored row.
+        subscription_rows: number of that subscription among the changed ones, for each stored row.
         first_change_ms: time of the first change, for each subscription that changes.
 
     Returns:

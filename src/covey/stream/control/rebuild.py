@@ -36,9 +36,7 @@ _OUTCOME_SCHEMA = "kind STRING, content STRING"
 _LOG_ORDER = [("partition", "ascending"), ("offset", "ascending")]
 _NO_HORIZON_US = -(1 << 62)
 _MAX_ATTEMPTS = 5
-_TOO_MANY_EXPRESSIONS = (
-    "subscriptions compare so many different expressions that Spark cannot analyse all of them"
-)
+_TOO_MANY_EXPRESSIONS = "subscriptions compare too many different expressions for Spark to analyse"
 _MAX_SEGMENTS = 16  # few, since every event is matched with each segment until they are merged
 
 
