@@ -49,7 +49,7 @@ class MaintenanceThread:
         self._stop_requested = threading.Event()
         self._last_report_s = self._last_save_s = self._last_vacuum_s = time.monotonic()
         self._last_warning_s = float("-inf")
-        self._thread = threading.Thread(target=self._run, name="covey-upkeep", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="covey-maintenance", daemon=True)
         self._thread.start()
 
     def close(self) -> None:

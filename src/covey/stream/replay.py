@@ -137,10 +137,10 @@ class ReplayRange:
 def _take_decided(
     remaining: dict[tuple[str, str], list[tuple[int, int]]], decision: BatchDecision
 ) -> ReplayRange | None:
-    """Remove events of a batch from the remaining ranges, and return them as a range.
+    """Remove events of a batch from the remaining ranges, and return the events as a range.
 
-    At most one range per partition is taken from; call it again until it returns None, which means
-    that the batch contains no remaining event.
+    One call takes events from at most one range per partition. Call the function repeatedly until
+    it returns None: then the batch contains no remaining event.
     """
     first: dict[str, dict[str, int]] = {}
     end: dict[str, dict[str, int]] = {}

@@ -51,7 +51,7 @@ _MERGE_POLICY = TieredMergePolicy(
 def open_subscriptions(
     spark: SparkSession, config: StreamConfig, cluster: KafkaCluster, decoder: EventDecoder
 ) -> LiveSubscriptions:
-    """Open the stream's store, and rebuild or rezone it if that is necessary.
+    """Open the stream's store; rebuild it or divide it into zones again if that is necessary.
 
     Returns:
         The subscriptions, ready to read the control topic from the position of the store.

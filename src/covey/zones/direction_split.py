@@ -28,7 +28,7 @@ __all__ = ["DirectionSplit"]
 Floats = NDArray[np.float64]
 
 _HUGE, _TINY = 1e18, 1e-20  # squares of numbers beyond these overflow or underflow float32
-_LARGEST_NORM = 1e6  # of a centre whose angles are bounded; the smallest norm is its inverse
+_LARGEST_NORM = 1e6  # angles are bounded for centres with norms from 1 / _LARGEST_NORM to this
 _NAN = key_domain(FLOAT).high
 
 

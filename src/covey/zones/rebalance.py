@@ -59,7 +59,9 @@ def rebalance_zones(
     excluded_attributes: frozenset[str] = frozenset(),
     max_load_ratio: float = 1.5,
 ) -> RebalanceResult:
-    """Return a zone map whose zones have, if possible, at most `max_load_ratio` times mean work.
+    """Return a zone map in which no zone has more than about `max_load_ratio` times the mean work.
+
+    Zones that cannot be split may keep more.
 
     Args:
         zone_map: the zones to change.

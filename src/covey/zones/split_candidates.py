@@ -115,7 +115,7 @@ def _choose_split_keys(batch: Scalars, lower: Any, keys: Any, cumulative_work: F
         split_keys += list(
             keys[np.searchsorted(cumulative_work[1:], _QUANTILES * cumulative_work[-1])]
         )
-    if batch.domain.dtype != object:  # numbers only: a text has no next key
+    if batch.domain.dtype != object:  # numbers only: a string has no next key
         upper = np.sort(batch.upper[batch.upper < batch.domain.high])
         split_keys += [int(end) + 1 for end in upper[_quantile_rows(len(upper))]]
         split_keys = [int(key) for key in split_keys]

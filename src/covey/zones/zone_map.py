@@ -31,7 +31,8 @@ EVERYWHERE = -1
 
 _MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
 _MAX_MEAN_PARTITIONS = 4  # largest mean number of partitions per zone
-_MAX_COPIED_SHARE = 0.1  # copies of broad regions, per region, up to which none is broadcast
+# No region is broadcast if broad regions have at most this many copies per region of the sample.
+_MAX_COPIED_SHARE = 0.1
 _UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE
 
 Bools = NDArray[np.bool_]
@@ -115,7 +116,7 @@ class ZoneMap:
 
     @property
     def partitions_per_zone(self) -> Rows:
-        """Number of partitions of each zone, so that no partition has much more than mean work.
+        """Number of partitions of each zone, chosen so that partitions have about equal work.
 
         >>> ZoneMap.build(ZoneTree(), np.array([0.1, 0.7, 0.1, 0.1])).partitions_per_zone.tolist()
         [1, 5, 1, 1]

@@ -26,7 +26,7 @@ from covey.stream.control.reader import ControlTopicReader
 
 __all__ = ["ControlReadStats", "LiveSubscriptions", "format_label", "parse_position"]
 
-_MERGE_GRACE_S = 600.0  # a merge commits the file that it wrote within this time
+_MERGE_GRACE_S = 600.0  # time within which a merge commits the file that it wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ControlReadStats:
     seconds: float = 0.0
 
     def combine(self, other: ControlReadStats) -> ControlReadStats:
-        """Return the sums of both, and the greater age."""
+        """Return the combined statistics: sums, and the greater of the two ages."""
         return ControlReadStats(
             self.changes + other.changes,
             self.ignored_changes + other.ignored_changes,
@@ -93,7 +93,7 @@ class LiveSubscriptions:
     def decide_batch(
         self, query_id: str, batch: int, offset_ranges: OffsetRanges
     ) -> tuple[BatchDecision, ControlReadStats]:
-        """Return the decision of a batch, or sync with the control topic and record one.
+        """Return the recorded decision of a batch, or sync with the control topic and record one.
 
         Args:
             query_id: id of the Spark query.

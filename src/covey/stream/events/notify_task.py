@@ -200,7 +200,7 @@ def _append_time_column(events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _compute_batch_rows(*texts: pa.Array) -> int:
-    """Return the number of notifications per output batch, if all had the longest strings."""
+    """Return how many notifications fit into an output batch if each has the longest strings."""
     max_length = sum(pc.max(pc.binary_length(array)).as_py() or 0 for array in texts)
     return max(1, min(_MAX_BATCH_ROWS, _MAX_BATCH_BYTES // (2 * max_length + 1)))
 

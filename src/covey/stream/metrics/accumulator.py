@@ -21,7 +21,7 @@ MAX_NAMED_SUBSCRIPTIONS = 100
 
 
 class TaskCounts(NamedTuple):
-    """Counts of what matching some events produced."""
+    """Numbers of notifications, candidates, dead letters and errors of some events."""
 
     notifications: int = 0
     candidates: int = 0
@@ -35,7 +35,7 @@ class TaskCounts(NamedTuple):
     """
 
     def combine(self, other: TaskCounts) -> TaskCounts:
-        """Return the sums of both counts."""
+        """Return the sums of two counts."""
         return TaskCounts(
             self.notifications + other.notifications,
             self.candidates + other.candidates,

@@ -108,7 +108,7 @@ class StatusReporter:
             self.write_file()
 
     def write_file(self, *, is_last: bool = False) -> None:
-        """Replace the status file, at most every 0.5 seconds.
+        """Replace the status file, at most once in 0.5 seconds.
 
         Args:
             is_last: whether the stream ends; the file is then always written, and says so.
