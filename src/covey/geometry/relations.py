@@ -237,8 +237,8 @@ def uniform_volume(
             or name not in bounds
         ):
             raise SchemaError(
-                f"there is no uniform volume on {name!r}: give bounds of an attribute that has "
-                "numbers, or use estimate_selectivity with a sample of events"
+                f"the uniform volume of {name!r} needs a numeric attribute with bounds: add "
+                "bounds, or use estimate_selectivity with a sample of events"
             )
         measure = _length_fractions if type_.is_fractional else _key_fractions
         product[attribute_constraints.rows] *= measure(
