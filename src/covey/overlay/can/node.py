@@ -1,4 +1,4 @@
-"""The handler of a node of a CAN: zones, neighbours, routing, joins and leaves. (papers: can)
+"""The handler of a node of a CAN: zones, neighbours, routing, joins and leaves.
 
 A joining node receives half of a zone with the state that belongs to it in one message, a
 `ZoneHandoff`. In the same way, a neighbour takes over all zones of a node that leaves. Ownership
@@ -6,7 +6,7 @@ changes with the message, and the old owner forwards later messages. A node with
 messages until it has one. Only one node may leave at a time; any number may join.
 
 The protocols of subscriptions and events are in `covey.overlay.can.seats` and
-`covey.overlay.can.floods`; this module carries out their actions.
+`covey.overlay.can.floods`; this module carries out their actions. (papers: can)
 """
 
 from __future__ import annotations
