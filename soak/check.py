@@ -131,7 +131,7 @@ def _missing(events: EventLog, changes: Iterable[str], journal: Path) -> int:
 
 
 def _effects(sent: Sent, ledger: Path) -> Report:
-    """Return the numbers of effects, of repeated effects, and of ids that the topic lacks or adds."""
+    """Return the numbers of effects, repeated effects, and ids that differ from the topic's."""
     codes, strangers = array("q"), list[str]()
     with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as database:
         for (id_,) in database.execute("SELECT id FROM effects"):
