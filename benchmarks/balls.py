@@ -46,7 +46,7 @@ Matrix = NDArray[np.float32]
 KEYS = {
     "balls_events_per_s": "events/s on watches, batches of 8,192",
     "balls_vs_gemm": "events/s on watches, relative to a matrix product with thresholds",
-    "balls_large_vs_gemm": "the same ratio in batches of 20,000",
+    "balls_large_vs_gemm": "events/s on watches in batches of 20,000, relative to a matrix product",
     "balls_vs_faiss": "events/s on watches, relative to FAISS's exact range search",
     "balls_matches_per_event": "balls of watches that contain an event, mean",
     "balls_build_s": "CPU seconds to build the clusters of watches",

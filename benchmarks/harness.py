@@ -92,8 +92,10 @@ def progress(done: int, total: int, label: str) -> None:
     on_terminal = sys.stderr.isatty()
     if on_terminal or finished or now - printed >= _QUIET_SECONDS:
         gained = done - done_then
-        left = f"{(now - started) / gained * (total - done):.0f} s left" if gained else "…"
-        text = f"{label}: {done}/{total}, " + (f"took {now - started:.1f} s" if finished else left)
+        remaining = f"{(now - started) / gained * (total - done):.0f} s left" if gained else "…"
+        text = f"{label}: {done}/{total}, " + (
+            f"took {now - started:.1f} s" if finished else remaining
+        )
         end = "" if on_terminal and not finished else "\n"
         print(f"\r\x1b[K{text}" if on_terminal else text, end=end, file=sys.stderr, flush=True)
         printed = now

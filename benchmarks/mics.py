@@ -65,7 +65,7 @@ KEYS = {
        for law in _LAWS},
     **{f"traffic_{law}": f"forwards of {_EVENTS:,} events, 3 of 7 attributes, {_MANY} (Table 2)"
        for law in _LAWS},
-    **{f"false_positives_{law}": "share of false forwards among these"
+    **{f"false_positives_{law}": "share of false forwards among forwards by 3 of 7 attributes"
        for law in _LAWS},
     **{f"candidates_{law}": "candidates for a cover by 3 of 7 attributes, same sizes (Table 3)"
        for law in _LAWS},
@@ -124,7 +124,7 @@ def _ranges(d: int) -> dict[str, Value]:
 
 
 def _forwarded(d: int) -> dict[str, Value]:
-    """Return the shares of regions that are advertised, one after another.
+    """Return the shares of regions that are advertised if they arrive one after another.
 
     A region is not advertised if the regions that were advertised before it cover it.
     """

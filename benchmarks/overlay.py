@@ -1,4 +1,4 @@
-"""Simulated networks: replicas and messages of subscriptions, and a proof that no event is lost.
+"""Simulated networks: replicas and messages of subscriptions, and a check that no event is lost.
 
 It runs on one core. The modules of `benchmarks/on_overlay/` describe what each part measures.
 """

@@ -363,8 +363,8 @@ def print_tables(rows: Any, kinds: list[tuple[Any, ...]]) -> None:
         "kinds of alerts, each with the alert that went off most often",
         ["kind", "alerts", "went off", "most", "predicate"],
         (
-            (kind, f"{alerts:,}", f"{times:,}", f"{most:,}", text)
-            for kind, alerts, times, most, text in kinds
+            (kind, f"{alerts:,}", f"{times:,}", f"{max_times:,}", text)
+            for kind, alerts, times, max_times, text in kinds
         ),
     )
     busiest = rows.sort_values(["matches", "flight_id"], ascending=[False, True]).head(5)

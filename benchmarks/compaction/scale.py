@@ -32,13 +32,13 @@ _PARTS = ("fit", "equality", "covering", "subsumption", "merging", "arrange", "w
 
 KEYS = {
     "compact_10m_s": "seconds to reduce 10M boxes on local[2]",
-    **{f"compact_10m_{part}_s": f"seconds of that in the step {part}" for part in _PARTS},
+    **{f"compact_10m_{part}_s": f"seconds to reduce 10M boxes, step {part}" for part in _PARTS},
     "compact_10m_gib": "peak memory of all processes in GiB, without mapped files",
     "compact_10m_active": "share of active subscriptions among the 10M",
     "compact_1m_s": "seconds to reduce 1M",
     "compact_100k_s": "seconds to reduce 100,000",
     "compact_growth": "exponent g of seconds ~ n^g from 100,000 to 10M",
-    "compact_growth_1m": "the exponent from 1M to 10M, where the start of jobs matters little",
+    "compact_growth_1m": "exponent g from 1M to 10M, where the start of jobs matters little",
     "compact_differs": "ids whose status differs from the exact routing table's, of 200,000: 0",
 }
 

@@ -43,19 +43,19 @@ _REGIONAL = ("exact", "projection", "hybrid")
 
 def _keys(name: str) -> dict[str, str]:
     return {
-        f"{name}_covered": f"share of 100,000 {name} that are equal to or covered by another",
-        f"{name}_subsumed": "share of the others that several subscriptions subsume together",
-        f"{name}_perfect": "share that perfect merging removes after that",
-        f"{name}_imperfect": "share that merging with up to 1% false forwards removes after that",
-        f"{name}_filters": "filters per subscription after all steps",
-        f"{name}_false_forwards": "share of false forwards among forwarded events, not in sample",
-        f"{name}_budget_ends": "share that is active because 32 subtractions did not decide",
-        f"{name}_online_differs": "difference in advertised regions, online and offline: 0",
-        f"{name}_cells_passive": "share of 20,000 that hilbert finds redundant or subsumed",
-        f"{name}_cells_told": "ranges of cells that hilbert advertises per subscription",
-        f"{name}_cells_in_vain": "share of false forwards among events that these cells admit",
-        f"{name}_matching": "events/s of the reduced store, relative to the full store",
-        f"{name}_matches": "matches per event",
+        f"{name}_covered": f"{name}: share of 100,000 that another one equals or covers",
+        f"{name}_subsumed": f"{name}: share that only several others together contain",
+        f"{name}_perfect": f"{name}: share that perfect merging removes after that",
+        f"{name}_imperfect": f"{name}: share that merging with 1% false forwards removes then",
+        f"{name}_filters": f"{name}: filters per subscription after all steps",
+        f"{name}_false_forwards": f"{name}: false share of forwarded events that are not sampled",
+        f"{name}_budget_ends": f"{name}: share undecided after 32 subtractions, so active",
+        f"{name}_online_differs": f"{name}: difference in advertised regions of methods: 0",
+        f"{name}_cells_passive": f"{name}: share of 20,000 that hilbert finds redundant",
+        f"{name}_cells_told": f"{name}: ranges of cells that hilbert advertises, each",
+        f"{name}_cells_in_vain": f"{name}: false share of events that these cells admit",
+        f"{name}_matching": f"{name}: events/s of the reduced store, relative to the full one",
+        f"{name}_matches": f"{name}: matches per event",
     }
 
 
@@ -76,9 +76,12 @@ def run(only: frozenset[str]) -> dict[str, Value]:
 def _workload(workload: Workload) -> dict[str, Value]:
     regions = workload.generate_regions(0, _STORED)
     events = Events.from_arrow(workload.generate_events(0, _EVENTS), workload.space)
-    every = np.arange(_STORED)
+    subscription_rows = np.arange(_STORED)
     compacted = reduce_regions(
-        regions, every, sample=events, limits=ReductionLimits(max_false_positive_rate=_ADDED)
+        regions,
+        subscription_rows,
+        sample=events,
+        limits=ReductionLimits(max_false_positive_rate=_ADDED),
     )
     s = compacted.summary
     return {

@@ -158,7 +158,8 @@ def _path(one: int, other: int) -> set[int]:
     """
     links: set[int] = set()
     while one != other:
-        low = max(one, other)
-        links ^= {low}
-        one, other = (one, (low - 1) // 2) if low == other else ((low - 1) // 2, other)
+        lower = max(one, other)
+        links ^= {lower}
+        parent = (lower - 1) // 2
+        one, other = (one, parent) if lower == other else (parent, other)
     return links

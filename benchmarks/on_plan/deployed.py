@@ -42,7 +42,7 @@ KEYS = {
     "deployed_share_off": "largest relative difference of received and planned events, 10 brokers",
     "deployed_shares": "share of all events per broker in percent: received/planned",
     "deployed_notifications": "pairs of a subscriber and an event that match",
-    "deployed_missed": "subscribers whose matches in their broker's topic are not all matches: 0",
+    "deployed_missed": "subscribers with other matches if read from their broker's topic: 0",
     "deployed_altered": "events that a broker received twice or altered: should be 0",
     "deployed_s": "seconds of the command, with the start of Spark",
 }

@@ -29,13 +29,13 @@ _OTHERS = {
     "Balance": balance_loads,
 }
 
-_LIMITS = ("fair", "target")
+_LIMITS = {"fair": "max load", "target": "Gr*'s load"}
 
 KEYS = {
     "fair_over_grstar_mean": "bandwidth of the search over Gr*, both at max load: geometric mean",
     "fair_over_grstar_max": "bandwidth of the search over Gr*, both at max load: largest",
-    "target_over_grstar_mean": "the same, both at the load that Gr* reaches: geometric mean",
-    "target_over_grstar_max": "the same, both at the load that Gr* reaches: largest",
+    "target_over_grstar_mean": "bandwidth of the search over Gr*, both at Gr*'s load: geometric mean",
+    "target_over_grstar_max": "bandwidth of the search over Gr*, both at Gr*'s load: largest",
     "gap_to_bound_2": "bandwidth of the search over the lower bound, interests: largest",
     "gap_to_bound_max": "bandwidth of the search over the lower bound, all sets: largest",
     "plans_invalid": "plans of the search that violate a constraint: should be 0",
@@ -43,9 +43,9 @@ KEYS = {
     "seeds_without_grstar": "problems for which Gr* finds no valid plan, left out of the ratios",
     "search_s": "seconds of the slowest search",
     **{
-        f"{name}_{limit}_over_grstar": f"{name}: search over Gr*, both at {limit} load, all seeds"
+        f"{name}_{limit}_over_grstar": f"{name}: search over Gr*, both at {load}, all seeds"
         for name in ASSIGNMENT_PROBLEMS
-        for limit in _LIMITS
+        for limit, load in _LIMITS.items()
     },
     **{
         f"{name}_gap": f"{name}: bandwidth of the search at max load over the lower bound"

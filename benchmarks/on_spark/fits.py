@@ -26,7 +26,7 @@ PARTS = {
 
 def keys(name: str, text: str) -> dict[str, str]:
     """Return the keys of a fit with their descriptions."""
-    parts = {f"{name}_{part}_s": f"seconds of that {line}" for part, line in PARTS.items()}
+    parts = {f"{name}_{part}_s": f"fit of {text}: seconds {line}" for part, line in PARTS.items()}
     return {f"{name}_s": f"seconds to fit {text}", **parts}
 
 

@@ -46,8 +46,8 @@ class Tables:
         path = self.folder / f"wide-{workload}-{count}"
         if not path.exists():
             narrow = self.events(workload, count)
-            more = [_noise(n) for n in range(WIDTH - len(narrow.columns))]
-            narrow.select("*", *more).write.parquet(str(path))
+            noise = [_noise(n) for n in range(WIDTH - len(narrow.columns))]
+            narrow.select("*", *noise).write.parquet(str(path))
         return self.spark.read.parquet(str(path))
 
     def predicates(self, workload: str, count: int) -> DataFrame:

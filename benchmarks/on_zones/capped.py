@@ -104,11 +104,11 @@ def _capped(folder: Path, sizes: Sizes) -> dict[str, Any]:
         set_batch(spark, LARGE_BATCH)
         tables = Tables(spark, folder)
         events = tables.events(BOXES, sizes.events)
-        said = _said(spark, folder, events)
+        error_text = _said(spark, folder, events)
         model = _fitted(tables, sizes, sizes.zones)
         pairs = digest(model.transform(events))
         fit_s = round(model.fitMetrics["total"], 1)
-    return {"pairs": pairs.pairs, "hash": pairs.hash, "fit_s": fit_s, "said": said}
+    return {"pairs": pairs.pairs, "hash": pairs.hash, "fit_s": fit_s, "said": error_text}
 
 
 def _said(spark: SparkSession, folder: Path, events: DataFrame) -> str:

@@ -32,12 +32,12 @@ _LOADS: dict[str, Workload] = {
 }
 
 KEYS = {
-    f"{how}_replication_{name}": f"stored rows per subscription, {how.upper()}, {name}"
+    f"{how}_replication_{name}": f"stored rows per subscription, {how.upper()}, workload {name}"
     for name in _LOADS
     for how in ("pure", "smart")
 }
-KEYS |= {f"everywhere_{n}": f"share of subscriptions in the broadcast segment, {n}" for n in _LOADS}
-KEYS |= {f"zones_{n}": f"number of zones if 64 are requested, {n}" for n in _LOADS}
+KEYS |= {f"everywhere_{n}": f"share in the broadcast segment, workload {n}" for n in _LOADS}
+KEYS |= {f"zones_{n}": f"number of zones if 64 are requested, workload {n}" for n in _LOADS}
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:

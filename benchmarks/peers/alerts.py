@@ -117,8 +117,8 @@ def _tightest(lower: Floats, upper: Floats, number: Ints) -> tuple[Floats, Float
 
     `number` is the attribute of the tightest threshold.
     """
-    every = np.arange(len(number))
-    low, high = lower[every, number], upper[every, number]
+    rows = np.arange(len(number))
+    low, high = lower[rows, number], upper[rows, number]
     below_only = np.isinf(low) & np.isfinite(high)
     shape = np.where(below_only, 2, np.isinf(high).astype(np.int64))
     return np.where(below_only, -high, low), np.where(below_only, np.inf, high), shape

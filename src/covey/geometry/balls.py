@@ -222,7 +222,7 @@ class Balls:
         return self._decide_pairwise(inner, _row_covers)
 
     def overlaps(self, other: Balls) -> Bools:
-        """Return for each i whether row i of both may admit a common vector, or both admit null.
+        """Return for each i whether the rows i may admit a common vector, or both admit null.
 
         False is always right, but True may be wrong; see the module docstring.
         """

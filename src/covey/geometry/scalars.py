@@ -165,7 +165,7 @@ class Scalars:
         return (contains_interval | no_value) & (self.nulls | ~inner.nulls)
 
     def overlaps(self, other: Scalars) -> Bools:
-        """Return for each i whether row i of both batches has a common key, or both admit null."""
+        """Return for each i whether the rows i admit a common key, or both admit null."""
         meet = _as_bools(np.maximum(self.lower, other.lower) <= np.minimum(self.upper, other.upper))
         self._decide_lists(other, meet, meet, _rows_overlap)
         return meet | (self.nulls & other.nulls)

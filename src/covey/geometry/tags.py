@@ -253,7 +253,7 @@ class Tags:
         return self._decide_pairwise(inner, TagRule.covers)
 
     def overlaps(self, other: Tags) -> Bools:
-        """Return for each i whether row i of both batches has a common list, or both admit null."""
+        """Return for each i whether the rows i admit a common list, or both admit null."""
         return self._decide_pairwise(other, lambda a, b: a.intersect(b).states != 0)
 
     def _decide_pairwise(self, other: Tags, decide: Callable[[TagRule, TagRule], bool]) -> Bools:

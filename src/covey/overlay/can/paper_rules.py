@@ -28,7 +28,8 @@ class PaperSmartSeats(Seats):
 
     def visit(self, id_: int) -> tuple[list[CanSubscription], Iterable[SeatAction]]:
         """Return all subscriptions of the node, without actions."""
-        return list({held.id: held for held in self._list_home_subscriptions()}.values()), []
+        by_id = {subscription.id: subscription for subscription in self._list_home_subscriptions()}
+        return list(by_id.values()), []
 
     def _list_home_subscriptions(self) -> Iterator[CanSubscription]:
         """Yield all subscriptions that are stored at this node; some occur more than once."""

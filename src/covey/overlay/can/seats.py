@@ -298,8 +298,8 @@ class Seats:
         """
         if seat.phase is SeatPhase.DEPENDANT:
             assert seat.root_id is not None
-            if (held := seat.held_messages.pop(seat.root_id, None)) is not None:
-                return self._on_root_change(seat.subscription.centre, held)
+            if (message := seat.held_messages.pop(seat.root_id, None)) is not None:
+                return self._on_root_change(seat.subscription.centre, message)
             return [] if seat.is_subscribed else self._release_from_root(seat)
         return self._demote_others(seat) if seat.is_subscribed else self._close_root(seat)
 
