@@ -27,7 +27,7 @@ KEYS = {
     "distinct_vs_sqlglot": "texts/s of these, relative to sqlglot's parser alone",
     "spark_predicates": "random predicates compared with Spark",
     "spark_in_language": "share of these predicates that covey accepts",
-    "spark_disagreements": "events on which Spark and covey disagree, and accepted texts that Spark rejects",
+    "spark_disagreements": "events on which Spark and covey disagree, and texts only Spark rejects",
 }
 
 _SESSIONS = [

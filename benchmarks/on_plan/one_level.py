@@ -34,7 +34,7 @@ _LIMITS = {"fair": "max load", "target": "Gr*'s load"}
 KEYS = {
     "fair_over_grstar_mean": "bandwidth of the search over Gr*, both at max load: geometric mean",
     "fair_over_grstar_max": "bandwidth of the search over Gr*, both at max load: largest",
-    "target_over_grstar_mean": "bandwidth of the search over Gr*, both at Gr*'s load: geometric mean",
+    "target_over_grstar_mean": "bandwidth of the search over Gr*, both at Gr*'s load: geom. mean",
     "target_over_grstar_max": "bandwidth of the search over Gr*, both at Gr*'s load: largest",
     "gap_to_bound_2": "bandwidth of the search over the lower bound, interests: largest",
     "gap_to_bound_max": "bandwidth of the search over the lower bound, all sets: largest",
