@@ -109,7 +109,7 @@ def _under_change() -> dict[str, Value]:
         if writer.applied < 0.98 * expected:
             raise RuntimeError(
                 f"{writer.applied} changes were applied, expected at least 98% of {expected}: "
-                "the machine is too slow for this load"
+                "the machine may be too slow for this load"
             )
         return {
             "under_change": round(min(shares), 3),

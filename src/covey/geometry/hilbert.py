@@ -79,8 +79,8 @@ def decompose_boxes(
     low, high = _check_cells(lower, bits), _check_cells(upper, bits)
     if low.shape != high.shape or (low > high).any():
         raise InvalidArgumentError(
-            f"upper corners must be of the shape of lower ones and not below them: "
-            f"shapes are {low.shape} and {high.shape}"
+            "upper must have the shape of lower and be nowhere below it, got shapes "
+            f"{high.shape} and {low.shape}"
         )
     bound = _UNBOUNDED if max_ranges is None else min(max_ranges, _UNBOUNDED)
     return RangeSets(*_decompose_boxes_kernel(low, high, bits, bound, 4 * bound + _EXTRA_RANGES))
