@@ -88,7 +88,7 @@ class Environment:
         fitted = Fitted(model, time.perf_counter() - start, dict(model.fitMetrics))
         if model.numSubscriptions != count:
             raise RuntimeError(
-                f"{count} subscriptions of {workload} must be accepted, got {model.numSubscriptions}"
+                f"{count} subscriptions of {workload} expected, got {model.numSubscriptions}"
             )
         self._fitted[workload, count, form] = fitted
         return fitted
