@@ -94,7 +94,7 @@ class Scene:
         self.end()
 
     def keep_up(self) -> None:
-        """Restart the pipeline if it has ended; raise RuntimeError if another process ended early."""
+        """Restart the pipeline if it has ended; raise RuntimeError if another one ended early."""
         for child in (self.recorder, self.receiver, self.load):
             if child.code is not None and (child is not self.load or child.code != 0):
                 raise RuntimeError(
