@@ -198,8 +198,8 @@ class Store:
     def zone_snapshot(self, version: int, zone: int, *, is_home: bool = False) -> Snapshot:
         """Open only the segments of a version that the events of one zone can match.
 
-        These are the segments of the zone and those that belong to no zone. With `is_home`, open
-        only the segment of the zone to which events of other zones are forwarded.
+        These are the segments of the zone, the broadcast segment and segments without a zone. With
+        `is_home`, open only the segment of the zone to which events of other zones are forwarded.
 
         Raises:
             StoreError: if the version does not exist, or one of its files is damaged.

@@ -376,7 +376,7 @@ def _admits_keys(
 def _read_end(
     ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any, ordinal: Any, column: Any
 ) -> Any:
-    """Return an end of a box that its odd code does not determine."""
+    """Return the stored end of a box in one column, in which its code is odd."""
     start, sparse_row = end_starts[column], sparse[column]
     if sparse_row < 0:
         return ends[start + np.int64(ordinal)]

@@ -38,9 +38,9 @@ def expiry_domain(space: Space, attribute: str) -> Domain:
 
 
 def region_expired_before(space: Space, attribute: str, before_key: int) -> Regions:
-    """Return the region that covers every region which ended before a key, as a batch of one.
+    """Return a batch of one region, which covers all regions ending before a key.
 
-    The batch is empty if no region can have ended before that key.
+    The batch is empty if no region can end before that key.
     """
     domain = expiry_domain(space, attribute)
     if before_key <= domain.low:

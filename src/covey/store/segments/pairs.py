@@ -21,7 +21,7 @@ NO_TOMBSTONES = np.empty(0, np.uint8)
 
 
 def concat_live_pairs(segment_pairs: Sequence[SegmentPairs]) -> Pairs:
-    """Return the pairs of all segments in one, without dead stored rows.
+    """Return the pairs of all segments together, without dead stored rows.
 
     The pairs of each segment are sorted by query row, and so is the result. The stored rows of one
     query row are in no particular order.

@@ -231,7 +231,7 @@ class BallClusters:
                 )
 
     def _find_reached_clusters(self, query: _VectorQuery, rows: slice) -> Any:
-        """Return pairs of an event and a cluster that it reaches, and its component along each."""
+        """Return pairs of an event and a reached cluster, and the component along its direction."""
         along = query.vectors[rows] @ self.directions.T
         marks = mark_reached(along, query.norms[rows], query.bins[rows], self.limits)
         events, clusters = _find_marked(marks)

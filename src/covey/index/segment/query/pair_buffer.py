@@ -29,7 +29,7 @@ class _ThreadBuffer(threading.local):
 
 
 def _allocate_pair(length: int) -> Pair:
-    """Return two arrays without content."""
+    """Return two uninitialised arrays of int32."""
     return np.empty(length, np.int32), np.empty(length, np.int32)
 
 
