@@ -73,8 +73,8 @@ BY_HAND = [
     ),
     (
         "src/covey/plan/kernels/box_unions.py",
-        "at += measure.strides[k] * (2 * boxes[row, d + k] + 1)",
-        "at += measure.strides[k] * (2 * boxes[row, d + k])",
+        "offset += measure.strides[k] * (2 * boxes[row, d + k] + 1)",
+        "offset += measure.strides[k] * (2 * boxes[row, d + k])",
     ),
     (
         "src/covey/routing/kernels/run_blocks.py",
