@@ -152,7 +152,7 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
     assert stream.notified(low, high) == {low: ["changed"], high: ["kept", "new"]}
     assert count_anew(stream) == 1
     (told,) = [one for one in stream.log if one["what"].startswith("cancellations may have been")]
-    assert told["gone"] == 2  # and the one that was cancelled before, which is over anyway
+    assert told["cancelled"] == 2  # and the one that was cancelled before, which is over anyway
     assert stream.stop() == 0
 
     # From nothing but the topic, which has more expressions than are allowed.

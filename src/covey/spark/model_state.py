@@ -17,7 +17,7 @@ from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["ModelState"]
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)

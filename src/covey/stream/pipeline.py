@@ -130,7 +130,7 @@ class Pipeline:
                 if self._stop_requested.is_set():
                     return
                 delay_s = retry_policy.next_delay_s(error, self._last_reported_batch)
-                failure = {"error": summarize_error(error), "again_in_s": delay_s}
+                failure = {"error": summarize_error(error), "retry_in_s": delay_s}
                 _log.warning("the query failed", extra=failure)
                 self._stop_requested.wait(delay_s)
 
@@ -248,7 +248,7 @@ class Pipeline:
             )
             cost = probe_cost(self._spark, self._cluster, config.events.topics, build_rows)
         max_events = choose_max_events(cost)
-        details = {"most": max_events, "cost_us": cost and 1e6 * cost}
+        details = {"max_events": max_events, "cost_us": cost and 1e6 * cost}
         _log.info("largest number of events of a batch", extra=details)
         return max_events
 

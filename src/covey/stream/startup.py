@@ -81,7 +81,7 @@ def open_subscriptions(
     must_rezone = zones != read_requested_zones(store)
     reason = _find_rebuild_reason(position, first)
     if reason is not None:
-        _log.info("rebuilding the store from the control topic", extra={"why": reason})
+        _log.info("rebuilding the store from the control topic", extra={"reason": reason})
         read_ms = now_ms()
         rebuild_store(
             spark, cluster, topic, ends, store, location, config.subscriptions.clock_skew_ms, types,
@@ -105,7 +105,8 @@ def open_subscriptions(
     if time.time() * 1000 - read_ms > 0.9 * retention_ms:
         rows = find_purged_subscriptions(spark, cluster, topic, ends, location, store.snapshot())
         _log.info(
-            "cancellations may have been removed from the control topic", extra={"gone": len(rows)}
+            "cancellations may have been removed from the control topic",
+            extra={"cancelled": len(rows)},
         )
         subscriptions.cancel(rows, read_ms)
     return subscriptions

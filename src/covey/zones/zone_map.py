@@ -202,7 +202,11 @@ class ZoneMap:
     def to_metadata(self) -> JsonObject:
         """Return the part of the map that is not in its arrays, as values for JSON."""
         splits = [_split_to_json(split) for split in self.tree.splits]
-        return {"most": self.max_zones, "asked": self.requested_zones, "cuts": splits}
+        return {
+            "max_zones": self.max_zones,
+            "requested_zones": self.requested_zones,
+            "splits": splits,
+        }
 
     @classmethod
     @check_arguments
@@ -220,12 +224,12 @@ class ZoneMap:
         try:
             directions = iter(range(len(arrays)))
             splits = []
-            for saved in fields["cuts"]:
-                vector = arrays[f"direction{next(directions)}"] if "least" in saved else None
+            for saved in fields["splits"]:
+                vector = arrays[f"direction{next(directions)}"] if "threshold" in saved else None
                 splits.append(_split_from_json(space, saved, vector))
             children = tuple((int(low), int(high)) for low, high in arrays["children"])
             tree = ZoneTree(tuple(splits), children)
-            return cls(tree, arrays["work"], fields["most"], fields["asked"])
+            return cls(tree, arrays["work"], fields["max_zones"], fields["requested_zones"])
         except KeyError as missing:
             raise InvalidArgumentError(
                 f"arrays and metadata are not those of to_arrays and to_metadata: {missing} is "
@@ -237,9 +241,9 @@ def _split_to_json(split: Split) -> dict[str, Any]:
     """Return a split as values for JSON, without the direction of a `DirectionSplit`."""
     saved: dict[str, Any] = {"attribute": split.attribute}
     if isinstance(split, KeySplit):
-        saved["first"] = split.first_high_key
+        saved["first_high_key"] = split.first_high_key
     if isinstance(split, DirectionSplit):
-        saved |= {"metric": int(split.metric), "least": split.threshold}
+        saved |= {"metric": int(split.metric), "threshold": split.threshold}
     return saved
 
 
@@ -249,5 +253,9 @@ def _split_from_json(
     """Return the split with these values; `direction` is None unless it splits vectors."""
     name = saved["attribute"]
     if direction is not None:
-        return DirectionSplit(name, Metric(saved["metric"]), direction, saved["least"])
-    return KeySplit(name, space[name].type, saved["first"]) if "first" in saved else NullSplit(name)
+        return DirectionSplit(name, Metric(saved["metric"]), direction, saved["threshold"])
+    return (
+        KeySplit(name, space[name].type, saved["first_high_key"])
+        if "first_high_key" in saved
+        else NullSplit(name)
+    )

@@ -47,11 +47,11 @@ class EncodedColumn:
     ) -> EncodedColumn:
         """Return the encoding that `to_arrays` stored; `original_domain` is the domain of keys."""
         codebook = Codebook.from_boundaries(arrays["boundaries"])
-        if "known" not in arrays:
+        if "values" not in arrays:
             return cls(name, original_domain, None, codebook)
-        stored_values = unpack_values(arrays["known"], arrays["known_starts"], original_domain)
+        stored_values = unpack_values(arrays["values"], arrays["value_starts"], original_domain)
         ranks = TextRanks.from_values(
-            original_domain, stored_values, is_ordered=bool(arrays["ordered"][0])
+            original_domain, stored_values, is_ordered=bool(arrays["is_ordered"][0])
         )
         return cls(name, ranks.domain, ranks, codebook)
 
@@ -59,8 +59,8 @@ class EncodedColumn:
         """Return the encoding without name and type as named arrays."""
         arrays: dict[str, NDArray[Any]] = {"boundaries": self.codebook.boundaries}
         if self.ranks is not None:
-            arrays["known"], arrays["known_starts"] = pack_values(self.ranks.stored_values)
-            arrays["ordered"] = np.array([self.ranks.is_ordered], np.uint8)
+            arrays["values"], arrays["value_starts"] = pack_values(self.ranks.stored_values)
+            arrays["is_ordered"] = np.array([self.ranks.is_ordered], np.uint8)
         return arrays
 
     def encode_constraints(self, batch: Scalars) -> Scalars:

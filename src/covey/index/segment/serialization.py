@@ -40,14 +40,14 @@ _FIELDS = {
 
 def pack_segment(data: SegmentData) -> Arrays:
     """Return a segment without its space as named arrays."""
-    arrays: Arrays = {"order": data.stored_rows, "exact": data.exact_bits}
+    arrays: Arrays = {"stored_rows": data.stored_rows, "exact_bits": data.exact_bits}
     arrays |= {f"boxes.{name}": getattr(data.boxes, name) for name in _BOXES}
     arrays |= data.tree.to_arrays()
     for section, names in (
         ("columns", [column.name for column in data.columns]),
         ("vocabularies", list(data.vocabularies)),
-        ("near", [ball_index.name for ball_index in data.ball_indexes]),
-        ("rest", [residual.name for residual in data.residuals]),
+        ("balls", [ball_index.name for ball_index in data.ball_indexes]),
+        ("residuals", [residual.name for residual in data.residuals]),
     ):
         arrays[f"{section}.names"], arrays[f"{section}.name_starts"] = pack_values(names)
     for i, column in enumerate(data.columns):
@@ -55,10 +55,10 @@ def pack_segment(data: SegmentData) -> Arrays:
     for i, vocabulary in enumerate(data.vocabularies.values()):
         arrays |= _add_prefix(f"vocabularies.{i}", vocabulary.to_arrays())
     for i, ball_index in enumerate(data.ball_indexes):
-        arrays |= _add_prefix(f"near.{i}", ball_index.to_arrays())
+        arrays |= _add_prefix(f"balls.{i}", ball_index.to_arrays())
     for i, residual in enumerate(data.residuals):
-        arrays |= _add_prefix(f"rest.{i}", {"rows": residual.constraints.rows})
-        arrays |= _add_prefix(f"rest.{i}", _pack_batch(residual.constraints.batch))
+        arrays |= _add_prefix(f"residuals.{i}", {"rows": residual.constraints.rows})
+        arrays |= _add_prefix(f"residuals.{i}", _pack_batch(residual.constraints.batch))
     return arrays
 
 
@@ -76,20 +76,20 @@ def unpack_segment(space: Space, arrays: Mapping[str, NDArray[Any]]) -> SegmentD
     }
     columns_by_name = {column.name: column for column in columns}
     residuals = []
-    for i, name in enumerate(_unpack_names("rest", arrays)):
+    for i, name in enumerate(_unpack_names("residuals", arrays)):
         encoder = columns_by_name.get(name) or vocabularies.get(name)
-        residual_arrays = _strip_prefix(f"rest.{i}", arrays)
+        residual_arrays = _strip_prefix(f"residuals.{i}", arrays)
         batch = _unpack_batch(encoder, residual_arrays)
         residuals.append(
             ResidualConstraints(name, encoder, Constraints(residual_arrays["rows"], batch))
         )
     ball_indexes = tuple(
-        BallIndex.from_arrays(name, _strip_prefix(f"near.{i}", arrays))
-        for i, name in enumerate(_unpack_names("near", arrays))
+        BallIndex.from_arrays(name, _strip_prefix(f"balls.{i}", arrays))
+        for i, name in enumerate(_unpack_names("balls", arrays))
     )
     boxes = CodedBoxes(*(arrays[f"boxes.{name}"] for name in _BOXES))
     tree = BitmapTree.from_arrays(arrays)
-    stored_rows, exact_bits = arrays["order"], arrays["exact"]
+    stored_rows, exact_bits = arrays["stored_rows"], arrays["exact_bits"]
     return SegmentData(
         columns, vocabularies, stored_rows, boxes, exact_bits, tree, ball_indexes, tuple(residuals)
     )

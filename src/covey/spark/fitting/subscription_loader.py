@@ -156,12 +156,12 @@ def load_subscriptions(
         loaded["label"],
         loaded["subscriptions"],
         space_from_json(loaded["space"]),
-        tuple(loaded["constrained"]),
+        tuple(loaded["constrained_attributes"]),
         id_type,
         rejected_path,
         {**_sum_task_seconds(rows), "encode": round(encode_s, 2), "merge": loaded["seconds"],
          "total": round(time.perf_counter() - started, 2)},
-        loaded.get("routing"),
+        loaded.get("partitioner"),
     )  # fmt: skip
 
 
@@ -316,6 +316,6 @@ def _commit_and_merge(
             "label": manifest.label,
             "subscriptions": manifest.subscriptions,
             "space": space_to_json(manifest.space),
-            "constrained": snapshot.constrained_attributes,
+            "constrained_attributes": snapshot.constrained_attributes,
             "seconds": round(time.perf_counter() - started, 2),
         }

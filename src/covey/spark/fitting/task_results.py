@@ -39,7 +39,8 @@ __all__ = [
     "task_result_schema",
 ]
 
-UPSERT_KIND, REMOVAL_KIND, EXPRESSION_KIND, WAITING_KIND = "put", "removed", "asked", "waiting"
+UPSERT_KIND, REMOVAL_KIND = "upsert", "removal"
+EXPRESSION_KIND, WAITING_KIND = "expression", "waiting"
 REJECTION_COLUMNS = ("predicate", "error", "line", "column")
 """Columns of a rejected subscription besides its id."""
 _BATCH_ROWS = 10_000  # rejected subscriptions in one batch

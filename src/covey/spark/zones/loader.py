@@ -82,8 +82,8 @@ class ZoneLoader:
         return {
             **committed,
             "space": space_to_json(profile.space),
-            "constrained": profile.constrained_attributes,
-            "routing": ZonePartitioner.from_zone_map(zone_map, is_smart),
+            "constrained_attributes": profile.constrained_attributes,
+            "partitioner": ZonePartitioner.from_zone_map(zone_map, is_smart),
             "seconds": round(time.perf_counter() - started, 2),
         }
 

@@ -95,7 +95,7 @@ class ZonePartitioner:
         return {
             "expression": self.expression,
             "attributes": list(self.attributes),
-            "owners": list(self.partitions_per_zone),
+            "partitions_per_zone": list(self.partitions_per_zone),
             "is_smart": self.is_smart,
         }
 
@@ -104,7 +104,7 @@ class ZonePartitioner:
         """Return the partitioner from the JSON values of `to_json`."""
         fields: Mapping[str, Any] = content
         return cls(
-            fields["expression"], tuple(fields["attributes"]), tuple(fields["owners"]),
+            fields["expression"], tuple(fields["attributes"]), tuple(fields["partitions_per_zone"]),
             fields["is_smart"],
         )  # fmt: skip
 

@@ -34,7 +34,7 @@ from covey.errors import StoreError
 __all__ = ["EncodedFile", "MappedArrays", "encode_arrays", "open_array_file", "read_array_file"]
 
 _MAGIC = b"\x93COVEY\r\n"
-_FORMAT = 2
+_FORMAT = 3
 _PREFIX = struct.Struct("<8sIIQ")
 _ALIGNMENT = 64
 _NUMERIC_KINDS = "biuf"  # bool, signed, unsigned, float: plain numbers
