@@ -1,4 +1,4 @@
-"""Every promise in docs/guarantees.md names tests that exist."""
+"""Every promise in docs/reference/guarantees.md names tests that exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "guarantees.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("named", sorted(set(re.findall(r"tests/[\w/]+\.py::\w+", PAGE))))
