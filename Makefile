@@ -14,7 +14,7 @@ SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSe
 # Python keeps what it has compiled, whatever the shell says: tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect nightly soak bench fuzz lock clean
+.PHONY: setup check quick mutants test coverage docs dist jars kafka integration classic connect nightly soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv. What uv
@@ -69,6 +69,10 @@ MERMAID_SHA512 := 57a2b70bc101744b0f1595d228c25eea9a50384371b87011afd1af1d7e2187
 	cd .mermaid && echo '$(MERMAID_SHA512)  $(MERMAID).tgz' | sha512sum --check --quiet
 	cd .mermaid && tar -xzf $(MERMAID).tgz --strip-components 2 package/dist/mermaid.min.js
 	rm .mermaid/$(MERMAID).tgz
+
+# A wheel in dist/, for `pip install`.
+dist:
+	$(BIN)/python -m hatchling build --target wheel
 
 # Delta's jars, which are no Python packages; needs Maven.
 jars: .jars/pom.xml

@@ -18,6 +18,6 @@ def test_a_named_test_exists(named: str) -> None:
 
 
 def test_every_promise_names_a_test() -> None:
-    promises = re.split(r"^\d+\. ", PAGE.partition("\nNot promised")[0], flags=re.MULTILINE)[1:]
+    promises = re.split(r"^\d+\. ", PAGE.partition("\n## Not promised")[0], flags=re.MULTILINE)[1:]
     assert len(promises) >= 10
     assert all("::test_" in promise for promise in promises)
