@@ -17,8 +17,9 @@ from mkdocs.config.defaults import MkDocsConfig
 
 __all__ = ["on_post_build", "summarize"]
 
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_NO_PROSE = ("#", "|", "!", "`", ":::", ">", "---", "[")
+_FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_NO_PROSE = ("#", "|", "!", ":::", "-")
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -51,9 +52,8 @@ def iter_entries(nav: Any, level: int) -> Iterator[tuple[str, str | None]]:
 
 def summarize(markdown: str) -> str:
     """Return the first sentence of a page's first paragraph, without markup of links."""
-    for paragraph in markdown.split("\n\n"):
-        text = " ".join(paragraph.split())
+    for paragraph in _FENCED.sub("", markdown).split("\n\n"):
+        text = _LINK.sub(r"\1", " ".join(paragraph.split()))
         if text and not text.startswith(_NO_PROSE):
-            text = _LINK.sub(r"\1", text)
-            return re.split(r"(?<=[.:])\s", text)[0].rstrip(":")
+            return re.split(r"(?<=\.)\s", text)[0]
     return ""
