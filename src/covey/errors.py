@@ -1,18 +1,18 @@
-"""Everything covey raises on purpose.
+"""Tree of all exceptions that covey raises on purpose.
 
 ```
 CoveyError
 ├── SchemaError            a schema, an attribute or a column of events does not fit
-├── InvalidArgumentError   an argument that a function cannot use; a ValueError too
+├── InvalidArgumentError   a function cannot use an argument; also a ValueError
 ├── StoreError             a stored file is damaged, missing or foreign, or a store is not writable
-├── StreamError            a topic is missing, cannot be read, or no longer has what is needed
-├── ResultTooLargeError    an answer exceeds the bound that was given with the question
-└── PredicateError         a predicate's text is wrong: says line, column and what to write instead
-    └── CompilerError      covey failed on a text that may be right: a fault of covey
+├── StreamError            a topic is missing or unreadable, or has lost messages that are needed
+├── ResultTooLargeError    a result exceeds the limit that the caller set
+└── PredicateError         a predicate's text is wrong; has line, column and a suggestion
+    └── CompilerError      covey failed on a text that may be correct: a bug in covey
 ```
 
-A message says what was wrong, where, and how to go on. Nothing of a library below covey reaches
-a user who made a mistake.
+A message says what is wrong, where, and what to do. A user's mistake never surfaces as an exception
+of a library below covey.
 """
 
 from __future__ import annotations
@@ -33,34 +33,42 @@ __all__ = [
 
 
 class CoveyError(Exception):
-    """The root of the tree: `except CoveyError` catches all that covey raises on purpose."""
+    """Base class: `except CoveyError` catches every exception that covey raises on purpose."""
 
 
 class SchemaError(CoveyError):
-    """A schema, an attribute or a column of events does not fit."""
+    """Raised if a schema, an attribute or a column of events does not fit."""
 
 
 class InvalidArgumentError(CoveyError, ValueError):
-    """An argument that a function cannot use."""
+    """Raised if a function cannot use an argument's type or value."""
 
 
 class StoreError(CoveyError):
-    """A stored file is damaged, missing or foreign, or a store cannot be written to."""
+    """Raised if a stored file is damaged, missing or foreign, or a store is not writable."""
 
 
 class StreamError(CoveyError):
-    """A topic is missing, cannot be read, or no longer has what is needed."""
+    """Raised if a topic is missing or unreadable, or has lost messages that are needed."""
 
 
 class ResultTooLargeError(CoveyError):
-    """An answer exceeds the bound that was given with the question."""
+    """Raised if a result exceeds the limit that the caller set."""
 
 
 class PredicateError(CoveyError):
-    """A predicate's text is wrong.
+    """Raised if a predicate's text is wrong.
 
-    `problem` says what, `line` and `column` (both from 1) say where, `hint` what to write instead;
-    `text` is the predicate. `str(error)` shows all of it with a mark under the place.
+    Attributes:
+        problem: what is wrong.
+        text: the predicate.
+        offset: the character of `text`, from 0, at which the error lies.
+        line: the line of `text`, from 1.
+        column: the character of that line, from 1.
+        hint: what to write instead; may be empty.
+
+    `str(error)` has the position, the problem and the hint, then the line with a caret below the
+    character.
 
     >>> print(PredicateError("no column 'prise'", "prise > 5", 0, "did you mean price?"))
     line 1, column 1: no column 'prise'; did you mean price?
@@ -79,32 +87,33 @@ class PredicateError(CoveyError):
 
     @classmethod
     def from_position(cls, problem: str, text: str, line: int, column: int) -> PredicateError:
-        """The error at a line and column, both from 1."""
-        before = text.split("\n")[: line - 1]
-        return cls(problem, text, sum(len(one) + 1 for one in before) + column - 1)
+        """Return the error for a line and a column of a text, both counted from 1."""
+        lines_before = text.split("\n")[: line - 1]
+        return cls(problem, text, sum(len(row) + 1 for row in lines_before) + column - 1)
 
     def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str]]:
         return type(self), (self.problem, self.text, self.offset, self.hint)
 
     def _format_message(self) -> str:
+        """Return position, problem and hint, then the line with a caret."""
         head = f"line {self.line}, column {self.column}: {self.problem}"
         if self.hint:
             head += f"; {self.hint}"
-        shown, mark = self._excerpt_line()
-        return f"{head}\n  {shown}\n  {' ' * mark}^"
+        excerpt, caret_column = self._excerpt_line()
+        return f"{head}\n  {excerpt}\n  {' ' * caret_column}^"
 
     def _excerpt_line(self, width: int = 90) -> tuple[str, int]:
-        """The part of the line around the place, and where the mark stands in it."""
+        """Return `width` characters of the line around the error, and the caret's column in it."""
         line = self.text.split("\n")[self.line - 1] if self.text else ""
         start = max(0, min(self.column - 1 - width // 2, len(line) - width))
         return line[start : start + width], self.column - 1 - start
 
 
 class CompilerError(PredicateError):
-    """Covey failed on a predicate whose text may be right; others are not touched by it.
+    """Raised if covey itself fails on a predicate whose text may be correct.
 
-    It is a `PredicateError`, since the text is refused like a wrong one. Where it occurs, covey has
-    a fault: tests count it as a failure.
+    Other predicates are not affected. The error is a `PredicateError`, because the text is rejected
+    like a wrong one. Every occurrence is a bug in covey: tests count it as a failure.
 
     >>> print(CompilerError.from_failure(KeyError("x"), "price > 5").problem)
     covey failed on this predicate: KeyError('x')
@@ -112,7 +121,7 @@ class CompilerError(PredicateError):
 
     @classmethod
     def from_failure(cls, failure: Exception, text: str) -> CompilerError:
-        """Return the error of a text on which covey raised something unexpected."""
+        """Return the error for a text on which covey raised an unexpected exception."""
         error = cls(
             f"covey failed on this predicate: {failure!r:.200}", text, 0,
             "this is a fault of covey: please report it",
@@ -122,24 +131,28 @@ class CompilerError(PredicateError):
 
 
 def extract_worker_error(traceback_text: str) -> CoveyError | None:
-    """Return what covey raised in another process, from the text of a traceback; None if nothing.
+    """Return the error that covey raised in another process, read from a traceback's text.
 
-    >>> extract_worker_error("Traceback …\\ncovey.errors.StoreError: version 3 is gone\\n")
-    StoreError('version 3 is gone')
+    Returns:
+        The last error of covey in the text; None if it has none.
+
+    >>> extract_worker_error("Traceback …\\ncovey.errors.StoreError: version 3 is missing\\n")
+    StoreError('version 3 is missing')
     """
-    raised = list(_ERROR_IN_TRACEBACK.finditer(traceback_text))
-    if not raised:
+    matches = list(_ERROR_IN_TRACEBACK.finditer(traceback_text))
+    if not matches:
         return None
-    name, said, shown, before = raised[-1].group("name", "said", "shown", "before")
-    with_text = {one.__name__: one for one in (PredicateError, CompilerError)}
-    if name in with_text and shown is not None:
-        problem = re.sub(r"^line \d+, column \d+: ", "", said)
-        return with_text[name](problem, shown, len(before))
-    classes = {one.__name__: one for one in CoveyError.__subclasses__()}
-    return classes.get(name, CoveyError)(said)
+    name, message, excerpt, indent = matches[-1].group("name", "message", "excerpt", "indent")
+    predicate_errors = {cls.__name__: cls for cls in (PredicateError, CompilerError)}
+    if name in predicate_errors and excerpt is not None:
+        problem = re.sub(r"^line \d+, column \d+: ", "", message)
+        return predicate_errors[name](problem, excerpt, len(indent))
+    classes = {cls.__name__: cls for cls in CoveyError.__subclasses__()}
+    return classes.get(name, CoveyError)(message)
 
 
 _ERROR_IN_TRACEBACK = re.compile(
-    r"^covey\.errors\.(?P<name>\w+): (?P<said>.+)$(?:\n  (?P<shown>.*)\n  (?P<before> *)\^$)?",
+    r"^covey\.errors\.(?P<name>\w+): (?P<message>.+)$"
+    r"(?:\n  (?P<excerpt>.*)\n  (?P<indent> *)\^$)?",
     re.MULTILINE,
 )

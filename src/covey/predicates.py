@@ -1,6 +1,7 @@
-"""Texts of predicates for shapes that people often mean and seldom write right.
+"""Functions that write predicates for circles, boxes, vectors and tags.
 
-Plain functions from values to Spark SQL; what they return can be joined with AND and OR.
+These conditions are common and easy to get wrong by hand. Each function takes the names of columns
+and plain values and returns Spark SQL; its results can be joined with AND and OR.
 """
 
 from __future__ import annotations
@@ -27,12 +28,22 @@ def within_km(
     centre_longitude: Number,
     radius_km: Number,
 ) -> str:
-    """Events within so many kilometres of a place on the globe, poles and date line included.
+    """Return the predicate of events within a circle on the globe, including poles and date line.
 
-    `latitude` and `longitude` are columns (or expressions) in degrees. A circle on the globe is a
-    ball round a unit vector, which becomes one derived attribute for all such predicates. Unit
-    vectors are float32: the edge of a circle of up to some thousand kilometres is off by about a
-    metre, that of half the globe by more.
+    A circle on the globe is a ball around a unit vector. The vector of the event becomes one
+    derived attribute, which all such predicates share. Unit vectors are float32: the edge of a
+    circle with a radius of up to some thousand kilometres is off by about a metre, that of a circle
+    around half the globe by more.
+
+    Args:
+        latitude: column or expression with the event's latitude in degrees.
+        longitude: column or expression with the event's longitude in degrees.
+        centre_latitude: latitude of the centre in degrees, from -90 to 90.
+        centre_longitude: longitude of the centre in degrees.
+        radius_km: radius in kilometres along the surface, at least 0.
+
+    Raises:
+        InvalidArgumentError: a number is not finite or out of its range.
 
     >>> print(within_km("lat", "lon", 52.5, 13.4, 5)[:60])
     vector_l2_distance(array(CAST(cos(radians(lat)) * cos(radian
@@ -41,23 +52,37 @@ def within_km(
         _check_finite, (centre_latitude, centre_longitude, radius_km)
     )
     if not (-90 <= centre_latitude <= 90 and radius_km >= 0):
-        raise InvalidArgumentError(f"no circle of {radius_km} km round latitude {centre_latitude}")
+        raise InvalidArgumentError(
+            "centre_latitude must be between -90 and 90 and radius_km at least 0, "
+            f"got {centre_latitude} and {radius_km}"
+        )
     phi, theta = math.radians(centre_latitude), math.radians(centre_longitude)
-    place = (math.cos(phi) * math.cos(theta), math.cos(phi) * math.sin(theta), math.sin(phi))
+    centre = (math.cos(phi) * math.cos(theta), math.cos(phi) * math.sin(theta), math.sin(phi))
     chord = 2 * math.sin(min(radius_km / EARTH_RADIUS_KM, math.pi) / 2)
     lat, lon = f"radians({latitude})", f"radians({longitude})"
     unit = (
         f"array(CAST(cos({lat}) * cos({lon}) AS FLOAT), "
         f"CAST(cos({lat}) * sin({lon}) AS FLOAT), CAST(sin({lat}) AS FLOAT))"
     )
-    return f"vector_l2_distance({unit}, {_vector_literal(place)}) <= {chord!r}D"
+    return f"vector_l2_distance({unit}, {_vector_literal(centre)}) <= {chord!r}D"
 
 
 @check_arguments
 def within_box(
     latitude: str, longitude: str, south: Number, west: Number, north: Number, east: Number
 ) -> str:
-    """Events inside a box of degrees; with `west` > `east` it spans the date line.
+    """Return the predicate of events in a latitude-longitude box, its edges included.
+
+    Args:
+        latitude: column or expression with the event's latitude in degrees.
+        longitude: column or expression with the event's longitude in degrees.
+        south: smallest latitude in degrees.
+        west: western edge in degrees; larger than `east` if the box crosses the date line.
+        north: largest latitude in degrees.
+        east: eastern edge in degrees.
+
+    Raises:
+        InvalidArgumentError: a number is not finite.
 
     >>> within_box("lat", "lon", -20, 170, -10, -170)
     '(lat BETWEEN -20.0D AND -10.0D AND (lon >= 170.0D OR lon <= -170.0D))'
@@ -81,7 +106,17 @@ def near_vector(
     distance: Number | None = None,
     similarity: Number | None = None,
 ) -> str:
-    """Events whose vector is within an l2 distance of a centre, or at least so similar by cosine.
+    """Return the predicate of events whose vector is close to a centre.
+
+    Args:
+        vector: column with the event's vector.
+        centre: a number per dimension; each is rounded to float32.
+        distance: largest l2 distance from the centre.
+        similarity: smallest cosine similarity with the centre.
+
+    Raises:
+        InvalidArgumentError: a number is not finite, or not exactly one of `distance` and
+            `similarity` is given.
 
     >>> near_vector("embedding", [0.5, 1], similarity=0.9)
     'vector_cosine_similarity(embedding, array(0.5F, 1.0F)) >= 0.9D'
@@ -92,12 +127,20 @@ def near_vector(
     if similarity is not None and distance is None:
         cosine = f"vector_cosine_similarity({vector}, {_vector_literal(centre)})"
         return f"{cosine} >= {_double_literal(similarity)}"
-    raise InvalidArgumentError("give either a distance or a similarity")
+    count = "neither" if distance is None else "both"
+    raise InvalidArgumentError(f"give either distance or similarity, got {count}")
 
 
 @check_arguments
 def has_all(tags: str, tokens: Iterable[str]) -> str:
-    """Events whose tags have every one of these tokens.
+    """Return the predicate of events whose tags contain every one of the tokens.
+
+    Args:
+        tags: column with an array of strings.
+        tokens: at least one text.
+
+    Raises:
+        InvalidArgumentError: `tokens` is empty, a single text, or has an element that is no text.
 
     >>> has_all("words", ["red", "bike"])
     "(array_contains(words, 'red') AND array_contains(words, 'bike'))"
@@ -113,38 +156,50 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
 
 @check_arguments
 def has_any(tags: str, tokens: Iterable[str]) -> str:
-    """Events whose tags have at least one of these tokens."""
+    """Return the predicate of events whose tags contain at least one of the tokens.
+
+    Arguments and errors are those of `has_all`.
+    """
     return f"arrays_overlap({tags}, array({', '.join(map(quote_string, _check_tokens(tokens)))}))"
 
 
 @check_arguments
 def has_none(tags: str, tokens: Iterable[str]) -> str:
-    """Events whose tags have none of these tokens (and, as Spark has it, no null element)."""
+    """Return the predicate of events whose tags contain none of the tokens.
+
+    It does not hold for tags with a null element: Spark cannot exclude that the null is one of the
+    tokens. Arguments and errors are those of `has_all`.
+    """
     return f"NOT {has_any(tags, tokens)}"
 
 
 def _vector_literal(centre: Sequence[Number]) -> str:
+    """Return numbers as an array of float literals of Spark SQL."""
     return f"array({', '.join(float32_literal(_check_finite(x)) for x in centre)})"
 
 
 def _double_literal(value: Number) -> str:
-    """A number as a double literal."""
+    """Return a number as a double literal of Spark SQL."""
     return f"{_check_finite(value)!r}D"
 
 
 def _check_finite(value: Number) -> float:
+    """Return a number as a float; raise InvalidArgumentError unless it is finite."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidArgumentError(f"{format_value(value)} is no number to compare with")
+        raise InvalidArgumentError(f"a finite number is expected, got {format_value(value)}")
     return number
 
 
 def _check_tokens(tokens: Iterable[str]) -> list[str]:
-    """Tokens as a list of texts; one text would be taken for its letters."""
-    listed = [] if isinstance(tokens, str) else list(tokens)
-    if not listed or not all(isinstance(token, str) for token in listed):
+    """Return the tokens as a list; raise InvalidArgumentError unless they are texts.
+
+    A single text is refused: it would be read as a list of its letters.
+    """
+    token_list = [] if isinstance(tokens, str) else list(tokens)
+    if not token_list or not all(isinstance(token, str) for token in token_list):
         raise InvalidArgumentError("give the tokens as a list of texts: ['red', 'bike']")
-    return listed
+    return token_list

@@ -1,4 +1,4 @@
-"""Names of columns as Spark reads them back."""
+"""Quoting of column names, so that Spark reads each as the same name again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def quote_identifier(name: str, *, is_field: bool = False) -> str:
-    """A column's name, or that of a field in one, as Spark reads it back.
+    """Return the name of a column as Spark SQL, in backticks where Spark needs them.
+
+    Args:
+        name: the name of a column, or of a field of a struct column.
+        is_field: whether `name` is a field; a field needs no backticks for a keyword.
 
     >>> quote_identifier("price"), quote_identifier("to`day")
     ('price', '`to``day`')

@@ -74,7 +74,7 @@ def test_repeated_exclusions_are_those_of_a_list() -> None:
     ],
 )
 def test_lists_of_more_keys_than_characters_are_refused(text: str) -> None:
-    assert "so many values equal this after Spark's cast" in str(reject(text))
+    assert "too many values equal this after Spark's cast" in str(reject(text))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,9 @@ def test_an_iterable_of_texts_will_do() -> None:
 
 @pytest.mark.parametrize("row", [-1, 1])
 def test_only_regions_that_are_there_are_written(row: int) -> None:
-    with pytest.raises(CoveyError, match="no region"):
+    with pytest.raises(
+        CoveyError, match="row must be at least 0 and less than the number of regions, 1"
+    ):
         render(parse(SPACE, ["price > 5"]).regions, row)
 
 

@@ -1,21 +1,21 @@
-"""Predicates of Spark SQL to regions and back, and explanations of single matches.
+"""Compiler from Spark SQL predicates to regions, with a renderer and explanations of matches.
 
-`parse` works on batches: literals are cut out of each text, texts that differ only in literals
+`parse` works on batches: literals are extracted from each text, texts that differ only in literals
 share a template, and each conjunct of a template is compiled once. The literals of all texts are
-then read together, as columns. What the regions contain is exactly what Spark's `where` would keep.
+then read together, as columns. The regions contain exactly the events that Spark's `where` keeps.
 
 Sub-packages and modules in the order in which data passes through them; each imports only those
 before it:
 
-- `values`: literals, what they are, and how Spark casts and compares them.
-- `diagnostics`: what is wrong with a text that is no predicate, and what to write instead.
+- `values`: types and values of literals, and how Spark casts and compares them.
+- `diagnostics`: problems and suggestions for texts that are not predicates.
 - `syntax`: templates, their conjuncts, and the syntax tree of one predicate.
 - `semantics`: names, types and admission of expressions; derived attributes.
 - `compile`: conditions to atoms, the disjunctive normal form, and regions.
-- `parser`: `Parser` and `parse`, which drive all of these for batches of texts.
-- `renderer`: `render`, a region as a predicate again.
-- `explanation`: `explain`, which conditions of a predicate hold on an event.
-- `fingerprint`: digests of predicates, equal where their regions are equal.
+- `parser`: `Parser` and `parse`, which call the sub-packages above for batches of texts.
+- `renderer`: `render`, which writes a region as a predicate.
+- `explanation`: `explain`, which reports the conditions of a predicate that hold on an event.
+- `fingerprint`: digests of predicates; predicates with equal regions have equal digests.
 """
 
 from covey.language.explanation import Explanation, explain

@@ -1,7 +1,7 @@
-"""Why a predicate matches an event, or why not: condition by condition, with the values.
+"""Explanation why a predicate matches an event or not: condition by condition, with the values.
 
-A condition of three-valued logic may also be unknown, because a value is null: the most common
-reason for an alert that did not fire.
+In SQL's three-valued logic a condition may also be unknown because a value is null. This is the
+most common reason for an alert that did not fire.
 """
 
 from __future__ import annotations
@@ -36,9 +36,14 @@ _OUTCOME_WORDS = {True: "yes", False: "no", None: "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What became of a condition on one event: held, failed, or unknown (`None`).
+    """The outcome of one condition on one event.
 
-    `values` are the event's values that it reads; `parts` the conditions it is made of.
+    Attributes:
+        text: the condition.
+        holds: True or False, or None if it is unknown.
+        values: the event's values of the columns that the condition reads, by name.
+        parts: the conditions that the condition combines with AND, OR or NOT.
+        note: the reason if Spark would raise on this event, else empty.
     """
 
     text: str
@@ -48,7 +53,7 @@ class Explanation:
     note: str = ""
 
     def as_dict(self) -> JsonObject:
-        """The same as plain data, ready for JSON but for the values."""
+        """Return the explanation as a dictionary; only `values` may not be ready for JSON."""
         return {
             "text": self.text,
             "holds": self.holds,
@@ -61,11 +66,12 @@ class Explanation:
         return "\n".join(self._format_lines(0))
 
     def _format_lines(self, depth: int) -> Iterator[str]:
-        shown = ", ".join(
+        """Yield a line for the condition and, indented, one for each of its parts."""
+        values = ", ".join(
             f"{name} is {_format_value(value)}" for name, value in self.values.items()
         )
-        because = f"    ({shown}{'; ' if shown and self.note else ''}{self.note})"
-        detail = because if not self.parts and (shown or self.note) else ""
+        reason = f"    ({values}{'; ' if values and self.note else ''}{self.note})"
+        detail = reason if not self.parts and (values or self.note) else ""
         yield f"{'  ' * depth}{_OUTCOME_WORDS[self.holds]}: {self.text}{detail}"
         for part in self.parts:
             yield from part._format_lines(depth + 1)
@@ -73,12 +79,24 @@ class Explanation:
 
 @check_arguments
 def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation:
-    """Which conditions of a predicate hold on an event, and which do not.
+    """Explain which conditions of a predicate hold on an event and which do not.
 
-    The event is a row as a mapping; derived attributes are expected in it under their text. The
-    whole holds exactly when the predicate matches.
+    Args:
+        space: the attributes of events.
+        text: the predicate.
+        event: a row as a mapping from column names to values; a missing column is null. A derived
+            attribute must be given, under its text.
 
-    Cost: a parse and an evaluation of every condition; milliseconds. For people, not for batches.
+    Returns:
+        The outcome of the whole predicate, which holds exactly if the predicate matches, with the
+        outcomes of its conditions.
+
+    Raises:
+        PredicateError: the predicate is wrong.
+        SchemaError: a value of the event does not fit the type of its column.
+
+    Cost: a parse and an evaluation of every condition, some milliseconds. It is meant for people;
+    match batches with an index.
 
     >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
     >>> print(explain(space, "price > 100 AND city = 'Rome'", {"price": 120.5, "city": None}))
@@ -93,10 +111,13 @@ def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation
 
 
 class _Explainer:
+    """Explainer of the conditions of one predicate on one event."""
+
     def __init__(self, space: Space, expressions: Expressions, event: Mapping[str, object]) -> None:
         self.space, self.expressions, self.event = space, expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
+        """Return the explanation of a condition, shown as `text` or else as its canonical text."""
         node = unwrap_parentheses(node)
         text = text or strip_parentheses(canonical_text(self.expressions.names, node))
         holds, note = self._evaluate_text(text)
@@ -110,16 +131,16 @@ class _Explainer:
         return Explanation(text, holds, self._read_values(node), parts, note)
 
     def _evaluate_text(self, text: str) -> tuple[bool | None, str]:
-        """What a condition is on the event, and a remark where Spark would raise."""
+        """Return the outcome of a condition on the event, and a note if Spark would raise."""
         parser = Parser(self.space)
         predicates = parser.parse([text, f"NOT ({text})"])
         events = _build_event_batch(self.event, predicates.space)
         regions = predicates.regions
-        inside = contains(
+        is_contained = contains(
             regions, np.arange(len(regions)), events, np.zeros(len(regions), np.int64)
         )
-        found = set(predicates.predicate_rows[inside].tolist())
-        holds = True if 0 in found else False if 1 in found else None
+        matching_texts = set(predicates.predicate_rows[is_contained].tolist())
+        holds = True if 0 in matching_texts else False if 1 in matching_texts else None
         malformed = any(
             isinstance(column, VectorColumn) and column.states[0] == ValueState.MALFORMED
             for name, column in events.columns.items()
@@ -131,6 +152,7 @@ class _Explainer:
         )
 
     def _read_values(self, node: exp.Expr) -> dict[str, Any]:
+        """Return the event's values of the columns in a condition, by name."""
         names = dict.fromkeys(
             self.expressions.names.resolve_column(column.parts[0]).name
             for column in node.find_all(exp.Column)
@@ -139,43 +161,51 @@ class _Explainer:
 
 
 def _build_event_batch(event: Mapping[str, object], space: Space) -> Events:
-    """One event as a batch; what the mapping lacks is null."""
+    """Return the event as a batch of one row; columns that it lacks are null."""
     columns = {}
     for attribute in space:
-        given = event.get(attribute.name)
+        value = event.get(attribute.name)
         if attribute.is_derived and attribute.name not in event:
             continue
-        columns[attribute.name] = _build_one_row_column(given, attribute)
+        columns[attribute.name] = _build_one_row_column(value, attribute)
     return Events.from_arrow(pa.table(columns), space)
 
 
 def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
-    """A value as a column of one row, unchanged or not at all."""
-    kind = type_to_arrow(attribute.type)
-    naive = isinstance(value, dt.datetime) and value.tzinfo is None
+    """Return a value as a column of one row; raise SchemaError if Arrow would change the value."""
+    type_ = type_to_arrow(attribute.type)
+    is_naive = isinstance(value, dt.datetime) and value.tzinfo is None
     try:
-        column = pa.array([value], kind)
-        kept = pa.types.is_nested(kind) or pa.types.is_floating(kind) or column[0].as_py() == value
+        column = pa.array([value], type_)
+        is_exact = (
+            pa.types.is_nested(type_) or pa.types.is_floating(type_) or column[0].as_py() == value
+        )
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError, TypeError):
-        kept = False
-    if not kept or (naive and attribute.type == TIMESTAMP):
-        hint = ": give it a time zone" if naive else ""
-        raise SchemaError(f"{attribute.name} is {attribute.type}, but {value!r} is none{hint}")
+        is_exact = False
+    if not is_exact or (is_naive and attribute.type == TIMESTAMP):
+        hint = ": give it a time zone" if is_naive else ""
+        raise SchemaError(
+            f"{attribute.name} is {attribute.type}, which cannot hold {value!r}{hint}"
+        )
     return column
 
 
 def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
-    """Names that no column has are more likely wrong than superfluous."""
+    """Raise SchemaError if a key of the event looks like a misspelt column that it lacks.
+
+    Other unknown keys are ignored.
+    """
     names = {column.name for column in space.columns}
-    plain = [key for key in event if key not in names]
-    for key in plain:
-        near = get_close_matches(key.lower(), [n.lower() for n in names], 1)
-        if near and not any(n in event for n in names if n.lower() == near[0]):
-            meant = next(n for n in names if n.lower() == near[0])
+    unknown_keys = [key for key in event if key not in names]
+    for key in unknown_keys:
+        similar = get_close_matches(key.lower(), [n.lower() for n in names], 1)
+        if similar and not any(n in event for n in names if n.lower() == similar[0]):
+            column_name = next(n for n in names if n.lower() == similar[0])
             raise SchemaError(
-                f"the event has {key!r}, the space {meant!r}: name it as the space does"
+                f"the event has {key!r}, the space {column_name!r}: name it as the space does"
             )
 
 
 def _format_value(value: Any) -> str:
+    """Return a value as explanations show it."""
     return "null" if value is None else repr(value)

@@ -1,10 +1,10 @@
-"""Digests of what predicates mean: two that contain the same regions have the same.
+"""Digests of predicates by meaning: predicates with the same regions have the same digest.
 
-Constraints have one spelling each, so that equal regions are equal rows; a region inside another
-one of its predicate adds nothing and is left out. Not found are predicates that are equal as a
-union only: `x < 5 OR x >= 5` beside `x IS NOT NULL`.
+Equal constraints are written as equal texts, and a region that another region of the same predicate
+contains is left out. Predicates that are equal only as a union get different digests, for example
+`x < 5 OR x >= 5` and `x IS NOT NULL`.
 
-Cost: some microseconds a constraint.
+Cost: some microseconds per constraint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Rows = NDArray[np.int64]
 
 
 def fingerprint_predicates(predicates: Predicates) -> list[bytes | None]:
-    """A digest for each text; None for one that has no region.
+    """Return a digest of 16 bytes for each text, None for a text that has no region.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -38,30 +38,32 @@ def fingerprint_predicates(predicates: Predicates) -> list[bytes | None]:
     (True, False)
     """
     regions = _canonical_constraints(predicates.regions)
-    of_text: dict[int, set[str]] = {}
-    kept = _mask_maximal_regions(predicates)
-    for row in np.flatnonzero(kept).tolist():
-        of_text.setdefault(int(predicates.predicate_rows[row]), set()).add(
+    region_texts: dict[int, set[str]] = {}  # by the row of the predicate
+    is_maximal = _mask_maximal_regions(predicates)
+    for row in np.flatnonzero(is_maximal).tolist():
+        region_texts.setdefault(int(predicates.predicate_rows[row]), set()).add(
             "\n".join(sorted(regions[row]))
         )
     return [
-        blake2b("\0".join(sorted(of_text[text])).encode(), digest_size=16).digest()
-        if text in of_text
+        blake2b("\0".join(sorted(region_texts[row])).encode(), digest_size=16).digest()
+        if row in region_texts
         else None
-        for text in range(predicates.count)
+        for row in range(predicates.count)
     ]
 
 
 def _canonical_constraints(regions: Regions) -> list[list[str]]:
-    """For each region its constraints, in one spelling each."""
-    found: list[list[str]] = [[] for _ in range(len(regions))]
-    for name, given in regions.constraints.items():
-        for row, text in zip(given.rows.tolist(), _canonical_texts(given.batch), strict=True):
-            found[row].append(f"{name}: {text}")
-    return found
+    """Return for each region its constraints as texts; equal constraints have equal texts."""
+    texts: list[list[str]] = [[] for _ in range(len(regions))]
+    for name, constraints in regions.constraints.items():
+        pairs = zip(constraints.rows.tolist(), _canonical_texts(constraints.batch), strict=True)
+        for row, text in pairs:
+            texts[row].append(f"{name}: {text}")
+    return texts
 
 
 def _canonical_texts(batch: ConstraintBatch) -> Iterable[str]:
+    """Return each constraint of a batch as a text."""
     if isinstance(batch, Scalars):
         return _canonical_scalar_texts(batch)
     if isinstance(batch, Balls):
@@ -83,6 +85,7 @@ def _canonical_texts(batch: ConstraintBatch) -> Iterable[str]:
 
 
 def _canonical_scalar_texts(batch: Scalars) -> Iterator[str]:
+    """Yield each scalar constraint as interval, null, list mode and list."""
     ends = zip(batch.lower.tolist(), batch.upper.tolist(), batch.nulls.tolist(), strict=True)
     listed = batch.listed.tolist()
     for i, (lower, upper, null) in enumerate(ends):
@@ -91,27 +94,34 @@ def _canonical_scalar_texts(batch: Scalars) -> Iterator[str]:
 
 
 def _mask_maximal_regions(predicates: Predicates) -> NDArray[np.bool_]:
-    """Which regions are not inside another one of their predicate; of equal ones the first."""
-    kept = np.ones(len(predicates.regions), np.bool_)
+    """Return the mask of regions that no other region of their predicate contains.
+
+    Of equal regions of a predicate only the first is in the mask.
+    """
+    is_maximal = np.ones(len(predicates.regions), np.bool_)
     inner, outer = _pair_siblings(predicates.predicate_rows)
     regions = predicates.regions
-    inside = covers(regions, outer, regions, inner)
-    equal = covers(regions, inner, regions, outer) & inside
-    kept[inner[inside & (~equal | (outer < inner))]] = False
-    return kept
+    is_covered = covers(regions, outer, regions, inner)
+    is_equal = covers(regions, inner, regions, outer) & is_covered
+    is_maximal[inner[is_covered & (~is_equal | (outer < inner))]] = False
+    return is_maximal
 
 
 def _pair_siblings(predicate_rows: Rows) -> tuple[Rows, Rows]:
-    """All ordered pairs of different regions of one predicate; `predicate_rows` ascend."""
+    """Return all ordered pairs of different regions of one predicate, as two arrays of rows.
+
+    `predicate_rows`, the predicate of each region, must ascend.
+    """
     starts = np.flatnonzero(np.r_[True, np.diff(predicate_rows) != 0])[: len(predicate_rows)]
     counts = np.diff(np.r_[starts, len(predicate_rows)])
-    some = counts > 1
+    has_siblings = counts > 1
+    starts, counts = starts[has_siblings], counts[has_siblings]
     pairs = [
         (start + i, start + j)
-        for start, count in zip(starts[some].tolist(), counts[some].tolist(), strict=True)
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True)
         for i in range(count)
         for j in range(count)
         if i != j
     ]
-    both = np.array(pairs, np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
+    pair_rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return pair_rows[:, 0], pair_rows[:, 1]

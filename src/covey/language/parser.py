@@ -1,9 +1,9 @@
-"""Predicates to regions, in batches.
+"""Parser of predicates: batches of texts to regions.
 
-Texts are cut into template and literals; a template that is a chain of ANDs into its conjuncts.
-Each different piece is parsed once, and its literals are filled in for all texts that have it: a
-million texts have few different conjuncts, though their combinations may be many. A single text is
-a batch of one.
+Each text is divided into a template and literals, and a template that is a chain of ANDs into its
+conjuncts. A conjunct is parsed once per batch, and its literals are filled in for all texts that
+have it: a million texts have few different conjuncts, although these may be combined in many ways.
+A single text is a batch of one.
 """
 
 from __future__ import annotations
@@ -31,17 +31,22 @@ from covey.space import PredicateLimits, Space
 __all__ = ["Parser", "Predicates", "parse"]
 
 Rows = NDArray[np.int64]
-_MAX_TYPE_ROUNDS = 5  # of questions to Spark; what an answer leads to is seldom asked about again
+_MAX_TYPE_ROUNDS = 5  # queries to Spark for one batch; an answer rarely needs another query
 
 
 @dataclass(frozen=True, slots=True)
 class Predicates:
-    """Parsed predicates: their regions, and what became of each text.
+    """Parsed predicates: the regions of all texts, and the texts that have no region.
 
-    `regions` row r belongs to text `predicate_rows[r]` (ascending); a text that can never be true
-    has no region and stands in `unsatisfiable`, one that cannot be read in `rejected` with its
-    error. One that has no region yet, since the types of some expressions are not known, stands in
-    `missing_types` with them.
+    Attributes:
+        space: the space of the regions, with the derived attributes that the predicates need.
+        count: the number of texts.
+        regions: the regions of all texts.
+        predicate_rows: for each region the row of its text, ascending.
+        unsatisfiable: the rows of texts that no event can match; they have no region.
+        rejected: for the row of each text that cannot be parsed its error.
+        missing_types: for the row of each text that has no region yet the expressions whose types
+            must be known first.
     """
 
     space: Space
@@ -57,7 +62,11 @@ class Predicates:
 
     @check_arguments
     def to_predicate_rows(self, stored_rows: Rows) -> Rows:
-        """The texts to which stored regions belong, by row: of `pairs.stored_rows`, say."""
+        """Return the row of the text of each stored region, for example of `pairs.stored_rows`.
+
+        Args:
+            stored_rows: row numbers of `regions`.
+        """
         check_rows("stored_rows", stored_rows, len(self.predicate_rows))
         return self.predicate_rows[stored_rows]
 
@@ -69,13 +78,26 @@ def parse(
     max_regions: int = MAX_REGIONS,
     types: ExpressionTypes | None = None,
 ) -> Predicates:
-    """The regions of predicates; the first that cannot be read raises its `PredicateError`.
+    """Parse predicates into regions.
 
-    What the regions contain is exactly what `events.where(text)` would keep, under the settings of
-    the space. Use `Parser`, which has the same arguments, for many batches, or to collect errors
-    instead.
+    The regions of a text contain exactly the events that `events.where(text)` keeps under the
+    session settings of the space. Use `Parser`, which takes the same arguments, for several
+    batches, or to collect errors instead of raising the first.
 
-    Cost: 10 µs or less a text where many share their conjuncts, about 0.3 ms where none do.
+    Args:
+        space: the attributes of events.
+        texts: the predicates.
+        max_regions: the largest number of regions of one predicate.
+        types: the types of expressions as Spark's analyzer reports them; without it only those of
+            some functions are known.
+
+    Returns:
+        The regions, and the rows of the unsatisfiable texts.
+
+    Raises:
+        PredicateError: a text is wrong; if several are, the error of the first is raised.
+
+    Cost: at most 10 µs per text if many texts share their conjuncts, about 0.3 ms if none do.
 
     >>> import pyarrow as pa
     >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
@@ -92,19 +114,24 @@ def parse(
 
 @dataclass(slots=True)
 class _TextGroup:
-    """Texts that share a piece: their rows, and the piece's literals as columns, a slot each."""
+    """Texts that share a template or conjunct.
+
+    `rows` are the rows of the texts; `columns[slot][i]` is the literal of text `rows[i]` in a slot.
+    """
 
     rows: list[int] = field(default_factory=list)
     columns: list[list[str]] = field(default_factory=list)
 
     def add(self, rows: list[int], columns: Sequence[list[str]]) -> None:
+        """Append texts with their literals."""
         if not self.rows:
             self.columns = [[] for _ in columns]
         self.rows += rows
-        for known, new in zip(self.columns, columns, strict=True):
-            known += new
+        for column, new_literals in zip(self.columns, columns, strict=True):
+            column += new_literals
 
     def take(self, chosen: Sequence[int]) -> _TextGroup:
+        """Return the texts at these indices of the group."""
         if len(chosen) == len(self.rows):
             return self
         return _TextGroup(
@@ -113,15 +140,16 @@ class _TextGroup:
 
 
 class Parser:
-    """Parses batches of predicates over one space and remembers their pieces.
+    """Parser for batches of predicates over one space, with a cache of compiled templates.
 
-    Not for use by several threads at once.
+    It must not be used by several threads at once.
 
     Args:
-        space: the attributes; derived ones are added as predicates need them.
-        max_regions: regions that one predicate may have.
-        max_templates: pieces that are remembered.
-        types: whoever knows what Spark says of expressions; without it, some functions are known.
+        space: the attributes of events; the derived attributes that predicates need are added.
+        max_regions: the largest number of regions of one predicate.
+        max_templates: the largest number of entries of each cache.
+        types: the types of expressions as Spark's analyzer reports them; without it only those of
+            some functions are known.
     """
 
     @check_arguments
@@ -143,9 +171,10 @@ class Parser:
         self._errors: dict[str, PredicateError] = {}
 
     def parse(self, texts: Sequence[str]) -> Predicates:
-        """The regions of these texts; errors are collected in `rejected`.
+        """Parse texts into regions; errors are collected in `rejected`.
 
-        Derived attributes that the texts need are added to `space`, here and in the result.
+        The derived attributes that the texts need are added to `space`, of the parser and of the
+        result.
         """
         texts = _check_texts(texts)
         parsed = self._parse_batch(texts)
@@ -158,26 +187,26 @@ class Parser:
             self._compiled_templates.clear()
             parsed = self._parse_batch(texts)
         else:
-            asked = parsed.missing_types if isinstance(self._types, TypeAnalyzer) else {}
-            for row in asked:
-                problem = "Spark cannot tell the type of an expression here"
+            unresolved = parsed.missing_types if isinstance(self._types, TypeAnalyzer) else {}
+            for row in unresolved:
+                problem = "Spark cannot determine the type of an expression here"
                 parsed.rejected[row] = PredicateError(problem, texts[row])
-            asked.clear()
+            unresolved.clear()
         return parsed
 
     def _parse_batch(self, texts: Sequence[str]) -> Predicates:
-        """The regions of these texts; one on which covey fails is rejected by itself."""
+        """Return the parsed predicates; a failure of covey on one text rejects only that text."""
         try:
             return self._parse_rows(texts, {})
-        except Exception:  # of which nobody knows yet which texts are at fault
+        except Exception:  # it is not known yet which texts caused it
             return self._parse_rows(texts, self._find_failures(texts, range(len(texts))))
 
     def _find_failures(
         self, texts: Sequence[str], rows: Sequence[int]
     ) -> dict[int, PredicateError]:
-        """Find the texts that cannot be parsed even by themselves, half by half.
+        """Return the errors of texts that covey fails on even alone, found by bisection.
 
-        Cost: as much as to parse all of them, for each doubling of their number.
+        Cost: at most one parse of all texts for each doubling of their number.
         """
         try:
             self._parse_rows([texts[row] for row in rows], {})
@@ -185,12 +214,12 @@ class Parser:
             if len(rows) == 1:
                 return {rows[0]: CompilerError.from_failure(failure, texts[rows[0]])}
             half = len(rows) // 2
-            found = self._find_failures(texts, rows[:half])
-            return found | self._find_failures(texts, rows[half:])
+            failures = self._find_failures(texts, rows[:half])
+            return failures | self._find_failures(texts, rows[half:])
         return {}
 
     def _parse_rows(self, texts: Sequence[str], failures: dict[int, PredicateError]) -> Predicates:
-        """The regions of these texts but for those with a failure, which are rejected with it."""
+        """Return the parsed predicates; texts with an entry in `failures` are rejected with it."""
         self._errors.clear()
         templates, rejected = _group_by_template(texts, self.space.limits, failures)
         pieces: dict[str, _TextGroup] = {}
@@ -207,12 +236,14 @@ class Parser:
             self._fill_conjunct(piece, group, assembly, unfit, missing)
         rejected |= self._parse_whole_texts(texts, templates, unfit, assembly, missing)
         missing = {row: names for row, names in missing.items() if row not in rejected}
-        regions, of = assembly.build_regions(self.space, unfit, {*rejected, *missing})
-        alive = np.zeros(len(texts), np.bool_)
-        alive[of] = True
-        alive[[*rejected, *missing]] = True
-        never = np.flatnonzero(~alive)
-        return Predicates(self.space, len(texts), regions, of, never, rejected, missing)
+        regions, predicate_rows = assembly.build_regions(self.space, unfit, {*rejected, *missing})
+        is_unsatisfiable = np.ones(len(texts), np.bool_)
+        is_unsatisfiable[predicate_rows] = False
+        is_unsatisfiable[[*rejected, *missing]] = False
+        unsatisfiable = np.flatnonzero(is_unsatisfiable)
+        return Predicates(
+            self.space, len(texts), regions, predicate_rows, unsatisfiable, rejected, missing
+        )
 
     def _fill_conjunct(
         self,
@@ -222,18 +253,25 @@ class Parser:
         unfit_rows: set[int],
         missing_types: dict[int, tuple[str, ...]],
     ) -> None:
-        """Fills in a conjunct for all texts that have it; what needs a closer look is unfit."""
-        for made, some in self._find_or_compile(piece, group):
-            if isinstance(made, CompiledTemplate) and made.missing_types:
-                for row in some.rows:
-                    missing_types[row] = missing_types.get(row, ()) + made.missing_types
+        """Add the constraints of a conjunct to the regions of all texts that have it.
+
+        Texts whose conjunct is wrong, is not a single conjunction, or has an unusable literal are
+        added to `unfit_rows`: they are parsed as a whole later. Expressions whose types Spark must
+        be queried for are added to `missing_types`.
+        """
+        for compiled, subgroup in self._find_or_compile(piece, group):
+            if isinstance(compiled, CompiledTemplate) and compiled.missing_types:
+                for row in subgroup.rows:
+                    missing_types[row] = missing_types.get(row, ()) + compiled.missing_types
                 continue
-            if isinstance(made, PredicateError) or len(made.conjunctions) != 1:
-                unfit_rows.update(some.rows)
+            if isinstance(compiled, PredicateError) or len(compiled.conjunctions) != 1:
+                unfit_rows.update(subgroup.rows)
                 continue
-            slots = LiteralColumns(some.columns, len(some.rows), self.space.settings)
-            builder.add_conjunction(made.conjunctions[0], slots, np.array(some.rows, np.int64))
-            unfit_rows.update(some.rows[i] for i in slots.failures)
+            slots = LiteralColumns(subgroup.columns, len(subgroup.rows), self.space.settings)
+            builder.add_conjunction(
+                compiled.conjunctions[0], slots, np.array(subgroup.rows, np.int64)
+            )
+            unfit_rows.update(subgroup.rows[i] for i in slots.failures)
 
     def _parse_whole_texts(
         self,
@@ -243,57 +281,65 @@ class Parser:
         builder: RegionBuilder,
         missing_types: dict[int, tuple[str, ...]],
     ) -> dict[int, PredicateError]:
-        """Parses texts that are no chain of simple conjuncts, or wrong; says what is wrong."""
+        """Parse texts that are wrong or no chain of simple conjuncts; return errors by row."""
         rejected: dict[int, PredicateError] = {}
         for template, group in templates.items() if unfit_rows else ():
-            asked = [i for i, row in enumerate(group.rows) if row in unfit_rows]
-            for made, some in (
-                self._find_or_compile(template, group.take(asked), texts) if asked else ()
+            unfit = [i for i, row in enumerate(group.rows) if row in unfit_rows]
+            for compiled, subgroup in (
+                self._find_or_compile(template, group.take(unfit), texts) if unfit else ()
             ):
-                if isinstance(made, PredicateError):
-                    rejected[some.rows[0]] = made
+                if isinstance(compiled, PredicateError):
+                    rejected[subgroup.rows[0]] = compiled
                     continue
-                if made.missing_types:
-                    missing_types |= dict.fromkeys(some.rows, made.missing_types)
+                if compiled.missing_types:
+                    missing_types |= dict.fromkeys(subgroup.rows, compiled.missing_types)
                     continue
-                slots = LiteralColumns(some.columns, len(some.rows), self.space.settings)
-                rows = np.array(some.rows, np.int64)
-                for conjunction in made.conjunctions:
+                slots = LiteralColumns(subgroup.columns, len(subgroup.rows), self.space.settings)
+                rows = np.array(subgroup.rows, np.int64)
+                for conjunction in compiled.conjunctions:
                     builder.add_conjunction(conjunction, slots, builder.add_regions(rows))
                 for i, failure in slots.failures.items():
-                    rejected[some.rows[i]] = _locate_failure(failure, texts[some.rows[i]])
+                    rejected[subgroup.rows[i]] = _locate_failure(failure, texts[subgroup.rows[i]])
         return rejected
 
     def _find_or_compile(
         self, template: str, group: _TextGroup, texts: Sequence[str] | None = None
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """The plans of one template, each with the texts that share it; an error has one text."""
-        found: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
+        """Return the compiled templates of a group, each with the texts that share it.
+
+        Texts that cannot be compiled have an error instead. With `texts`, each error has one text;
+        without, one error has all texts of its group.
+        """
+        results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for kinds, same_kinds in _group_by_kinds(group):
             keys = self._cache_keys.get((template, kinds))
-            for name, some in _group_by_cache_keys(template, kinds, keys, same_kinds).items():
-                made = self._compiled_templates.get(name) if keys is not None else None
-                if made is not None:
-                    found.append((made, some))
+            for cache_key, subgroup in _group_by_cache_keys(
+                template, kinds, keys, same_kinds
+            ).items():
+                compiled = self._compiled_templates.get(cache_key) if keys is not None else None
+                if compiled is not None:
+                    results.append((compiled, subgroup))
                     continue
-                found += self._compile_group(template, kinds, some, texts)
-        return found
+                results += self._compile_group(template, kinds, subgroup, texts)
+        return results
 
     def _compile_group(
         self, template: str, kinds: str, group: _TextGroup, texts: Sequence[str] | None
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """Plans texts of one template that no plan is known for."""
-        found: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
+        """Compile texts of one template for which the cache has no compiled template."""
+        results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for i in range(len(group.rows)):
-            made = self._try_compile(self._restore_text(template, group, i, texts))
-            if isinstance(made, CompiledTemplate):
-                rest = group.take(range(i, len(group.rows)))
-                return found + self._compile_variants(template, kinds, made, rest, texts)
+            compiled = self._try_compile(self._restore_text(template, group, i, texts))
+            if isinstance(compiled, CompiledTemplate):
+                remaining_group = group.take(range(i, len(group.rows)))
+                return results + self._compile_variants(
+                    template, kinds, compiled, remaining_group, texts
+                )
             if texts is None:
-                return [(made, group)]
-            # Another text of this template may be right: the error may lie in a literal.
-            found.append((made, group.take([i])))
-        return found
+                return [(compiled, group)]
+            # The error may lie in a literal, so other texts of this template may be correct.
+            results.append((compiled, group.take([i])))
+        return results
 
     def _compile_variants(
         self,
@@ -303,61 +349,66 @@ class Parser:
         group: _TextGroup,
         texts: Sequence[str] | None,
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """Texts of which the first has a plan, with the plans of all."""
+        """Return the compiled templates of a group whose first text is compiled already.
+
+        Texts that differ in a cache key are compiled separately.
+        """
         self._store_in_cache(self._cache_keys, (template, kinds), compiled.cache_keys)
-        found: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
-        for n, (name, some) in enumerate(
+        results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
+        for n, (cache_key, subgroup) in enumerate(
             _group_by_cache_keys(template, kinds, compiled.cache_keys, group).items()
         ):
-            again = (
+            variant = (
                 compiled
                 if n == 0
-                else self._try_compile(self._restore_text(template, some, 0, texts))
+                else self._try_compile(self._restore_text(template, subgroup, 0, texts))
             )
-            if isinstance(again, CompiledTemplate):
-                self._store_in_cache(self._compiled_templates, name, again)
-                found.append((again, some))
+            if isinstance(variant, CompiledTemplate):
+                self._store_in_cache(self._compiled_templates, cache_key, variant)
+                results.append((variant, subgroup))
             elif texts is None:
-                found.append((again, some))
+                results.append((variant, subgroup))
             else:
-                errors = (self._try_compile(texts[row]) for row in some.rows)
-                found += [(one, some.take([i])) for i, one in enumerate(errors)]
-        return found
+                errors = (self._try_compile(texts[row]) for row in subgroup.rows)
+                results += [(error, subgroup.take([i])) for i, error in enumerate(errors)]
+        return results
 
     def _restore_text(
         self, template: str, group: _TextGroup, i: int, texts: Sequence[str] | None
     ) -> str:
+        """Return the text of a group's member; without `texts` it is built from the template."""
         if texts is not None:
             return texts[group.rows[i]]
         return fill_template(template, [column[i] for column in group.columns])
 
     def _try_compile(self, text: str) -> CompiledTemplate | PredicateError:
-        """The plan of a text, or what is wrong with it; a wrong one is read once in a batch."""
+        """Return the compiled template of a text or its error; errors are cached for the batch."""
         if text in self._errors:
             return self._errors[text]
         try:
-            made = compile_template(text, self.space, self._max_regions, self._types)
-            self.space = self.space.with_derived(*made.derived_attributes)
-            return made
+            compiled = compile_template(text, self.space, self._max_regions, self._types)
+            self.space = self.space.with_derived(*compiled.derived_attributes)
+            return compiled
         except PredicateError as error:
-            wrong = error
+            predicate_error = error
         except SchemaError as error:
-            wrong = PredicateError(str(error), text, 0)
+            predicate_error = PredicateError(str(error), text, 0)
         except RecursionError:
-            wrong = PredicateError("nested too deeply", text, 0, "use fewer operators")
+            predicate_error = PredicateError("nested too deeply", text, 0, "use fewer operators")
         except Exception as failure:
-            wrong = CompilerError.from_failure(failure, text)
-        self._store_in_cache(self._errors, text, wrong)
-        return wrong
+            predicate_error = CompilerError.from_failure(failure, text)
+        self._store_in_cache(self._errors, text, predicate_error)
+        return predicate_error
 
     def _store_in_cache(self, cache: dict, key: object, value: object) -> None:  # type: ignore[type-arg]
+        """Store an entry; a full cache is emptied first."""
         if len(cache) >= self._max_templates:
             cache.clear()
         cache[key] = value
 
 
 def _check_texts(texts: Iterable[str]) -> Sequence[str]:
-    """The texts as a sequence of texts."""
+    """Return the texts as a sequence; raise InvalidArgumentError unless each is a `str`."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InvalidArgumentError(
             f"predicates must be a list of texts, as [text], got {format_value(texts)}"
@@ -372,33 +423,32 @@ def _check_texts(texts: Iterable[str]) -> Sequence[str]:
 def _group_by_template(
     texts: Sequence[str], limits: PredicateLimits, known_errors: dict[int, PredicateError]
 ) -> tuple[dict[str, _TextGroup], dict[int, PredicateError]]:
-    """Group texts by template; what is too long for a predicate is rejected without a closer look.
+    """Return the texts grouped by template, and the errors of texts that are too long, by row.
 
-    So is a text whose error is known.
-
-    Literals are in one flat list, as a list each would burden the collector.
+    Texts with an entry in `known_errors` are rejected with it and not read.
     """
-    found: dict[str, tuple[list[int], list[str]]] = {}
+    # The literals of a template are one flat list: a list per text would slow garbage collection.
+    by_template: dict[str, tuple[list[int], list[str]]] = {}
     rejected = dict(known_errors)
-    cut = literals.extract_literals
+    extract = literals.extract_literals
     for row, text in enumerate(texts):
         if row in known_errors:
             continue
-        if len(text) > limits.max_template:  # of a short one, nothing is too long
+        if len(text) > limits.max_template:  # a shorter text exceeds no limit of length
             try:
                 check_length(text, limits)
             except PredicateError as error:
                 rejected[row] = error
                 continue
-        template, raws = cut(text)
-        known = found.get(template)
-        if known is None:
-            found[template] = ([row], raws)
+        template, raws = extract(text)
+        entry = by_template.get(template)
+        if entry is None:
+            by_template[template] = ([row], raws)
         else:
-            known[0].append(row)
-            known[1].extend(raws)
+            entry[0].append(row)
+            entry[1].extend(raws)
     groups: dict[str, _TextGroup] = {}
-    for template, (rows, flat) in found.items():
+    for template, (rows, flat) in by_template.items():
         slots = template.count(literals.SLOT_MARK)
         try:
             check_template(texts[rows[0]], len(template) - slots, slots, limits)
@@ -410,11 +460,12 @@ def _group_by_template(
 
 
 def _split_into_columns(flat: list[str], slots: int) -> list[list[str]]:
+    """Return the literals of each slot; `flat` has the literals of all texts, text by text."""
     return [flat[slot::slots] for slot in range(slots)]
 
 
 def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
-    """Texts of one template, by the kinds of their literals."""
+    """Return subgroups with equal kinds of literals; the kinds are one letter per slot."""
     columns = [literals.literal_kinds(column) for column in group.columns]
     if all(column.count(column[0]) == len(column) for column in columns):
         return [("".join(column[0] for column in columns), group)]
@@ -427,20 +478,23 @@ def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
 def _group_by_cache_keys(
     template: str, kinds: str, keys: tuple[tuple[int, CacheKey], ...] | None, group: _TextGroup
 ) -> dict[tuple[object, ...], _TextGroup]:
-    """Texts of one template and kinds, by what else decides their plan."""
+    """Return subgroups that share a compiled template, by its key in the cache.
+
+    The key has the template, the kinds of literals and the cache keys of the literals.
+    """
     if not keys:
         return {(template, kinds): group}
     groups: dict[tuple[object, ...], list[int]] = {}
     for i in range(len(group.rows)):
-        name = (template, kinds, *(key(group.columns[slot][i]) for slot, key in keys))
-        groups.setdefault(name, []).append(i)
-    return {name: group.take(chosen) for name, chosen in groups.items()}
+        cache_key = (template, kinds, *(key(group.columns[slot][i]) for slot, key in keys))
+        groups.setdefault(cache_key, []).append(i)
+    return {cache_key: group.take(chosen) for cache_key, chosen in groups.items()}
 
 
 def _locate_failure(failure: LocatedLiteralError, text: str) -> PredicateError:
-    """A literal's failure, at its place in the text."""
-    found = literals.iterate_tokens(literals.blank_comments(text))
-    starts = [match.start() for match in found if match.group()[0] != "`"]
+    """Return the error of a literal that cannot be used, at its position in the text."""
+    tokens = literals.iterate_tokens(literals.blank_comments(text))
+    starts = [match.start() for match in tokens if match.group()[0] != "`"]
     return PredicateError(
         str(failure), text, starts[failure.slot] if failure.slot < len(starts) else 0
     )

@@ -1,7 +1,8 @@
-"""Regions back to predicates.
+"""Renderer of regions as predicates.
 
-What is written is read back to regions that contain the same events. A constraint that only
-relations between regions make (a hull, an event as a region) may need a derived attribute.
+Parsing the rendered predicate gives regions that contain the same events. A constraint that no
+predicate has written, such as that of a hull or of an event as a region, may need a derived
+attribute.
 """
 
 from __future__ import annotations
@@ -31,9 +32,16 @@ __all__ = ["render"]
 
 @check_arguments
 def render(regions: Regions, row: int) -> str:
-    """The predicate of one region.
+    """Return the predicate of one region.
 
-    Cost: microseconds; meant for people and for tests.
+    Args:
+        regions: a batch of regions.
+        row: the row of the region in the batch.
+
+    Raises:
+        InvalidArgumentError: the batch has no such row.
+
+    Cost: microseconds; it is meant for people and for tests.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -42,16 +50,20 @@ def render(regions: Regions, row: int) -> str:
     city = 'Rome' AND price BETWEEN 1.0D AND 4.999999999999999D
     """
     if not 0 <= row < len(regions):
-        raise InvalidArgumentError(f"no region {row}: there are {len(regions)}")
+        raise InvalidArgumentError(
+            f"row must be at least 0 and less than the number of regions, {len(regions)}, got {row}"
+        )
     parts: list[str] = []
-    for name, given in regions.constraints.items():
-        places, there = given.locate_rows(np.array([row], np.int64))
-        if there[0]:
-            parts += _render_constraint(regions.space[name], given.batch, int(places[0]))
+    for name, constraints in regions.constraints.items():
+        positions, is_present = constraints.locate_rows(np.array([row], np.int64))
+        if is_present[0]:
+            batch, i = constraints.batch, int(positions[0])
+            parts += _render_constraint(regions.space[name], batch, i)
     return " AND ".join(parts) or "true"
 
 
 def _render_constraint(attribute: Attribute, batch: Scalars | Tags | Balls, i: int) -> list[str]:
+    """Return the conditions of constraint `i` of a batch, to be joined with AND."""
     name = f"({attribute.name})" if attribute.is_derived else quote_identifier(attribute.name)
     if isinstance(batch, Scalars):
         return _render_scalar(name, attribute.type, batch, i)
@@ -61,6 +73,7 @@ def _render_constraint(attribute: Attribute, batch: Scalars | Tags | Balls, i: i
 
 
 def _render_scalar(name: str, type_: Type, batch: Scalars, i: int) -> list[str]:
+    """Return the conditions of a scalar constraint: interval, list and null."""
     lower, upper, listed, keys = batch.row(i)
     if lower > upper:
         return [f"{name} IS NULL"]
@@ -76,22 +89,24 @@ def _render_scalar(name: str, type_: Type, batch: Scalars, i: int) -> list[str]:
 
 
 def _render_key_list(name: str, type_: Type, keys: list[Any], inside: bool) -> str:
-    words = [key_literal(key, type_) for key in keys]
-    if type_.is_fractional and any(word[0] == "'" for word in words):
-        # A name of a number in a list may turn all of it into text.
+    """Return the condition that the value is, or is not, one of the keys."""
+    literals = [key_literal(key, type_) for key in keys]
+    if type_.is_fractional and any(literal[0] == "'" for literal in literals):
+        # 'NaN' or 'Infinity' in an IN list may make Spark compare the whole list as texts.
         op, link = ("=", " OR ") if inside else ("<>", " AND ")
-        return "(" + link.join(f"{name} {op} {word}" for word in words) + ")"
-    return f"{name} {'IN' if inside else 'NOT IN'} ({', '.join(words)})"
+        return "(" + link.join(f"{name} {op} {literal}" for literal in literals) + ")"
+    return f"{name} {'IN' if inside else 'NOT IN'} ({', '.join(literals)})"
 
 
 def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str]:
-    whole = key_domain(type_)
+    """Return the conditions of an interval of keys, none if it is not bounded."""
+    domain = key_domain(type_)
     if lower == upper:
         return [f"{name} = {key_literal(lower, type_)}"]
-    parts = [f"{name} >= {key_literal(lower, type_)}"] if lower != whole.low else []
+    parts = [f"{name} >= {key_literal(lower, type_)}"] if lower != domain.low else []
     if isinstance(upper, Below):
         return parts + ([f"{name} < {key_literal(upper.text, type_)}"] if upper != TOP else [])
-    if upper != whole.high:
+    if upper != domain.high:
         if parts:
             return [f"{name} BETWEEN {key_literal(lower, type_)} AND {key_literal(upper, type_)}"]
         parts.append(f"{name} <= {key_literal(upper, type_)}")
@@ -99,6 +114,7 @@ def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str
 
 
 def _render_tags(name: str, rule: TagRule) -> list[str]:
+    """Return the conditions of a rule for tags."""
     if not rule.states & ValueState.VALUE:
         return [f"{name} IS NULL"]
     parts = []
@@ -114,12 +130,12 @@ def _render_tags(name: str, rule: TagRule) -> list[str]:
         parts.append(f"size({name}) = size(array_compact({name}))")
     if rule.only is not None:
         tokens = ", ".join(map(quote_string, sorted(rule.only)))
-        rest = (
+        other_tokens = (
             f"array_except(array_compact({name}), array({tokens}))"
             if tokens
             else f"array_compact({name})"
         )
-        parts.append(f"size({rest}) = 0")
+        parts.append(f"size({other_tokens}) = 0")
     if not rule.states & ValueState.NULL:
         needs_value = not rule.groups and not (rule.forbidden and rule.whole)
         return [f"{name} IS NOT NULL", *parts] if needs_value else parts
@@ -127,8 +143,9 @@ def _render_tags(name: str, rule: TagRule) -> list[str]:
 
 
 def _render_balls(name: str, type_: Type, states: int, balls: list[Ball]) -> list[str]:
+    """Return the conditions of a vector constraint: states and balls."""
     origin = Ball(Metric.L2, (0.0,) * type_.length, 0, key_domain(FLOAT).high)
-    inside = " AND ".join(_render_ball(name, ball) for ball in balls or [origin])
+    ball_conditions = " AND ".join(_render_ball(name, ball) for ball in balls or [origin])
     alternatives = []
     if states & ValueState.NULL:
         alternatives.append(f"{name} IS NULL")
@@ -139,19 +156,20 @@ def _render_balls(name: str, type_: Type, states: int, balls: list[Ball]) -> lis
             else f"size({name}) = {type_.length}"
         )
     elif states & ValueState.VALUE:
-        alternatives.append(inside)
+        alternatives.append(ball_conditions)
     return [f"({' OR '.join(alternatives)})"] if len(alternatives) > 1 else alternatives
 
 
 def _render_ball(name: str, ball: Ball) -> str:
+    """Return the condition that a vector lies in a ball."""
     function = "vector_l2_distance" if ball.metric is Metric.L2 else "vector_cosine_similarity"
     score = f"{function}({name}, array({', '.join(map(float32_literal, ball.centre))}))"
     lower, upper = (
         float32_literal(decode_key(ball.lower, FLOAT)),
         float32_literal(decode_key(ball.upper, FLOAT)),
     )
-    least = 0 if ball.metric is Metric.L2 else key_domain(FLOAT).low
-    parts = [f"{score} >= {lower}"] if ball.lower > least else []
+    min_key = 0 if ball.metric is Metric.L2 else key_domain(FLOAT).low
+    parts = [f"{score} >= {lower}"] if ball.lower > min_key else []
     if ball.upper < key_domain(FLOAT).high:
         parts.append(f"{score} <= {upper}")
     return (

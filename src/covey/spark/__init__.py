@@ -27,7 +27,8 @@ In the order in which data passes through them:
     model_io          save and load a model
     covering          find redundant subscriptions and build filters
     planning          assign subscribers to brokers
-    single_task       run one function in one task, re-raise errors of workers
+    single_task       run one function in one task
+    worker_errors     raise errors of workers on the driver
     query_log         mute PySpark's own log of failed queries
 """
 

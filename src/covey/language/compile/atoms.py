@@ -1,9 +1,9 @@
-"""Atoms: conditions on one attribute, with literals yet to be filled in.
+"""Atoms: conditions on one attribute whose literals are references to slots.
 
-An atom says for which values of its attribute a condition is true (or, for the other side of a
-NOT, for which it is false; where it is null, it is neither). `constrain` fills in the literals of
-n predicates and gives n constraints. Atoms on the same attribute are intersected by
-`intersect_atoms`.
+An atom describes the values of its attribute for which a condition is true, or under a NOT those
+for which it is false; where the condition is null, neither is the case. `constrain` fills in the
+literals of n predicates and returns n constraints. `intersect_atoms` intersects atoms on the same
+attribute.
 """
 
 from __future__ import annotations
@@ -57,21 +57,26 @@ __all__ = [
 ]
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-_MAX_EQUAL_KEYS = 256  # keys that a lossy cast makes equal to the literals of a list, all together
+_MAX_EQUAL_KEYS = 256
+"""Keys that a lossy cast may make equal to the literals of one list, beyond one per literal."""
 _TOO_MANY_KEYS = (
-    "so many values equal this after Spark's cast that they cannot be listed; write a whole "
-    "number, or a range"
+    "too many values equal this after Spark's cast to list them; write a whole number, or a range"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Nullness:
-    """The attribute is null, or is not; for a vector also that comparing it would not raise."""
+    """Condition that an attribute is in one of several states, for example null or not null.
+
+    `states` is a union of `ValueState` flags. Without `MALFORMED` it excludes vectors on which
+    Spark would raise.
+    """
 
     attribute: Attribute
     states: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
+        """Return the constraint of each predicate, with its literals from `slots`."""
         type_, n = self.attribute.type, slots.count
         if type_.is_vector:
             return Balls.from_rows([(self.states, ())] * n, type_.length)
@@ -87,19 +92,23 @@ class Nullness:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A boolean attribute is true (1) or false (0)."""
+    """Condition that a boolean attribute is true (`value` 1) or false (0)."""
 
     attribute: Attribute
     value: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
+        """Return the constraint of each predicate, with its literals from `slots`."""
         ends = np.full(slots.count, self.value, np.int64)
         return Scalars.from_intervals(key_domain(self.attribute.type), ends, ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`attribute op literal`, op one of lt, le, gt, ge; `common_type` is that of an `IN` list."""
+    """Condition `attribute op literal`, where `op` is one of lt, le, gt, ge.
+
+    `common_type` is the common type of an `IN` list; None means that of attribute and literal.
+    """
 
     attribute: Attribute
     op: str
@@ -107,24 +116,33 @@ class Comparison:
     common_type: Type | None = None
 
     def negate(self) -> Comparison:
+        """Return the comparison that is true where this one is false."""
         return replace(self, op=_OPPOSITE[self.op])
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        whole = key_domain(self.attribute.type)
-        at = slots.find_key_bounds(self.ref, self.attribute.type, self.op, self.common_type)
-        lower, upper = _comparison_interval(whole, at, self.op)
-        nulls = at.outcome == ALWAYS
-        lower[nulls], upper[nulls] = whole.low, whole.high
-        nothing = (at.outcome == NULL) | (at.outcome == NEVER)
-        lower[nothing], upper[nothing] = whole.high, whole.low
-        return _build_scalars(whole, lower, upper, nulls)
+        """Return the constraint of each predicate, with its literals from `slots`."""
+        domain = key_domain(self.attribute.type)
+        bounds = slots.find_key_bounds(self.ref, self.attribute.type, self.op, self.common_type)
+        lower, upper = _comparison_interval(domain, bounds, self.op)
+        nulls = bounds.outcome == ALWAYS
+        lower[nulls], upper[nulls] = domain.low, domain.high
+        is_empty = (bounds.outcome == NULL) | (bounds.outcome == NEVER)
+        lower[is_empty], upper[is_empty] = domain.high, domain.low
+        return _build_scalars(domain, lower, upper, nulls)
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The attribute is one of some literals (or, with `is_positive` false, certainly none of them).
+    """Condition that an attribute equals one of several literals, or certainly none of them.
 
-    With `null_safe` it is `<=>`; `common_type` is the type that an `IN` list is compared in.
+    Attributes:
+        attribute: the compared attribute.
+        refs: the literals, each a literal or a whole list.
+        is_positive: False if the attribute must equal none of the literals.
+        null_safe: whether the operator is `<=>`.
+        has_null: whether NULL is among the values of the list.
+        common_type: the common type of an `IN` list; None means that of attribute and literal.
+        is_lossy: whether the cast to the common type makes very many values equal.
     """
 
     attribute: Attribute
@@ -136,98 +154,111 @@ class Membership:
     is_lossy: bool = False
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
+        """Return the constraint of each predicate, with its literals from `slots`."""
         if len(self.refs) == 1 and self.refs[0].is_list:
             return self._constrain_distinct(slots)
         return self._constrain_each(slots)
 
     def _constrain_distinct(self, slots: LiteralColumns) -> ConstraintBatch:
-        """The constraints of lists, of which many predicates have the same."""
+        """Return the constraint of each predicate, computed once for each distinct list."""
         column = slots.columns[self.refs[0].slot]
-        numbers = {raw: i for i, raw in enumerate(dict.fromkeys(column))}
-        of = np.fromiter((numbers[raw] for raw in column), np.int64, len(column))
-        distinct = replace(slots, columns=[list(numbers)], count=len(numbers), failures={})
+        distinct_rows = {raw: i for i, raw in enumerate(dict.fromkeys(column))}
+        list_rows = np.fromiter((distinct_rows[raw] for raw in column), np.int64, len(column))
+        distinct = replace(
+            slots, columns=[list(distinct_rows)], count=len(distinct_rows), failures={}
+        )
         batch = replace(self, refs=(LiteralRef(0, WHOLE_LIST),))._constrain_each(distinct)
-        for i in np.flatnonzero(np.isin(of, list(distinct.failures))).tolist():
-            failure = distinct.failures[int(of[i])]
+        for i in np.flatnonzero(np.isin(list_rows, list(distinct.failures))).tolist():
+            failure = distinct.failures[int(list_rows[i])]
             slots.failures.setdefault(i, LocatedLiteralError(str(failure), self.refs[0].slot))
-        return batch.take(of)
+        return batch.take(list_rows)
 
     def _constrain_each(self, slots: LiteralColumns) -> Scalars:
-        whole = key_domain(self.attribute.type)
+        """Return the constraint of each predicate, computed row by row."""
+        domain = key_domain(self.attribute.type)
         n = slots.count
         if len(self.refs) == 1 and not self.refs[0].is_list and self.is_positive:
-            at = slots.find_key_bounds(self.refs[0], self.attribute.type, "=", self.common_type)
-            lower, upper = _comparison_interval(whole, at, "=")
-            nothing = at.outcome != OK
-            lower[nothing], upper[nothing] = whole.high, whole.low
-            nulls = nothing if self.null_safe else np.zeros(n, np.bool_)
-            return _build_scalars(whole, lower, upper, nulls)
-        lists, nullish = self._find_equal_keys(slots)
-        free = Scalars.build_unconstrained(whole, n)
+            bounds = slots.find_key_bounds(self.refs[0], self.attribute.type, "=", self.common_type)
+            lower, upper = _comparison_interval(domain, bounds, "=")
+            is_empty = bounds.outcome != OK
+            lower[is_empty], upper[is_empty] = domain.high, domain.low
+            nulls = is_empty if self.null_safe else np.zeros(n, np.bool_)
+            return _build_scalars(domain, lower, upper, nulls)
+        lists, has_null_literal = self._find_equal_keys(slots)
+        free = Scalars.build_unconstrained(domain, n)
         listed = np.full(n, ONLY if self.is_positive else EXCEPT, np.int8)
         if not self.is_positive and not self.null_safe:
-            empty = nullish | self.has_null
-            free.lower[empty], free.upper[empty] = whole.high, whole.low
-        nulls = np.full(n, self.null_safe and not self.is_positive) & ~nullish
+            is_empty = has_null_literal | self.has_null
+            free.lower[is_empty], free.upper[is_empty] = domain.high, domain.low
+        nulls = np.full(n, self.null_safe and not self.is_positive) & ~has_null_literal
         return Scalars.from_intervals(
-            whole,
+            domain,
             free.lower,
             free.upper,
             nulls=nulls,
             list_modes=listed,
-            lists=RaggedArray.from_rows(lists, whole.dtype),
+            lists=RaggedArray.from_rows(lists, domain.dtype),
         )
 
     def _find_equal_keys(self, slots: LiteralColumns) -> tuple[list[set[Any]], NDArray[np.bool_]]:
-        """The keys equal to a literal of each predicate, and where some literal is null."""
+        """Return for each predicate the keys that equal a literal, and whether a literal is null.
+
+        A predicate whose literals equal too many keys after the cast is recorded as a failure.
+        """
         keys: list[set[Any]] = [set() for _ in range(slots.count)]
-        more_keys = [0] * slots.count  # than there are literals
-        nullish = np.zeros(slots.count, np.bool_)
+        extra_keys = [0] * slots.count  # keys beyond one per literal
+        has_null_literal = np.zeros(slots.count, np.bool_)
         for ref in self.refs:
-            row_of = np.arange(slots.count)
-            source, one = slots, ref
+            predicate_rows = np.arange(slots.count)
+            source, source_ref = slots, ref
             if ref.is_list:
                 lengths, source = slots.split_lists(ref.slot)
-                row_of, one = np.repeat(row_of, lengths), LiteralRef(0)
-            at = source.find_key_bounds(one, self.attribute.type, "=", self.common_type)
+                predicate_rows, source_ref = np.repeat(predicate_rows, lengths), LiteralRef(0)
+            bounds = source.find_key_bounds(source_ref, self.attribute.type, "=", self.common_type)
             for k, failure in source.failures.items():
                 slots.failures.setdefault(
-                    int(row_of[k]), LocatedLiteralError(str(failure), ref.slot)
+                    int(predicate_rows[k]), LocatedLiteralError(str(failure), ref.slot)
                 )
-            nullish[row_of[at.outcome == NULL]] = True
-            cuts = np.flatnonzero(at.outcome == OK)
-            rows = row_of[cuts].tolist()
-            if at.at_least.dtype == object and any(isinstance(at.at_least[k], str) for k in cuts):
-                for row, text in zip(rows, at.at_least[cuts].tolist(), strict=True):
+            has_null_literal[predicate_rows[bounds.outcome == NULL]] = True
+            bounded = np.flatnonzero(bounds.outcome == OK)
+            rows = predicate_rows[bounded].tolist()
+            lower = bounds.at_least[bounded].tolist()
+            if bounds.at_least.dtype == object and any(isinstance(key, str) for key in lower):
+                for row, text in zip(rows, lower, strict=True):
                     keys[row].add(text)
                 continue
-            ends = zip(at.at_least[cuts].tolist(), at.above[cuts].tolist(), strict=True)
-            for row, (at_least, above) in zip(rows, ends, strict=True):
-                more_keys[row] += above - at_least - 1
-                if more_keys[row] <= _MAX_EQUAL_KEYS:
+            upper = bounds.above[bounded].tolist()
+            for row, at_least, above in zip(rows, lower, upper, strict=True):
+                extra_keys[row] += above - at_least - 1
+                if extra_keys[row] <= _MAX_EQUAL_KEYS:
                     keys[row].update(range(at_least, above))
                 else:
                     slots.failures.setdefault(row, LocatedLiteralError(_TOO_MANY_KEYS, ref.slot))
-        return keys, nullish
+        return keys, has_null_literal
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The text starts with a literal; `side` inside, or below or above all such texts."""
+    """Condition that a text starts with a literal, or sorts before or after all such texts.
+
+    `side` is `inside`, `below` or `above`.
+    """
 
     attribute: Attribute
     ref: LiteralRef
     side: str = "inside"
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        whole = key_domain(self.attribute.type)
+        """Return the constraint of each predicate, with its literals from `slots`."""
+        domain = key_domain(self.attribute.type)
         lower, upper = np.empty(slots.count, object), np.empty(slots.count, object)
         for i, pattern in enumerate(slots.decode_texts(self.ref)):
             lower[i], upper[i] = _prefix_interval(pattern.removesuffix("%"), self.side)
-        return Scalars.from_intervals(whole, lower, upper)
+        return Scalars.from_intervals(domain, lower, upper)
 
 
 def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
+    """Return the interval of texts on one side of a prefix."""
     last = _find_prefix_end(start)
     if side == "below":
         return "", upper_bound_before(start)
@@ -237,7 +268,7 @@ def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
 
 
 def _find_prefix_end(start: str) -> Below:
-    """The end of all texts with this start: before the next start that sorts after them."""
+    """Return the upper bound of the texts with a prefix: just below the next larger prefix."""
     stem = start.rstrip("\U0010ffff")
     if not stem:
         return TOP
@@ -247,10 +278,14 @@ def _find_prefix_end(start: str) -> Below:
 
 @dataclass(frozen=True, slots=True)
 class TagTokens:
-    """The tags have a token of every group in `required_groups` and none of `forbidden`.
+    """Condition that tags contain a token of every group and no forbidden token.
 
-    `forbidden` holds what a false condition forbids: the tags then have no null element either.
-    `is_elementless`: they have no element at all.
+    Attributes:
+        attribute: the tags.
+        required_groups: groups of literals, each a token or a list of tokens.
+        forbidden: literals of forbidden tokens.
+        whole: whether the tags have no null element, which is required where a condition is false.
+        is_elementless: whether the tags have no element that is not null.
     """
 
     attribute: Attribute
@@ -260,6 +295,7 @@ class TagTokens:
     is_elementless: bool = False
 
     def intersect(self, other: TagTokens) -> TagTokens:
+        """Return the atom that holds where both atoms hold."""
         return TagTokens(
             self.attribute,
             self.required_groups + other.required_groups,
@@ -269,14 +305,17 @@ class TagTokens:
         )
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
+        """Return the constraint of each predicate, with its literals from `slots`."""
         columns = [
             [self._read_tokens(slots, ref) for ref in group] for group in self.required_groups
         ]
-        barred = [self._read_tokens(slots, ref) for ref in self.forbidden]
-        simple = (
-            not barred and not self.is_elementless and all(len(group) == 1 for group in columns)
+        forbidden_columns = [self._read_tokens(slots, ref) for ref in self.forbidden]
+        is_simple = (
+            not forbidden_columns
+            and not self.is_elementless
+            and all(len(group) == 1 for group in columns)
         )
-        if simple and all(len(t) == 1 for (group,) in columns for t in group):
+        if is_simple and all(len(t) == 1 for (group,) in columns for t in group):
             tags = self._constrain_columnwise(
                 [[t[0] for t in group] for (group,) in columns], slots.count
             )
@@ -286,8 +325,8 @@ class TagTokens:
             [
                 TagRule(
                     ValueState.VALUE,
-                    frozenset(frozenset(t for one in group for t in one[i]) for group in columns),
-                    frozenset(t for one in barred for t in one[i]),
+                    frozenset(frozenset(t for ref in group for t in ref[i]) for group in columns),
+                    frozenset(t for column in forbidden_columns for t in column[i]),
                     self.whole,
                     frozenset() if self.is_elementless else None,
                 ).normalize()
@@ -296,7 +335,7 @@ class TagTokens:
         )
 
     def _read_tokens(self, slots: LiteralColumns, ref: LiteralRef) -> list[list[str]]:
-        """The tokens that a literal names in every predicate: one, or those of a list."""
+        """Return the tokens of a literal in each predicate: one token, or those of a list."""
         if not ref.is_list:
             return [[text] for text in slots.decode_texts(ref)]
         lengths, flat = slots.split_lists(ref.slot)
@@ -306,24 +345,31 @@ class TagTokens:
         return [texts.row(i).tolist() for i in range(slots.count)]
 
     def _constrain_columnwise(self, columns: list[list[str]], n: int) -> Tags | None:
-        """Single required tokens as columns, unless one is asked for twice."""
+        """Return the constraints of single required tokens; None if a predicate repeats a token.
+
+        `columns[k][row]` is the k-th required token of predicate `row`, and `n` their number.
+        """
         groups = len(columns)
         tokens = np.empty((n, groups), object)
         for k, column in enumerate(columns):
             tokens[:, k] = column
         if any((tokens[:, a] == tokens[:, b]).any() for a in range(groups) for b in range(a)):
             return None
-        counted = RaggedArray.from_lengths(np.full(n, groups), np.arange(n * groups))
-        each = RaggedArray.from_lengths(np.ones(n * groups, np.int64), tokens.ravel())
-        no = np.zeros(n, np.bool_)
-        none = RaggedArray.empty(n)
+        group_rows = RaggedArray.from_lengths(np.full(n, groups), np.arange(n * groups))
+        group_tokens = RaggedArray.from_lengths(np.ones(n * groups, np.int64), tokens.ravel())
+        all_false = np.zeros(n, np.bool_)
+        no_tokens = RaggedArray.empty(n)
         states = np.full(n, ValueState.VALUE, np.uint8)
-        return Tags(states, counted, each, none, np.full(n, self.whole), no, none)
+        whole = np.full(n, self.whole)
+        return Tags(states, group_rows, group_tokens, no_tokens, whole, all_false, no_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class InBall:
-    """`score(attribute, centre) op literal`, op one of lt, le, gt, ge, =."""
+    """Condition `score(attribute, centre) op literal`; `op` is one of lt, le, gt, ge, =.
+
+    The score is the l2 distance or the cosine similarity, as `metric` says.
+    """
 
     attribute: Attribute
     metric: Metric
@@ -332,13 +378,17 @@ class InBall:
     ref: LiteralRef
 
     def negate(self) -> InBall:
+        """Return the condition that is true where this one is false; not for `=`."""
         return replace(self, op=_OPPOSITE[self.op])
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
+        """Return the constraint of each predicate, with its literals from `slots`."""
         n, length = slots.count, self.attribute.type.length
-        whole = key_domain(FLOAT)
-        at = slots.find_key_bounds(self.ref, FLOAT, self.op)
-        lower, upper = (keys.astype(np.int64) for keys in _comparison_interval(whole, at, self.op))
+        domain = key_domain(FLOAT)
+        bounds = slots.find_key_bounds(self.ref, FLOAT, self.op)
+        lower, upper = (
+            keys.astype(np.int64) for keys in _comparison_interval(domain, bounds, self.op)
+        )
         matrix = np.zeros((n, length), np.float32)
         for i, raw in enumerate(slots.columns[self.centre.slot]):
             try:
@@ -349,17 +399,17 @@ class InBall:
                 slots.failures.setdefault(i, LocatedLiteralError(str(error), self.centre.slot))
         if self.metric is Metric.L2:
             lower = np.maximum(lower, 0)
-        nothing = (at.outcome != OK) | (lower > upper)
-        free = (lower == 0) & (upper == whole.high) & (self.metric is Metric.L2)
-        kept = ~nothing & ~free
-        count = int(kept.sum())
+        is_empty = (bounds.outcome != OK) | (lower > upper)
+        is_free = (lower == 0) & (upper == domain.high) & (self.metric is Metric.L2)
+        has_ball = ~is_empty & ~is_free
+        count = int(has_ball.sum())
         return Balls(
-            np.where(nothing, 0, ValueState.VALUE).astype(np.uint8),
-            RaggedArray.from_lengths(kept.astype(np.int64), np.arange(count)),
+            np.where(is_empty, 0, ValueState.VALUE).astype(np.uint8),
+            RaggedArray.from_lengths(has_ball.astype(np.int64), np.arange(count)),
             np.full(count, self.metric, np.uint8),
-            matrix[kept],
-            lower[kept],
-            upper[kept],
+            matrix[has_ball],
+            lower[has_ball],
+            upper[has_ball],
             np.zeros(count, np.bool_),
         )
 
@@ -370,20 +420,20 @@ Dnf = list[Conjunction]
 
 
 def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintBatch:
-    """The constraints of n predicates on one attribute: all of these atoms hold."""
+    """Return for each predicate the constraint that all of the atoms, on one attribute, hold."""
     tokens = [atom for atom in atoms if isinstance(atom, TagTokens)]
     merged: list[Atom] = [atom for atom in atoms if not isinstance(atom, TagTokens)]
     if tokens:
         merged.append(reduce(TagTokens.intersect, tokens))
     batches: list[Any] = [atom.constrain(slots) for atom in merged]
-    while len(batches) > 1:  # in pairs, as what many exclude by and by becomes long
+    while len(batches) > 1:  # in pairs: a running intersection would copy a growing list each time
         pairs = zip_longest(batches[::2], batches[1::2])
         batches = [a if b is None else a.intersect(b) for a, b in pairs]
     return batches[0]  # type: ignore[no-any-return]
 
 
 def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bool_]) -> Scalars:
-    """Constraints from ends that may lie one beyond the keys, where the interval is empty."""
+    """Return constraints from intervals; the ends of an empty one may lie outside the domain."""
     empty = np.asarray(lower > upper, np.bool_)
     lower[empty], upper[empty] = whole.high, whole.low
     return Scalars.from_intervals(
@@ -392,7 +442,7 @@ def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bo
 
 
 def _comparison_interval(whole: Domain, at: KeyBounds, op: str) -> tuple[Keys, Keys]:
-    """The keys for which a comparison holds, as closed intervals."""
+    """Return the closed intervals of keys for which a comparison holds."""
     n = len(at.at_least)
     low, high = np.empty(n, at.at_least.dtype), np.empty(n, at.at_least.dtype)
     low[:], high[:] = whole.low, whole.high
@@ -400,7 +450,7 @@ def _comparison_interval(whole: Domain, at: KeyBounds, op: str) -> tuple[Keys, K
         return (at.above if op == "gt" else at.at_least).copy(), high
     last = at.at_least if op == "lt" else at.above
     if whole.low == "":
-        # A text's cuts are the text itself; only below it lies a place that is no text.
+        # Before most texts there is no last text, so an interval of `<` ends at a `Below` bound.
         ends = at.at_least.copy()
         if op == "lt":
             ends[:] = [upper_bound_before(text) for text in ends.tolist()]

@@ -1,4 +1,7 @@
-"""What of a literal shapes a plan, so that predicates that agree in it share the plan."""
+"""Cache keys of literals: the properties that affect how a template is compiled.
+
+Predicates with the same template and equal cache keys share the compiled template.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,16 @@ __all__ = [
 ]
 
 CacheKey = Callable[[str], object]
-"""From a literal as written to what counts of it."""
+"""Function from a literal as written to its cache key."""
 
 
 def literal_key(raw: str) -> object:
-    """All of it."""
+    """Return the literal itself: it is part of the compiled template."""
     return raw
 
 
 def pattern_kind(text: str) -> str:
-    """What a LIKE pattern is: a text, a prefix, or anything else."""
+    """Return the kind of a LIKE pattern: `exact`, `prefix` (a text, then %) or `other`."""
     body = text.removesuffix("%")
     if any(special in body for special in "%_\\"):
         return "other"
@@ -37,37 +40,37 @@ def pattern_kind(text: str) -> str:
 
 
 def pattern_key(raw: str) -> object:
-    """What a LIKE pattern is; all of it where Spark must match it."""
-    shape = pattern_kind(literals.unquote(raw))
-    return raw if shape == "other" else shape
+    """Return the kind of a LIKE pattern, or the pattern itself if Spark must match it."""
+    kind = pattern_kind(literals.unquote(raw))
+    return raw if kind == "other" else kind
 
 
 def plain_text_key(raw: str) -> object:
-    """Nothing, of a text without special characters."""
+    """Return one key for all texts without % and backslash; any other text is its own key."""
     return raw if "\\" in raw or "%" in raw else ""
 
 
 @lru_cache(maxsize=1 << 12)
 def types_key(raw: str) -> object:
-    """The types of a literal, or of all values of a list in their order."""
+    """Return the types of a literal or of all values of a list, in their order."""
     try:
         types = literals.list_element_types(raw)
-        shown = {type_: str(type_) for type_ in set(types)}
-        return tuple(map(shown.__getitem__, types))
+        names = {type_: str(type_) for type_ in set(types)}
+        return tuple(map(names.__getitem__, types))
     except LiteralError:
         return raw
 
 
 @lru_cache(maxsize=1 << 12)
 def list_key(raw: str) -> object:
-    """The kind of a list's values where they are short and of one kind, else all of their types."""
+    """Return the kind of a list's values if they are short and of one kind, else their types."""
     values = literals.split_list(raw)
-    kinds = {literals.literal_kind(one.lstrip("+- ")) for one in values}
+    kinds = {literals.literal_kind(value.lstrip("+- ")) for value in values}
     if len(kinds) == 1 and max(map(len, values)) <= 18:
         return kinds.pop(), len(values) == 1
     return types_key(raw)
 
 
 def vector_length_key(raw: str) -> object:
-    """How many numbers a vector has."""
+    """Return a key that is equal for vectors of equal length."""
     return raw.count(",")

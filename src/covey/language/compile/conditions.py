@@ -1,6 +1,6 @@
-"""Conditions without AND, OR and NOT: comparisons, lists and patterns as atoms.
+"""Compiler of conditions without AND, OR and NOT: comparisons, lists and patterns as atoms.
 
-Whatever is none of these but has a boolean value is a derived attribute that Spark computes.
+Any other expression with a boolean value becomes a derived attribute that Spark computes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = ["Conditions", "DnfProduct"]
 
 @dataclass(frozen=True, slots=True)
 class DnfProduct:
-    """Unions that must all hold: whoever multiplies them out bounds their number."""
+    """Unions that must all hold; the caller multiplies them out and limits the alternatives."""
 
     sides: list[Dnf]
 
@@ -63,13 +63,18 @@ _NOT_NULL = ValueState.VALUE | ValueState.MALFORMED | ValueState.NULL_ELEMENTS
 
 
 class Conditions:
-    """The conditions of one tree, which may have so many alternatives."""
+    """Compiler of the conditions of one tree.
+
+    Args:
+        operands: the operands of the tree.
+        max_regions: the largest number of alternatives, each of which becomes a region.
+    """
 
     def __init__(self, operands: Operands, max_regions: int) -> None:
         self.operands, self.max_regions = operands, max_regions
 
     def check_alternatives(self, count: int, node: exp.Expr) -> None:
-        """Raise PredicateError if a condition has more alternatives than it may have."""
+        """Raise PredicateError if a condition has more alternatives than `max_regions`."""
         if count > self.max_regions:
             raise self.operands.tree.error(
                 f"more than {self.max_regions} alternatives once it is multiplied out", node,
@@ -77,52 +82,53 @@ class Conditions:
             )  # fmt: skip
 
     def non_raising(self, node: exp.Expr) -> Dnf | None:
-        """For which events computing a condition does not raise; `None` for all."""
+        """Return the events on which Spark does not raise for a condition; None for all events."""
         is_plain = type(node) in COMPARISONS and not isinstance(node, exp.NullSafeEQ)
         if is_plain and any(isinstance(side, exp.Null) for side in node.iter_expressions()):
-            return None  # Spark's optimizer makes null of it and computes nothing
+            return None  # Spark's optimizer replaces it by null and computes nothing
         atoms: list[Atom] = [*self._vector_length_atoms(node), *self._computability_atoms(node)]
         return [tuple(atoms)] if atoms else None
 
     def _vector_length_atoms(self, node: exp.Expr) -> list[Nullness]:
-        """That vectors have the length of those that they are measured with."""
+        """Return the atoms that require vectors of the right length in distances."""
         attributes: dict[str, Attribute] = {}
         for call in node.find_all(exp.Anonymous):
             if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
-                continue  # a branch that is not taken measures nothing either
-            for argument in filter(lambda one: one.find(exp.Column), call.expressions):
+                continue  # a distance in a branch that is not taken cannot raise
+            for argument in filter(lambda side: side.find(exp.Column), call.expressions):
                 if self.operands.expressions.type_of(argument).is_vector:
                     attribute = self.operands.expressions.resolve_attribute(argument)
                     attributes[attribute.name] = attribute
-        quiet = ValueState.NULL | ValueState.VALUE | ValueState.NULL_ELEMENTS
-        return [Nullness(attribute, quiet) for attribute in attributes.values()]
+        non_raising = ValueState.NULL | ValueState.VALUE | ValueState.NULL_ELEMENTS
+        return [Nullness(attribute, non_raising) for attribute in attributes.values()]
 
     def _computability_atoms(self, node: exp.Expr) -> list[Truth]:
-        """That what is derived in a condition can be computed."""
-        found: dict[str, Truth] = {}
+        """Return the atoms that require derived attributes to be computed without an exception."""
+        atoms: dict[str, Truth] = {}
         for outcome in (True, False):
             union = self._convert_node(node, outcome)
             sides = union.sides if isinstance(union, DnfProduct) else [union]
             for atom in (atom for side in sides for conjunction in side for atom in conjunction):
                 if atom.attribute.can_raise:
-                    found[atom.attribute.name] = Truth(atom.attribute.flag, 1)
-        return list(found.values())
+                    atoms[atom.attribute.name] = Truth(atom.attribute.flag, 1)
+        return list(atoms.values())
 
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
-        """For which events a condition has an outcome."""
+        """Return the events on which a condition has the given outcome, true or false."""
         union = self._convert_node(node, outcome)
         if isinstance(union, DnfProduct):
             return union
         return [conjunction + self._flag_atoms(conjunction) for conjunction in union]
 
     def _flag_atoms(self, conjunction: Conjunction) -> Conjunction:
-        """That a null which is wanted is the value of an expression, and not what raised."""
+        """Return the atoms that exclude nulls which Spark computes instead of an exception."""
         attributes = [
             a.attribute for a in conjunction if a.attribute.can_raise and _may_admit_null(a)
         ]
         return tuple(Truth(attribute.flag, 1) for attribute in attributes)
 
     def _convert_node(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
+        """Return the events on which a condition has the given outcome, by the type of its node."""
         if type(node) in _OPS:
             return self._convert_comparison(node, outcome)
         if isinstance(node, exp.In):
@@ -136,6 +142,7 @@ class Conditions:
         return self._convert_boolean(node, outcome)
 
     def _convert_comparison(self, node: exp.Expr, outcome: bool) -> Dnf:
+        """Return the events on which a comparison has the given outcome."""
         left, right = unwrap_parentheses(node.this), unwrap_parentheses(node.expression)
         op = _OPS[type(node)]
         literal, other = self.operands.read_literal(right), self.operands.read_literal(left)
@@ -151,9 +158,9 @@ class Conditions:
             return [()] if folded == outcome else []
         ref, typed = literal
         if is_distance(left):
-            near = distance_condition(self.operands, left, op, ref, typed, outcome)
-            if near is not None:
-                return near
+            balls = distance_condition(self.operands, left, op, ref, typed, outcome)
+            if balls is not None:
+                return balls
         if self.operands.expressions.is_opaque(left):
             return self._convert_boolean(node, outcome)
         attribute = self.operands.comparison_attribute(left, ref, typed)
@@ -165,8 +172,8 @@ class Conditions:
                 common_type_with_literal(attribute.type, typed, self.operands.space.settings),
             )
             if lossy and not outcome:
-                apart: Dnf = [(Comparison(attribute, one, ref),) for one in ("lt", "gt")]
-                return apart + ([(Nullness(attribute, ValueState.NULL),)] if op == "<=>" else [])
+                unequal: Dnf = [(Comparison(attribute, side, ref),) for side in ("lt", "gt")]
+                return unequal + ([(Nullness(attribute, ValueState.NULL),)] if op == "<=>" else [])
             return [(Membership(attribute, (ref,), outcome, op == "<=>", is_lossy=lossy),)]
         if attribute.type == BOOLEAN and typed.type.is_numeric:
             raise self.operands.tree.error(
@@ -178,7 +185,11 @@ class Conditions:
     def _fold_comparison(
         self, a: tuple[LiteralRef, TypedLiteral], b: tuple[LiteralRef, TypedLiteral], op: str
     ) -> bool | None:
-        """What a comparison of two literals of one type says, such as `1 = 1`."""
+        """Return the outcome of a comparison of two literals, such as `1 = 1`.
+
+        None is returned if their types differ or they are null. Otherwise the literals become part
+        of the compiled template.
+        """
         if a[1].type != b[1].type or a[1].value is None:
             return None
         self.operands.expressions.names.fixed_slots |= {
@@ -189,14 +200,14 @@ class Conditions:
     def _convert_constant(
         self, node: exp.Expr, attribute: Attribute, op: str, literal: TypedLiteral, outcome: bool
     ) -> Dnf:
-        """A comparison with `true`, `false` or NULL: no slot to fill in."""
+        """Return the events on which a comparison with TRUE, FALSE or NULL has the outcome."""
         if literal.value is None:
             if op != "<=>":
                 return []
             return [(Nullness(attribute, ValueState.NULL if outcome else _NOT_NULL),)]
         if attribute.type != BOOLEAN:
             raise self.operands.tree.error(
-                f"{attribute.name} is {attribute.type}: no comparison with boolean",
+                f"{attribute.name} is {attribute.type} and cannot be compared with boolean",
                 node,
                 "compare it with a literal of its type",
             )
@@ -207,6 +218,7 @@ class Conditions:
         return union
 
     def _convert_in(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
+        """Return the events on which an IN condition has the given outcome."""
         refs: list[LiteralRef] = []
         types: list[Type] = []
         has_null = False
@@ -214,14 +226,14 @@ class Conditions:
             raise self.operands.expressions.names.unsupported_error(node)
         if self.operands.expressions.is_opaque(node.this):
             return self._convert_boolean(node, outcome)
-        for one in node.expressions:
-            slot = self.operands.tree.slot_of(one) if isinstance(one, exp.Literal) else -1
+        for value in node.expressions:
+            slot = self.operands.tree.slot_of(value) if isinstance(value, exp.Literal) else -1
             if slot >= 0 and self.operands.tree.raws[slot][0] == "(":
                 refs.append(LiteralRef(slot, WHOLE_LIST))
-                types += self.operands.list_types(one)
+                types += self.operands.list_types(value)
                 self.operands.cache_keys[slot] = list_key
                 continue
-            literal = self.operands.read_literal(one)
+            literal = self.operands.read_literal(value)
             if literal is None or literal[1].type == BOOLEAN:
                 return self._convert_boolean(node, outcome)
             if literal[1].value is None:
@@ -237,7 +249,7 @@ class Conditions:
         common = common_type_of_list([attribute.type, *types], self.operands.space.settings)
         if common is None:
             raise self.operands.tree.error(
-                f"{attribute.type} cannot be looked up among "
+                f"{attribute.type} cannot be compared with a list of "
                 f"{', '.join(dict.fromkeys(map(str, types)))}",
                 node,
                 "write array_contains(tags, 'a')" if attribute.type.is_tags
@@ -264,30 +276,35 @@ class Conditions:
         has_null: bool,
         outcome: bool,
     ) -> Dnf | DnfProduct:
-        """A list of values to each of which, after Spark's cast, many keys are equal."""
+        """Return the events on which an IN condition with a lossy cast has the given outcome.
+
+        The cast makes many keys equal to each value, so each value is an alternative of its own.
+        """
         self.operands.expressions.names.fixed_slots |= {ref.slot for ref in refs}
         lengths = [
             len(literals.split_list(self.operands.tree.raws[ref.slot])) if ref.is_list else 1
             for ref in refs
         ]
         self.check_alternatives(sum(lengths), node)
-        single = [
+        value_refs = [
             replace(ref, element=i) if ref.is_list else ref
             for ref, length in zip(refs, lengths, strict=True)
             for i in range(length)
         ]
         if outcome:
-            equal: Dnf = [(Membership(attribute, (ref,), common_type=common),) for ref in single]
+            equal: Dnf = [
+                (Membership(attribute, (ref,), common_type=common),) for ref in value_refs
+            ]
             return equal
         if has_null:
             return []
-        apart: list[Dnf] = [
-            [(Comparison(attribute, op, ref, common),) for op in ("lt", "gt")] for ref in single
+        unequal: list[Dnf] = [
+            [(Comparison(attribute, op, ref, common),) for op in ("lt", "gt")] for ref in value_refs
         ]
-        return DnfProduct(apart)
+        return DnfProduct(unequal)
 
     def _compares_pairwise(self, attribute: Type, refs: Sequence[LiteralRef]) -> bool:
-        """Whether comparing with each value of a list by itself says the same as with the list."""
+        """Return whether IN is equivalent to comparing with each value by itself."""
         raws = [
             raw for ref in refs for raw in literals.split_list(self.operands.tree.raws[ref.slot])
         ]
@@ -299,6 +316,7 @@ class Conditions:
         return kinds <= set("ide") and attribute.is_numeric and attribute.precision <= 18
 
     def _convert_is(self, node: exp.Expr, outcome: bool) -> Dnf:
+        """Return the events on which IS NULL has the given outcome."""
         if (
             isinstance(node.expression, exp.Null)
             and not self.operands.expressions.type_of(node.this).is_attribute
@@ -311,7 +329,11 @@ class Conditions:
     def _convert_nullness(
         self, node: exp.Expr, subject: exp.Expr, outcome: bool, is_null: bool
     ) -> Dnf:
-        """Whether an expression is null; what can raise Spark computes only if it can be null."""
+        """Return the events on which an expression is null or not.
+
+        For an expression that can raise, the whole condition is a derived boolean: Spark does not
+        compute the expression if it cannot be null.
+        """
         if self.operands.expressions.resolve_attribute(subject).can_raise:
             return self._convert_boolean(node, outcome)
         attribute = self.operands.expressions.resolve_attribute(subject)
@@ -320,6 +342,7 @@ class Conditions:
     def _convert_like(
         self, node: exp.Expr, subject: exp.Expr, like: exp.Expr, outcome: bool
     ) -> Dnf:
+        """Return the events on which a LIKE condition has the given outcome."""
         literal = self.operands.read_literal(unwrap_parentheses(like))
         if literal is None or literal[1].type != STRING or literal[1].value is None:
             return self._convert_boolean(node, outcome)
@@ -336,6 +359,7 @@ class Conditions:
         return _prefix_condition(attribute, ref, outcome)
 
     def _convert_call(self, node: exp.Expr, outcome: bool) -> Dnf:
+        """Return the events on which the call of a boolean function has the given outcome."""
         name = call_name(node)
         arguments = node.expressions
         if name in ("array_contains", "arrays_overlap") and len(arguments) == 2:
@@ -351,7 +375,7 @@ class Conditions:
             return self._convert_nullness(node, arguments[0], outcome, is_null)
         if name == "startswith" and len(arguments) == 2:
             literal = self.operands.read_literal(arguments[1])
-            plain = (
+            is_plain = (
                 literal is not None
                 and literal[1].type == STRING
                 and literal[1].value is not None
@@ -359,7 +383,7 @@ class Conditions:
             )
             if (
                 literal is not None
-                and plain
+                and is_plain
                 and self.operands.expressions.type_of(arguments[0]) == STRING
             ):
                 self.operands.cache_keys[literal[0].slot] = plain_text_key
@@ -371,7 +395,7 @@ class Conditions:
         return self._convert_boolean(node, outcome)
 
     def _convert_boolean(self, node: exp.Expr, outcome: bool) -> Dnf:
-        """A condition that is no interval of anything: a derived boolean that Spark computes."""
+        """Return the condition as a derived boolean attribute, which Spark computes."""
         type_ = self.operands.expressions.type_of(node)
         if type_ != BOOLEAN:
             is_literal = isinstance(unwrap_parentheses(node), exp.Literal)
@@ -391,13 +415,14 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _may_admit_null(atom: Atom) -> bool:
-    """Whether an atom may hold for an attribute that is null."""
+    """Return whether an atom may hold for an attribute that is null."""
     if isinstance(atom, Nullness):
         return bool(atom.states & ValueState.NULL)
     return isinstance(atom, Membership) and atom.null_safe
 
 
 def _prefix_condition(attribute: Attribute, ref: LiteralRef, outcome: bool) -> Dnf:
+    """Return the texts that start with a literal, or all others if `outcome` is False."""
     if outcome:
         return [(Prefix(attribute, ref),)]
     return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

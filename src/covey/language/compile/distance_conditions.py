@@ -1,4 +1,4 @@
-"""Distances to a literal vector: balls."""
+"""Compiler of conditions on the distance to a literal vector, as balls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _METRICS = {"vector_l2_distance": Metric.L2, "vector_cosine_similarity": Metric.
 
 
 def is_distance(node: exp.Expr) -> bool:
-    """Whether an expression measures how far a vector is from another."""
+    """Return whether an expression calls a distance or similarity function of two vectors."""
     return isinstance(node, exp.Anonymous) and call_name(node) in _METRICS
 
 
@@ -31,7 +31,22 @@ def distance_condition(
     literal: TypedLiteral,
     outcome: bool,
 ) -> Dnf | None:
-    """A condition on the distance to a literal vector, or `None` if it is to something else."""
+    """Return the events on which a comparison of a distance has the given outcome.
+
+    Args:
+        operands: the operands of the tree.
+        call: the call of the distance function.
+        op: lt, le, gt, ge, = or <=>.
+        ref: the literal that the distance is compared with.
+        literal: its type and value in this predicate.
+        outcome: the outcome, true or false.
+
+    Returns:
+        A union of conjunctions; None unless exactly one of the vectors is an attribute.
+
+    Raises:
+        PredicateError: the vectors or the comparison are not supported.
+    """
     comparable = literal.type.is_numeric or literal.type == STRING or literal.value is None
     if len(call.expressions) != 2:
         raise operands.tree.error(
@@ -39,17 +54,18 @@ def distance_condition(
         )
     if not comparable:
         raise operands.tree.error(
-            f"a distance is no {literal.type}", call, "compare it with a number"
+            f"a distance cannot be compared with {literal.type}", call, "compare it with a number"
         )
     sides = [unwrap_parentheses(side) for side in call.expressions]
-    having = [side for side in sides if side.find(exp.Column)]
-    if len(having) != 1:
+    event_sides = [side for side in sides if side.find(exp.Column)]
+    if len(event_sides) != 1:
         return None
-    centre = _read_centre(operands, sides[1] if having[0] is sides[0] else sides[0])
-    attribute = operands.expressions.resolve_attribute(having[0])
+    subject = event_sides[0]
+    centre = _read_centre(operands, sides[1] if subject is sides[0] else sides[0])
+    attribute = operands.expressions.resolve_attribute(subject)
     if not attribute.type.is_vector:
         raise operands.tree.error(
-            f"{attribute.name} is {attribute.type}, no vector", having[0], "name a vector column"
+            f"{attribute.name} is {attribute.type}, not a vector", subject, "name a vector column"
         )
     if literal.value is None:
         return []
@@ -60,33 +76,34 @@ def distance_condition(
     if op == "=":
         if outcome:
             return [(InBall(attribute, metric, centre, "=", ref),)]
-        return [(InBall(attribute, metric, centre, one, ref),) for one in ("lt", "gt")]
+        return [(InBall(attribute, metric, centre, side, ref),) for side in ("lt", "gt")]
     ball = InBall(attribute, metric, centre, op, ref)
     return [(ball if outcome else ball.negate(),)]
 
 
 def _read_centre(operands: Operands, node: exp.Expr) -> LiteralRef:
-    cast: Type | None = None
+    """Return the literal vector of an expression; raise PredicateError if it is something else."""
+    cast_type: Type | None = None
     if isinstance(node, exp.Cast):
-        cast = operands.expressions.names.resolve_type(node.to)
-        if cast != array_type(FLOAT):
+        cast_type = operands.expressions.names.resolve_type(node.to)
+        if cast_type != array_type(FLOAT):
             raise operands.tree.error(
-                f"a vector is an array of floats, not {cast}",
+                f"a vector is an array of floats, not {cast_type}",
                 node,
                 "write CAST(array(…) AS ARRAY<FLOAT>)",
             )
         node = unwrap_parentheses(node.this)
-    inside = (
+    elements = (
         node.expressions if isinstance(node, exp.Anonymous) and call_name(node) == "array" else []
     )
     if (
-        len(inside) != 1
-        or not isinstance(inside[0], exp.Literal)
-        or not operands.expressions.names.is_literal_list(inside[0])
+        len(elements) != 1
+        or not isinstance(elements[0], exp.Literal)
+        or not operands.expressions.names.is_literal_list(elements[0])
     ):
         raise operands.tree.error(
             "a distance is measured to a literal vector",
             node,
             "write CAST(array(0.1, 0.2) AS ARRAY<FLOAT>)",
         )
-    return LiteralRef(operands.tree.slot_of(inside[0]), WHOLE_LIST, cast_type=cast)
+    return LiteralRef(operands.tree.slot_of(elements[0]), WHOLE_LIST, cast_type=cast_type)

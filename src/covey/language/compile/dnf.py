@@ -1,10 +1,12 @@
-"""From a tree to its disjunctive normal form: for which events it is true, and for which false.
+"""Compiler from a tree to its disjunctive normal form, for the outcomes true and false.
 
-Three-valued logic needs no third set: where a condition is null it is in neither. NOT swaps the
-two. A fourth outcome is that Spark raises (on a vector of another length): it evaluates from left
-to right, so `a OR b` is true where a is true, or where a did not raise and b is true.
+Three-valued logic needs no third set of events: an event on which a condition is null is in neither
+set, and NOT swaps the two. A fourth outcome is that Spark raises, for example on a vector of
+another length. Spark evaluates from left to right, so `a OR b` is true on events on which a is
+true, or on which a does not raise and b is true.
 
-A conjunction is a set of atoms. Their number is bounded, so that no text can blow it up.
+A conjunction is a tuple of atoms. The number of conjunctions is limited, because it can be
+exponential in the length of the text.
 """
 
 from __future__ import annotations
@@ -34,17 +36,17 @@ MAX_REGIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class CompiledTemplate:
-    """What a template asks for: conjunctions with literals yet to be filled in.
+    """A template as a union of conjunctions whose literals are references to slots.
 
-    `cache_keys` tells, for slots whose literal shapes the plan, by what; predicates with the same
-    answers share the plan.
+    `cache_keys` has the slots of literals that affect the result, each with a function that returns
+    the literal's cache key. Predicates with equal keys share the compiled template.
     """
 
     conjunctions: tuple[Conjunction, ...]
     derived_attributes: tuple[Attribute, ...]
     cache_keys: tuple[tuple[int, CacheKey], ...]
     missing_types: tuple[str, ...] = ()
-    """Expressions whose types must be known first; there are no conjunctions then."""
+    """Expressions whose types must be known first; if there are any, there is no conjunction."""
 
 
 def compile_template(
@@ -53,19 +55,29 @@ def compile_template(
     max_regions: int = MAX_REGIONS,
     types: ExpressionTypes | None = None,
 ) -> CompiledTemplate:
-    """The plan of a predicate's template, from one predicate that has it."""
+    """Compile a predicate's template from one predicate that has it.
+
+    Args:
+        text: the predicate.
+        space: the attributes of events.
+        max_regions: the largest number of conjunctions.
+        types: the types of expressions as Spark's analyzer reports them.
+
+    Raises:
+        PredicateError: the predicate is wrong, or outside the language.
+    """
     tree = parse_tree(text, space.limits)
-    logic = _DnfConverter(tree, space, max_regions, types)
-    names = logic.operands.expressions.names
+    converter = _DnfConverter(tree, space, max_regions, types)
+    operands = converter.operands
+    names = operands.expressions.names
     try:
-        conjunctions = logic.to_dnf(tree.root, True)
+        conjunctions = converter.to_dnf(tree.root, True)
         check_admitted(names)
     except NotAnalysedError as error:
         check_admitted(names)
-        return CompiledTemplate((), (), logic.operands.all_cache_keys(), error.expressions)
+        return CompiledTemplate((), (), operands.all_cache_keys(), error.expressions)
     except LiteralError as error:
         raise PredicateError(str(error), text, 0) from None
-    operands = logic.operands
     operands.check_slots()
     return CompiledTemplate(
         tuple(dict.fromkeys(conjunctions)),
@@ -75,10 +87,10 @@ def compile_template(
 
 
 class _DnfConverter:
-    """The connectives of one tree.
+    """Converter of the ANDs, ORs and NOTs of one tree.
 
-    What is known of a node is remembered: an operand is asked for by every chain around it, for
-    both outcomes and for whether it raises.
+    Results are cached by node, because every chain around an operand needs them: for both outcomes,
+    and for the events on which it does not raise.
     """
 
     def __init__(
@@ -86,13 +98,13 @@ class _DnfConverter:
     ) -> None:
         self.operands = Operands(tree, space, types)
         self.conditions = Conditions(self.operands, max_regions)
-        # By identity, each with its node, which thereby lives as long as its number means it.
+        # Keys contain id(node). Each entry holds its node, so that the id cannot be reused.
         self._unions: dict[tuple[int, bool], tuple[exp.Expr, Dnf]] = {}
         self._non_raising: dict[int, tuple[exp.Expr, Dnf | None]] = {}
         self._desugared: dict[int, tuple[exp.Expr, exp.Expr]] = {}
 
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf:
-        """For which events a condition has an outcome, as a union of conjunctions."""
+        """Return the events on which a condition has the given outcome, as a union."""
         node = unwrap_parentheses(node)
         key = id(node), outcome
         if key not in self._unions:
@@ -100,6 +112,7 @@ class _DnfConverter:
         return self._unions[key][1]
 
     def _convert(self, node: exp.Expr, outcome: bool) -> Dnf:
+        """Return the events on which a desugared condition has the given outcome."""
         if isinstance(node, exp.Not):
             return self.to_dnf(node.this, not outcome)
         if isinstance(node, exp.And | exp.Or):
@@ -118,19 +131,20 @@ class _DnfConverter:
         return self._cross_product(union.sides, node)
 
     def _desugar(self, node: exp.Expr) -> exp.Expr:
-        """The same condition in terms of fewer kinds of nodes."""
+        """Return an equivalent condition with fewer kinds of nodes, from the cache if possible."""
         if id(node) not in self._desugared:
             self._desugared[id(node)] = node, self._rewrite(node)
         return self._desugared[id(node)][1]
 
     def _rewrite(self, node: exp.Expr) -> exp.Expr:
+        """Return BETWEEN, <>, IS TRUE, negated and boolean IN conditions in other terms."""
         if node.args.get("negate"):
             positive = node.copy()
             positive.set("negate", None)
             return exp.Not(this=positive)
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             if self.operands.expressions.is_opaque(node.this):
-                return node  # Spark does not pad or collate its ends as those of comparisons
+                return node  # Spark pads and collates the ends of BETWEEN unlike comparisons
             low = exp.GTE(this=node.this, expression=node.args["low"])
             high = exp.LTE(this=node.this, expression=node.args["high"])
             return exp.And(this=low, expression=high)
@@ -141,44 +155,49 @@ class _DnfConverter:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
             return exp.NullSafeEQ(this=node.this, expression=node.expression)
         if isinstance(node, exp.In) and _has_only_booleans(node):
-            equal = [exp.EQ(this=node.this, expression=one) for one in node.expressions]
+            equal = [exp.EQ(this=node.this, expression=value) for value in node.expressions]
             return reduce(lambda a, b: exp.Or(this=a, expression=b), equal)  # type: ignore[arg-type, return-value]
         return node
 
     def non_raising(self, node: exp.Expr) -> Dnf | None:
-        """For which events a condition does not raise; `None` for all of them."""
+        """Return the events on which Spark does not raise for a condition; None for all events."""
         node = unwrap_parentheses(node)
         if id(node) not in self._non_raising:
             self._non_raising[id(node)] = node, self._find_non_raising(self._desugar(node))
         return self._non_raising[id(node)][1]
 
     def _find_non_raising(self, node: exp.Expr) -> Dnf | None:
+        """Return the events on which Spark does not raise for a desugared condition."""
         if isinstance(node, exp.Not):
             return self.non_raising(node.this)
         if isinstance(node, exp.Boolean | exp.Null):
             return None
         if not isinstance(node, exp.And | exp.Or):
             return self.conditions.non_raising(node)
-        settled = isinstance(node, exp.Or)
+        deciding_outcome = isinstance(node, exp.Or)  # a part with this outcome decides the chain
         parts = flatten_chain(node)
-        nothing = [] if settled else [part for part in parts if isinstance(part, exp.Null)]
-        if nothing or any(() in self.to_dnf(part, settled) for part in parts):
+        nulls = [] if deciding_outcome else [part for part in parts if isinstance(part, exp.Null)]
+        if nulls or any(() in self.to_dnf(part, deciding_outcome) for part in parts):
             return None  # a constant decides: Spark's optimizer evaluates nothing else
-        calm = self.non_raising(parts[0])
+        non_raising = self.non_raising(parts[0])
         if all(self.non_raising(part) is None for part in parts[1:]):
-            return calm
-        # Each part is computed where those before it did not settle the chain.
-        settled_before = self._unite(parts, settled, node)
-        for before, part in zip(settled_before, parts[1:], strict=False):
-            next_calm = self.non_raising(part)
-            if next_calm is not None:
-                both = [side for side in (calm, next_calm) if side is not None]
-                calm = before + self._cross_product(both, node)
-                self._check_alternatives(calm, node)
-        return calm
+            return non_raising
+        # Spark computes each part only on events on which no part before it decides the chain.
+        decided_unions = self._unite(parts, deciding_outcome, node)
+        for decided_before, part in zip(decided_unions, parts[1:], strict=False):
+            part_non_raising = self.non_raising(part)
+            if part_non_raising is not None:
+                sides = [side for side in (non_raising, part_non_raising) if side is not None]
+                non_raising = decided_before + self._cross_product(sides, node)
+                self._check_alternatives(non_raising, node)
+        return non_raising
 
     def _convert_each(self, nodes: Sequence[exp.Expr], outcome: bool) -> list[Dnf]:
-        """For which events each of some conditions has an outcome."""
+        """Return for each condition the events on which it has the given outcome.
+
+        Raises:
+            NotAnalysedError: types are missing, with those that any of the conditions needs.
+        """
         unions: list[Dnf] = []
         missing: list[str] = []
         for part in nodes:
@@ -191,6 +210,7 @@ class _DnfConverter:
         return unions
 
     def _cross_product(self, sides: Sequence[Dnf], node: exp.Expr) -> Dnf:
+        """Return the events that all unions contain, as a union of conjunctions."""
         product: Dnf = [()]
         for side in sides:
             self.conditions.check_alternatives(len(product) * len(side), node)
@@ -198,55 +218,59 @@ class _DnfConverter:
         return product
 
     def _unite(self, nodes: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> list[Dnf]:
-        """For which events some of the first conditions have an outcome, by how many they are.
+        """Return for each k the events on which one of the first k + 1 conditions has the outcome.
 
-        Unless a constant decides, there is a union for each number of conditions.
+        Spark evaluates the conditions from left to right, so on these events no condition before
+        that one raises. If a constant decides the chain, the only union is that of all events.
         """
         unions = self._convert_each(nodes, outcome)
         if any(() in union for union in unions):
             return [[()]]  # a constant decides: Spark's optimizer evaluates nothing else
-        found: Dnf = []
+        united: Dnf = []
         prefixes: list[Dnf] = []
-        quiet: Dnf = [()]
+        non_raising: Dnf = [()]  # the events on which no condition so far raises
         for part, union in zip(nodes, unions, strict=True):
             if union:
-                found = _merge_memberships(found + self._cross_product([quiet, union], node))
-                self._check_alternatives(found, node)
-            prefixes.append(found)
-            calm = self.non_raising(part) if len(prefixes) < len(nodes) else None
-            if calm is not None:
-                quiet = self._cross_product([quiet, calm], node)
+                alternatives = self._cross_product([non_raising, union], node)
+                united = _merge_memberships(united + alternatives)
+                self._check_alternatives(united, node)
+            prefixes.append(united)
+            part_non_raising = self.non_raising(part) if len(prefixes) < len(nodes) else None
+            if part_non_raising is not None:
+                non_raising = self._cross_product([non_raising, part_non_raising], node)
         return prefixes
 
     def _check_alternatives(self, conjunctions: Sequence[Conjunction], node: exp.Expr) -> None:
+        """Raise PredicateError if there are more conjunctions than `max_regions`."""
         self.conditions.check_alternatives(len(conjunctions), node)
 
 
 def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attribute, ...]:
-    """The attributes of some conjunctions that Spark computes."""
+    """Return the derived attributes of conjunctions."""
     attributes = (atom.attribute for conjunction in conjunctions for atom in conjunction)
-    return tuple(dict.fromkeys(one for one in attributes if one.is_derived))
+    return tuple(dict.fromkeys(attribute for attribute in attributes if attribute.is_derived))
 
 
 def _has_only_booleans(node: exp.In) -> bool:
-    given = [e for e in node.expressions if not isinstance(e, exp.Null)]
-    return bool(given) and all(isinstance(e, exp.Boolean) for e in given)
+    """Return whether all values of a list are true, false or NULL, and one is not NULL."""
+    values = [e for e in node.expressions if not isinstance(e, exp.Null)]
+    return bool(values) and all(isinstance(e, exp.Boolean) for e in values)
 
 
 def _merge_memberships(union: Iterable[Conjunction]) -> Dnf:
-    """A union in which equalities of one attribute have become one list."""
-    kept: dict[Conjunction, None] = {}
-    members: dict[str, Membership] = {}
+    """Return a union with the equalities on each attribute merged into one membership."""
+    other_conjunctions: dict[Conjunction, None] = {}
+    memberships: dict[str, Membership] = {}
     for conjunction in union:
         atom = conjunction[0] if len(conjunction) == 1 else None
-        plain = isinstance(atom, Membership) and not (
+        is_plain = isinstance(atom, Membership) and not (
             atom.null_safe or atom.common_type or atom.is_lossy
         )
-        if isinstance(atom, Membership) and plain and atom.is_positive:
-            known = members.get(atom.attribute.name)
-            members[atom.attribute.name] = replace(
-                atom, refs=tuple(dict.fromkeys((known.refs if known else ()) + atom.refs))
+        if isinstance(atom, Membership) and is_plain and atom.is_positive:
+            merged = memberships.get(atom.attribute.name)
+            memberships[atom.attribute.name] = replace(
+                atom, refs=tuple(dict.fromkeys((merged.refs if merged else ()) + atom.refs))
             )
         else:
-            kept[conjunction] = None
-    return [*kept, *((member,) for member in members.values())]
+            other_conjunctions[conjunction] = None
+    return [*other_conjunctions, *((membership,) for membership in memberships.values())]

@@ -1,4 +1,4 @@
-"""The two sides of a condition: the attribute that it constrains and the literal it names."""
+"""The two sides of a condition: the attribute that it constrains and the literal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Operands"]
 
 
 class Operands:
-    """The operands of one tree; collects the keys of its plan."""
+    """Reader of the operands of one tree; it collects the cache keys of their literals."""
 
     def __init__(
         self, tree: PredicateTree, space: Space, types: ExpressionTypes | None = None
@@ -30,18 +30,24 @@ class Operands:
         self.cache_keys: dict[int, CacheKey] = {}
 
     def all_cache_keys(self) -> tuple[tuple[int, CacheKey], ...]:
-        """What of which literals shapes the plan."""
+        """Return the slots of literals that affect how the template is compiled, with their keys.
+
+        The result is sorted by slot.
+        """
         keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
 
     def check_slots(self) -> None:
-        """Every literal must have been understood, or something was dropped on the way."""
-        seen = {
+        """Raise PredicateError if a literal of the text is not in the tree.
+
+        The parser has then dropped a part of the text.
+        """
+        tree_slots = {
             self.tree.slot_of(n)
             for n in self.tree.root.walk()
             if isinstance(n, exp.Literal | exp.RawString)
         }
-        if len(seen) != len(self.tree.raws):
+        if len(tree_slots) != len(self.tree.raws):
             raise self.tree.error(
                 "something in this predicate is outside the language", self.tree.root
             )
@@ -49,7 +55,11 @@ class Operands:
     def comparison_attribute(
         self, node: exp.Expr, ref: LiteralRef, literal: TypedLiteral
     ) -> Attribute:
-        """The attribute that a comparison constrains: the expression, or its cast."""
+        """Return the attribute that a comparison constrains: the expression, or its cast.
+
+        Raises:
+            PredicateError: the expression has no column, or cannot be compared with the literal.
+        """
         if not node.find(exp.Column):
             self.expressions.type_or_none(node)
             raise self.expressions.constant_error(node)
@@ -64,7 +74,9 @@ class Operands:
             return attribute
         common = common_type_with_literal(attribute.type, literal, self.space.settings)
         if common is None:
-            problem = f"{attribute.name} is {attribute.type}: no comparison with {literal.type}"
+            problem = (
+                f"{attribute.name} is {attribute.type} and cannot be compared with {literal.type}"
+            )
             hint = casts.literal_hint(attribute.type)
             if ref.slot < 0:
                 raise self.tree.error(problem, node, hint)
@@ -78,32 +90,36 @@ class Operands:
         return attribute
 
     def list_types(self, node: exp.Expr) -> tuple[Type, ...]:
-        """The types of the values of a list."""
+        """Return the types of the values of a list of literals."""
         try:
             return literals.list_element_types(self.tree.raws[self.tree.slot_of(node)])
         except LiteralError as error:
             raise self.tree.error(str(error), node) from None
 
     def read_literal(self, node: exp.Expr) -> tuple[LiteralRef, TypedLiteral] | None:
-        """A literal, and what it is in the predicate at hand; `None` for anything else."""
+        """Return a literal with its type and value in this predicate; None for other expressions.
+
+        Raises:
+            PredicateError: the literal is a list of several values, or cannot be decoded.
+        """
         node = unwrap_parentheses(node)
-        negative = isinstance(node, exp.Neg)
-        if negative:
+        is_negative = isinstance(node, exp.Neg)
+        if is_negative:
             node = node.this
             if not isinstance(node, exp.Literal) or self.expressions.names.is_literal_list(node):
                 return None
-        if isinstance(node, exp.Boolean) and not negative:
+        if isinstance(node, exp.Boolean) and not is_negative:
             return LiteralRef(-1), TypedLiteral(BOOLEAN, bool(node.this))
         if isinstance(node, exp.Null):
             return LiteralRef(-1), TypedLiteral(VOID, None)
-        cast = None
+        cast_type = None
         if (
             isinstance(node, exp.Cast)
-            and not negative
+            and not is_negative
             and isinstance(unwrap_parentheses(node.this), exp.Literal | exp.RawString)
         ):
-            cast = self.expressions.names.resolve_type(node.to)
-            if not cast.is_datetime:
+            cast_type = self.expressions.names.resolve_type(node.to)
+            if not cast_type.is_datetime:
                 return None
             node = unwrap_parentheses(node.this)
         if not isinstance(node, exp.Literal | exp.RawString):
@@ -113,11 +129,11 @@ class Operands:
         if self.tree.raws[slot][0] == "(":
             if len(literals.split_list(self.tree.raws[slot])) != 1:
                 raise self.tree.error(
-                    "a list cannot stand here", node, "use IN, or compare values one by one"
+                    "a list is not allowed here", node, "use IN, or compare values one by one"
                 )
             element = 0
             self.cache_keys[slot] = list_key
-        ref = LiteralRef(slot, element, negative, cast, isinstance(node, exp.RawString))
+        ref = LiteralRef(slot, element, is_negative, cast_type, isinstance(node, exp.RawString))
         try:
             return ref, ref.decode(self.tree.raws, self.space.settings)
         except LiteralError as error:

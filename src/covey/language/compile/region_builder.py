@@ -1,4 +1,4 @@
-"""Constraints of many conjuncts put together to regions."""
+"""Builder of regions from the constraints of many conjuncts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Rows = NDArray[np.int64]
 
 
 class RegionBuilder:
-    """Regions in the making. Text i has region i to begin with; `add_regions` gives texts more."""
+    """Regions under construction.
+
+    At first, region i belongs to text i. `add_regions` adds further regions to texts.
+    """
 
     def __init__(self, text_count: int) -> None:
         self._text_count = text_count
@@ -29,7 +32,10 @@ class RegionBuilder:
         self._pieces: dict[str, list[tuple[Rows, ConstraintBatch]]] = {}
 
     def add_regions(self, text_rows: Rows) -> Rows:
-        """New regions for these texts, one each: for texts that are a union of several."""
+        """Add one region to each of these texts and return the rows of the new regions.
+
+        It is for texts that are a union of several conjunctions.
+        """
         self._text_rows.append(text_rows)
         self._region_count += len(text_rows)
         return np.arange(self._region_count - len(text_rows), self._region_count)
@@ -37,7 +43,13 @@ class RegionBuilder:
     def add_conjunction(
         self, conjunction: tuple[Atom, ...], slots: LiteralColumns, region_rows: Rows
     ) -> None:
-        """Lets the given regions satisfy a conjunction, its literals filled in."""
+        """Add the constraints of a conjunction to regions.
+
+        Args:
+            conjunction: atoms; their literals are filled in from `slots`.
+            slots: the literals, one row per region.
+            region_rows: the regions.
+        """
         by_attribute: dict[str, list[Atom]] = {}
         for atom in conjunction:
             by_attribute.setdefault(atom.attribute.name, []).append(atom)
@@ -47,25 +59,31 @@ class RegionBuilder:
     def build_regions(
         self, space: Space, replaced_rows: Collection[int], rejected_rows: Collection[int]
     ) -> tuple[Regions, Rows]:
-        """The regions in the order of their texts, and the text of each.
+        """Return the regions in the order of their texts, and the row of each region's text.
 
-        The first region of texts in `replaced_rows` does not count: they have further ones.
+        Args:
+            space: the space of the regions.
+            replaced_rows: texts whose first region is dropped, because further ones replace it.
+            rejected_rows: texts whose regions are all dropped.
         """
         constraints = {name: _combine_pieces(pieces) for name, pieces in self._pieces.items()}
-        regions, kept = Regions.from_constraints(space, self._region_count, constraints)
-        owners = np.concatenate(self._text_rows)[kept]
-        valid = ~np.isin(owners, list(rejected_rows)) & ~(
-            (kept < self._text_count) & np.isin(kept, list(replaced_rows))
+        regions, region_rows = Regions.from_constraints(space, self._region_count, constraints)
+        text_rows = np.concatenate(self._text_rows)[region_rows]
+        is_valid = ~np.isin(text_rows, list(rejected_rows)) & ~(
+            (region_rows < self._text_count) & np.isin(region_rows, list(replaced_rows))
         )
-        order = np.flatnonzero(valid)
-        order = order[np.argsort(owners[order], kind="stable")]
-        if len(order) == len(owners) and (np.diff(order) > 0).all():
-            return regions, owners
-        return regions.take(order), owners[order]
+        order = np.flatnonzero(is_valid)
+        order = order[np.argsort(text_rows[order], kind="stable")]
+        if len(order) == len(text_rows) and (np.diff(order) > 0).all():
+            return regions, text_rows
+        return regions.take(order), text_rows[order]
 
 
 def _combine_pieces(pieces: list[tuple[Rows, ConstraintBatch]]) -> Constraints:
-    """The constraints of all pieces by region; what constrains a region twice is intersected."""
+    """Return the constraints of all pieces by region; those of the same region are intersected.
+
+    Each piece has the rows of regions and their constraints.
+    """
     rows = np.concatenate([regions for regions, _ in pieces])
     batches: Any = [batch for _, batch in pieces]
     batch: Any = type(batches[0]).concat(batches)
@@ -73,14 +91,15 @@ def _combine_pieces(pieces: list[tuple[Rows, ConstraintBatch]]) -> Constraints:
     rows = rows[order]
     batch = batch.take(order)
     while (starts := np.r_[True, rows[1:] != rows[:-1]]).sum() < len(rows):
-        # Each run of repeats in pairs, as what many exclude by and by becomes long.
-        places = np.arange(len(rows))
-        in_run = places - np.maximum.accumulate(np.where(starts, places, 0))
-        second = np.flatnonzero(in_run % 2 == 1)
-        met = batch.take(second - 1).intersect(batch.take(second))
-        kept = np.delete(places, second)
-        sources = places.copy()
+        # Intersect each run of equal rows in pairs: a running intersection would copy a growing
+        # list each time.
+        indices = np.arange(len(rows))
+        position_in_run = indices - np.maximum.accumulate(np.where(starts, indices, 0))
+        second = np.flatnonzero(position_in_run % 2 == 1)
+        intersections = batch.take(second - 1).intersect(batch.take(second))
+        remaining = np.delete(indices, second)
+        sources = indices.copy()
         sources[second - 1] = len(rows) + np.arange(len(second))
-        batch = type(batch).concat([batch, met]).take(sources[kept])
-        rows = rows[kept]
+        batch = type(batch).concat([batch, intersections]).take(sources[remaining])
+        rows = rows[remaining]
     return Constraints(rows, batch)

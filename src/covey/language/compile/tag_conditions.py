@@ -1,4 +1,4 @@
-"""Conditions on tags: `array_contains` and `arrays_overlap` with literal tokens."""
+"""Compiler of conditions on tags: `array_contains` and `arrays_overlap` with literal tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ __all__ = ["tag_condition"]
 def tag_condition(
     operands: Operands, name: str, arguments: Sequence[exp.Expr], outcome: bool
 ) -> Dnf | None:
-    """What a call asks of the tags; `None` if it is not about literal tokens."""
+    """Return the events on which a call has the given outcome; None without literal tokens.
+
+    Args:
+        operands: the operands of the tree.
+        name: `array_contains` or `arrays_overlap`.
+        arguments: the two arguments of the call.
+        outcome: the outcome, true or false.
+
+    Raises:
+        PredicateError: the tokens are not texts, or there are none.
+    """
     subject, other = unwrap_parentheses(arguments[0]), unwrap_parentheses(arguments[1])
     if (
         name == "arrays_overlap"
@@ -37,12 +47,12 @@ def tag_condition(
         literal = operands.read_literal(other)
         if literal is None or literal[1].type != STRING:
             return None
-        one = literal[0]
+        ref = literal[0]
         return [
             (
-                TagTokens(attribute, ((one,),))
+                TagTokens(attribute, ((ref,),))
                 if outcome
-                else TagTokens(attribute, (), (one,), whole=True),
+                else TagTokens(attribute, (), (ref,), whole=True),
             )
         ]
     if (

@@ -1,14 +1,13 @@
-"""What is wrong with a text that is no predicate, where, and what to write instead.
+"""Diagnosis of texts that are not predicates: the problem, its position, and what to write instead.
 
-These modules are asked only about texts that cannot be read, so nothing here decides what a
-predicate is. They look at the text, with quoted parts masked, and at kinds of syntax nodes; they
-raise nothing themselves. `syntax` and `semantics` turn a finding into a `PredicateError` at its
-place in the text.
+These modules are called only for texts that are already known to be wrong, so they do not decide
+which texts are predicates. They read the text, with quoted parts masked, and the types of syntax
+nodes. They raise no errors: `syntax` and `semantics` turn a diagnosis into a `PredicateError`.
 
-Modules in the order in which they are asked:
+Modules in the order in which they are called:
 
-- `common_mistakes`: patterns of usual mistakes (`&&`, `=>`, unclosed quotes, decimal commas),
+- `common_mistakes`: patterns of common mistakes (`&&`, `=>`, unclosed quotes, decimal commas),
   misplaced words, unbalanced brackets, and suggestions for unknown names and functions.
-- `unsupported_sql`: constructs of Spark SQL that are outside the language, with the words by which
-  they are found in a text and what to write instead.
+- `unsupported_sql`: constructs of Spark SQL that are outside the language, with patterns that find
+  them in a text and what to write instead.
 """

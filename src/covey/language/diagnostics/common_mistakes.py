@@ -1,7 +1,8 @@
-"""The usual mistakes in texts that are no predicates: what is wrong, where, what to write instead.
+"""Common mistakes in texts that are not predicates, found by patterns.
 
-Asked only about texts that cannot be read, so nothing here decides what a predicate is. A pattern
-finds what is hardly ever part of a predicate, so it may be blamed wherever the parser stopped.
+The functions are called only for texts that are already known to be wrong. A pattern matches text
+that is hardly ever part of a predicate, so the match is reported even if the parser stopped at
+another position.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = [
 
 
 class Mistake(NamedTuple):
-    """What is wrong, where in the text, and what to write instead."""
+    """The problem, its position in the text from 0, and what to write instead."""
 
     problem: str
     offset: int
@@ -37,63 +38,67 @@ class Mistake(NamedTuple):
 
 
 def find_common_mistake(text: str) -> Mistake | None:
-    """The first usual mistake in a text, or `None`.
+    """Return the mistake of the first pattern that matches a text, or None.
+
+    Only the first 4,096 characters are searched.
 
     >>> find_common_mistake("price > 5 && city = 'a && b'")
-    Mistake(problem='&& is no operator here', offset=10, hint='write AND')
+    Mistake(problem='&& is not an operator here', offset=10, hint='write AND')
     """
     text = text[:_MAX_SCANNED_CHARACTERS]
-    plain = mask_literals(text)
+    masked = mask_literals(text)
     for pattern, problem, hint in _COMMON_MISTAKES:
-        match = pattern.search(plain)
+        match = pattern.search(masked)
         if match:
             offset = match.start("at")
-            named = {name: text[slice(*match.span(name))] for name in match.groupdict()}
-            named["bare"] = re.sub(r"[,_](?=\d{3})", "", named["at"])
-            return Mistake(problem.format(**named), offset, hint.format(**named))
-    return _find_lookalike(plain)
+            words = {name: text[slice(*match.span(name))] for name in match.groupdict()}
+            words["bare"] = re.sub(r"[,_](?=\d{3})", "", words["at"])
+            return Mistake(problem.format(**words), offset, hint.format(**words))
+    return _find_lookalike(masked)
 
 
-_MAX_SCANNED_CHARACTERS = 4_096  # characters
+_MAX_SCANNED_CHARACTERS = 4_096
 
 _COMMON_MISTAKES = [
     (re.compile(pattern, re.IGNORECASE), problem, hint)
     for pattern, problem, hint in (
-        (r"^\s*(?P<at>select|with)\b", "a SELECT is no predicate", "write what stands after WHERE"),
+        (r"^\s*(?P<at>select|with)\b", "a SELECT is not a predicate",
+         "write only the condition after WHERE"),
         (r"^\s*(?P<at>where)\b", "the word WHERE is not part of a predicate", "leave it out"),
         (r"^\s*(?P<at>and|or)\b", "a predicate does not begin with {at}", "leave it out"),
         (r"^\s*(?P<at>[<>=]+)", "a predicate does not begin with {at}", "write a column before it"),
         (r"^\s*(?P<at>\{)", "a predicate is SQL, not JSON",
          "write it as price > 5 AND city = 'Rome'"),
-        (r"^\s*(?P<at>if)\s(?!\s*\()", "IF … THEN is no condition", "write the condition alone"),
-        (r"(?P<at>&&)", "&& is no operator here", "write AND"),
-        (r"(?P<at>(?<!<)=>)", "=> is no operator here", "write >="),
-        (r"(?<!<)(?P<at>=<)", "=< is no operator here", "write <="),
-        (r"(?P<at>[=!]?~\*?)", "{at} is no operator here", "write RLIKE for a regular expression"),
-        (r"(?P<at>!\s+=)", "! and = stand apart", "write !="),
-        (r"(?P<at>><)", ">< is no operator here", "write <>"),
+        (r"^\s*(?P<at>if)\s(?!\s*\()", "IF … THEN is not a condition", "write the condition alone"),
+        (r"(?P<at>&&)", "&& is not an operator here", "write AND"),
+        (r"(?P<at>(?<!<)=>)", "=> is not an operator here", "write >="),
+        (r"(?<!<)(?P<at>=<)", "=< is not an operator here", "write <="),
+        (r"(?P<at>[=!]?~\*?)", "{at} is not an operator here",
+         "write RLIKE for a regular expression"),
+        (r"(?P<at>!\s+=)", "! and = are separated", "write !="),
+        (r"(?P<at>><)", ">< is not an operator here", "write <>"),
         (r"(?P<at>[<>]=?\s+[<>=]|=\s+=)", "two operators in a row", "leave one of them out"),
-        (r"(?P<at>\*\*)", "** is no operator here", "write pow(x, 2)"),
-        (r"(?P<at>//|#)", "{at} begins no comment here", "write --"),
-        (r"(?P<at><->|<#>)", "{at} is no operator here",
+        (r"(?P<at>\*\*)", "** is not an operator here", "write pow(x, 2)"),
+        (r"(?P<at>//|#)", "{at} does not begin a comment here", "write --"),
+        (r"(?P<at><->|<#>)", "{at} is not an operator here",
          "write vector_l2_distance(a, b) or vector_cosine_similarity(a, b)"),
-        (r"\b(?P<at>is\s+not\s+in)\b", "IS NOT IN is no operator", "write NOT IN"),
-        (r"\b(?P<at>not\s*=+)", "{at} is no operator here", "write <>"),
-        (r"\b(?P<at>between\s*\(\s*\))(?!\s*and\b)", "BETWEEN takes no list",
+        (r"\b(?P<at>is\s+not\s+in)\b", "IS NOT IN is not an operator", "write NOT IN"),
+        (r"\b(?P<at>not\s*=+)", "{at} is not an operator here", "write <>"),
+        (r"\b(?P<at>between\s*\(\s*\))(?!\s*and\b)", "BETWEEN does not take a list",
          "write BETWEEN 5 AND 10"),
         (r"\bbetween\s+[\w.'+-]+\s*(?P<at>,|to\b|\.\.)", "BETWEEN joins its ends with AND",
          "write AND instead of {at}"),
         (r"\bin\s+(?P<at>[\w'])", "IN takes a list in parentheses",
          "write IN ('a', 'b'), or array_contains(tags, 'a')"),
-        (r"\blike\s+(?P<at>[*%])", "a pattern stands in quotes", "write LIKE '%red%'"),
-        (r"(?<=[\w'`)\]])\s+(?P<at>contains|has)\b\s*(?='|\w)", "{at} is no operator",
+        (r"\blike\s+(?P<at>[*%])", "a pattern needs quotes", "write LIKE '%red%'"),
+        (r"(?<=[\w'`)\]])\s+(?P<at>contains|has)\b\s*(?='|\w)", "{at} is not an operator",
          "write contains(x, 'a') for a text, array_contains(x, 'a') for tags"),
-        (r"(?<=[\w'`)\]])\s+(?P<at>starts?\s*with)\b\s*(?=')", "{at} is no operator",
+        (r"(?<=[\w'`)\]])\s+(?P<at>starts?\s*with)\b\s*(?=')", "{at} is not an operator",
          "write x LIKE 'a%', or startswith(x, 'a')"),
-        (r"(?<=[\w'`)\]])\s+(?P<at>matches|similar\s+to)\b\s*(?=')", "{at} is no operator here",
+        (r"(?<=[\w'`)\]])\s+(?P<at>matches|similar\s+to)\b\s*(?=')", "{at} is not an operator here",
          "write RLIKE for a regular expression"),
-        (r"\s(?P<at>xor)\s", "XOR is no operator here", "write (a) <> (b)"),
-        (r"(?P<at>\$(?:gte?|lte?|eq|ne|n?in|and|or)\b)", "{at} is no operator here",
+        (r"\s(?P<at>xor)\s", "XOR is not an operator here", "write (a) <> (b)"),
+        (r"(?P<at>\$(?:gte?|lte?|eq|ne|n?in|and|or)\b)", "{at} is not an operator here",
          "write a comparison such as price > 5"),
         (r"(?P<at>[$€£¥])\s*\d", "a number has no currency sign", "leave it out"),
         (r"\d\s*(?P<at>[$€£¥])", "a number has no currency sign", "leave it out"),
@@ -105,27 +110,28 @@ _COMMON_MISTAKES = [
          "write a point before the decimals"),
         (r"(?<![\w.,])(?P<at>\d+(?:\.\d{3})+,\d+)(?![\w,])", "{at} is two numbers",
          "write a point before the decimals, and nothing between thousands"),
-        (r"(?<![\w.])(?P<at>\d{4}-\d\d?-\d\d?)(?:\D|$)", "a date stands in quotes",
+        (r"(?<![\w.])(?P<at>\d{4}-\d\d?-\d\d?)(?:\D|$)", "a date needs quotes",
          "write '{at}'"),
-        (r"\w(?P<at>\.\w+\s*\()", "a function stands before its argument",
+        (r"\w(?P<at>\.\w+\s*\()", "a function is written before its argument",
          "write it as lower(title)"),
-        (r"(?P<at>->>?)\s*'", "{at} takes no fields here",
+        (r"(?P<at>->>?)\s*'", "{at} is not an operator here",
          "write payload.user for a field, get_json_object(x, '$.user') for JSON in a text"),
-        (r"[\w'`](?P<at>:)(?!:)", ": is no operator here",
+        (r"[\w'`](?P<at>:)(?!:)", ": is not an operator here",
          "write = or > to compare, payload.user for a field"),
     )
 ]  # fmt: skip
 
 
 def _find_lookalike(plain: str) -> Mistake | None:
-    """Characters that only look like those of SQL."""
+    """Return the first non-ASCII character that looks like one of SQL, or None."""
     for match in _NON_ASCII.finditer(plain):
         i, character = match.start(), match.group()
         if character in _QUOTES:
-            return Mistake(f"{character} is no quote here", i, "write ' round a text")
-        wide = unicodedata.normalize("NFKC", character)
-        if wide != character and wide.isascii() and wide.strip():
-            return Mistake(f"{character} is not the character {wide}", i, f"write {wide}")
+            return Mistake(f"{character} is not a quote here", i, "write ' around a text")
+        ascii_character = unicodedata.normalize("NFKC", character)
+        if ascii_character != character and ascii_character.isascii() and ascii_character.strip():
+            problem = f"{character} is not the character {ascii_character}"
+            return Mistake(problem, i, f"write {ascii_character}")
     return None
 
 
@@ -135,7 +141,10 @@ _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 @lru_cache(maxsize=1)
 def mask_literals(text: str) -> str:
-    """The text with every place kept: quotes for what is quoted, blanks for lists and comments."""
+    """Return a text of the same length without the content of quotes, lists and comments.
+
+    Quoted texts and names are filled with quotes, lists of literals and comments with blanks.
+    """
     pieces, end = [], 0
     text = literals.blank_comments(text)
     for match in literals.iterate_tokens(text):
@@ -152,7 +161,7 @@ def mask_literals(text: str) -> str:
 
 
 def diagnose_character(text: str, offset: int) -> Mistake:
-    """What is wrong with a character that no predicate has."""
+    """Return the mistake that explains a forbidden character at a position."""
     if (
         set(literals.blank_literals(text)[:offset]) & set("'\"`")
         or text[offset : offset + 2] == "/*"
@@ -162,75 +171,77 @@ def diagnose_character(text: str, offset: int) -> Mistake:
         is_last = not literals.blank_literals(text)[offset:].strip("; \n\t")
         hint = "leave it out" if is_last else "write AND between conditions, a comma between values"
         return Mistake("a predicate has no semicolon", offset, hint)
-    known = find_common_mistake(text)
-    if known:
-        return known
+    mistake = find_common_mistake(text)
+    if mistake:
+        return mistake
     if re.match(r"[$@]?\{\s*\w|[$@]\w", text[offset:]):
         return Mistake("a parameter has no value here", offset, "write the literal itself")
-    return Mistake(f"{text[offset]} has no place in a predicate", offset, "leave it out")
+    return Mistake(f"{text[offset]} is not allowed in a predicate", offset, "leave it out")
 
 
 def find_literal_offsets(text: str) -> list[int]:
-    """Where each literal of a text starts, by slot."""
-    found = literals.iterate_tokens(literals.blank_comments(text))
-    return [match.start() for match in found if match.group()[0] != "`"]
+    """Return the position at which each literal of a text starts, by slot."""
+    tokens = literals.iterate_tokens(literals.blank_comments(text))
+    return [match.start() for match in tokens if match.group()[0] != "`"]
 
 
 def diagnose_unclosed(text: str) -> Mistake:
-    """What is wrong with a text in which a quote or a comment has no end."""
+    """Return the mistake of a text with a quote or comment that is not closed."""
     for match in literals.iterate_tokens(literals.blank_comments(text)):
         after = text[match.end() : match.end() + 1]
         if match.group()[0] in "'\"" and after.isalnum():
             quote = match.group()[0]
             return Mistake("the text ends at this quote", match.end() - 1,
                            f"write {quote}{quote} for a quote inside a text")  # fmt: skip
-    rest = literals.blank_literals(text)
-    opened = [(rest.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in rest]
-    if not opened:
-        return Mistake("this is no Spark SQL predicate", 0, "")
-    offset, mark = min(opened)
+    blanked = literals.blank_literals(text)
+    unclosed = [(blanked.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in blanked]
+    if not unclosed:
+        return Mistake("this is not a Spark SQL predicate", 0, "")
+    offset, mark = min(unclosed)
     if mark == "/*":
         return Mistake("a comment is not closed", offset, "write */ where it ends")
     name = {"'": "quote", '"': "double quote", "`": "backtick"}[mark]
     if "\\" + mark in text[offset:]:
-        hint = f"\\{mark} is a quote inside the text, so write {mark} once more, or \\\\ for \\"
+        hint = f"\\{mark} is a quote inside the text, so write {mark} again, or \\\\ for \\"
     elif set(text[offset:]) & set(_QUOTES):
-        hint = f"write {mark} at its end, the other quotes do not count"
+        hint = f"write {mark} at its end, other quotes do not count"
     else:
         hint = f"write a second {mark}"
     return Mistake(f"a {name} is not closed", offset, hint)
 
 
 def find_unbalanced(text: str) -> Mistake | None:
-    """The first parenthesis without its other half."""
-    opened: list[int] = []
-    plain = mask_literals(text)
-    for i, character in enumerate(plain):
+    """Return the mistake of the first bracket that is never closed or never opened, or None."""
+    open_offsets: list[int] = []
+    masked = mask_literals(text)
+    for i, character in enumerate(masked):
         if character in "([{":
-            opened.append(i)
+            open_offsets.append(i)
         elif character in ")]}":
-            if not opened:
+            if not open_offsets:
                 return Mistake(f"this {character} closes nothing", i, "leave it out")
-            opened.pop()
-    if not opened:
+            open_offsets.pop()
+    if not open_offsets:
         return None
-    other = ")]}"["([{".index(plain[opened[0]])]
+    other = ")]}"["([{".index(masked[open_offsets[0]])]
     return Mistake(
-        f"this {plain[opened[0]]} is never closed", opened[0], f"write {other} where it ends"
+        f"this {masked[open_offsets[0]]} is never closed",
+        open_offsets[0],
+        f"write {other} where it ends",
     )
 
 
 def diagnose_early_end(text: str) -> Mistake:
-    """What is wrong with a text of which the end is missing."""
-    plain = mask_literals(text).rstrip()
-    if re.search(r"\bcase\b", plain, re.IGNORECASE) and not plain.lower().endswith(" end"):
-        return Mistake("CASE has no END", len(plain), "write END")
-    match = re.search(r"\w+$|[^\w\s]+$", plain)
+    """Return the mistake of a text that ends too early."""
+    masked = mask_literals(text).rstrip()
+    if re.search(r"\bcase\b", masked, re.IGNORECASE) and not masked.lower().endswith(" end"):
+        return Mistake("CASE has no END", len(masked), "write END")
+    match = re.search(r"\w+$|[^\w\s]+$", masked)
     last = match.group() if match else ""
     if not last or set(last) <= set("'`)]") or last[0].isdigit():
-        return Mistake("the predicate ends too early", len(plain), "complete it")
+        return Mistake("the predicate ends too early", len(masked), "complete it")
     return Mistake(
-        f"the predicate ends after {last}", len(plain), f"complete it, or leave out {last}"
+        f"the predicate ends after {last}", len(masked), f"complete it, or leave out {last}"
     )
 
 
@@ -242,29 +253,35 @@ _CONNECTIVES = {"AND", "OR", "NOT", "=", "==", "<>", "!=", "<", "<=", ">", ">=",
 
 
 def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
-    """What is wrong with a word that cannot stand where it stands."""
-    before = mask_literals(text)[:offset].split()
-    previous = before[-1].upper() if before else ""
+    """Return the mistake that explains a token which is not allowed at its position."""
+    words_before = mask_literals(text)[:offset].split()
+    previous = words_before[-1].upper() if words_before else ""
     word = token.upper()
     if word.startswith(_CLAUSES):
         return Mistake(f"a predicate has no {word}", offset, "leave it out")
     if word == "AS":
         return Mistake("a condition has no alias", offset, "leave it out")
     if word == ",":
-        hint = "write AND between conditions, IN (…) round several values"
-        return Mistake("a comma cannot stand here", offset, hint)
+        hint = "write AND between conditions, IN (…) around several values"
+        return Mistake("a comma is not allowed here", offset, hint)
     if word in _CONNECTIVES and previous in _CONNECTIVES:
         return Mistake(f"{token} cannot follow {previous}", offset, "leave one of them out")
     hint = "an operator such as AND may be missing before it"
     if re.fullmatch(r"[0-9.]+", previous) and token[:1].isalpha():
         hint = "write AND before it, or leave it out if it is a unit"
     elif previous[-1:].isalpha() and token.isidentifier() and previous not in _CONNECTIVES:
-        hint = "write an operator before it, or backticks round a name with blanks"
-    return Mistake(f"{token or 'this'} cannot stand here", offset, hint)
+        hint = "write an operator before it, or backticks around a name with spaces"
+    return Mistake(f"{token or 'this'} is not allowed here", offset, hint)
 
 
 def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
-    """What may have been meant by a name that no column has."""
+    """Return a suggestion for a name that no column has.
+
+    Args:
+        name: the unknown name.
+        columns: the suggestion that lists the columns.
+        is_value: whether the name is where a literal is usual, so quotes may be missing.
+    """
     if name.lower() in ("none", "nil", "undefined"):
         return "write IS NULL or IS NOT NULL"
     if name.lower() in ("nan", "infinity", "inf"):
@@ -275,7 +292,7 @@ def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
             return f"a number has only digits, so write {number.group().replace('_', '')}"
     if set(name) & set(_QUOTES):
         return "write '" + "".join(c for c in name if c not in _QUOTES) + "' with plain quotes"
-    return f"a text stands in quotes: '{name}'" if is_value else columns
+    return f"a text needs quotes: '{name}'" if is_value else columns
 
 
 _FUNCTION_SUGGESTIONS = {
@@ -293,5 +310,5 @@ _FUNCTION_SUGGESTIONS = {
 
 
 def suggest_for_function(name: str) -> str:
-    """What to write instead of a function that people expect, or nothing."""
+    """Return what to write instead of a function that Spark or the language lacks, or no text."""
     return f"write {_FUNCTION_SUGGESTIONS[name]}" if name in _FUNCTION_SUGGESTIONS else ""

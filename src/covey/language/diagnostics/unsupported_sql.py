@@ -1,4 +1,4 @@
-"""What Spark SQL has and the language has not: its words in a text, and what to write instead."""
+"""Constructs of Spark SQL that are outside the language, with the error message of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNSUPPORTED_NODES: list[tuple[tuple[type, ...], str, str, str]] = [
      "a subquery depends on more than the event", "write a list of literals"),
     ((exp.In,), r"\bin\b", "IN needs at least one value", "write IN ('a', 'b')"),
     ((exp.Is,), r"\bis\b", "IS takes only NULL, TRUE and FALSE",
-     "write = or <> to compare, IS NULL for what has no value"),
+     "write = or <> to compare, IS NULL for a missing value"),
     ((exp.Placeholder, exp.Parameter), r"[?:@$]", "a parameter has no value here",
      "write the literal itself"),
     ((exp.Lambda,), "->", "functions with -> are outside the language",
@@ -28,20 +28,20 @@ UNSUPPORTED_NODES: list[tuple[tuple[type, ...], str, str, str]] = [
     ((exp.BitwiseLeftShift, exp.BitwiseRightShift), "<<|>>", "shifts are outside the language",
      "write x * 4 or x div 4"),
     ((exp.HexString, exp.National, exp.BitString), r"\b(0x|[xbn]')",
-     "literals of bytes are outside the language", "write a text or a number"),
-    ((exp.Array,), r"\[", "[ ] makes no array and quotes no name",
+     "binary literals are outside the language", "write a text or a number"),
+    ((exp.Array,), r"\[", "[ ] neither makes an array nor quotes a name",
      "write array(…), or the column alone"),
     ((exp.Dot,), r"\)\s*\.", "a field of a function's result is outside the language",
      "use get_json_object, or add a column to the events"),
     ((exp.Alias,), r"\bas\b", "a condition has no alias", "leave it out"),
-    ((exp.Star,), r"\*", "* is no column", "name a column"),
-    ((exp.Tuple,), r"\(", "several values in parentheses are no value",
+    ((exp.Star,), r"\*", "* is not a column", "name a column"),
+    ((exp.Tuple,), r"\(", "several values in parentheses are not a value",
      "compare columns one by one"),
 ]  # fmt: skip
-"""Kinds of nodes, words that stand where they stand, what is wrong, what to write instead."""
+"""Node types, a pattern that finds the construct in the text, the problem, and the suggestion."""
 
 CALL_HINTS = {
     "array_contains": "write array_contains(tags, 'a')",
     "arrays_overlap": "write arrays_overlap(tags, array('a', 'b'))",
 }
-"""How calls look whose arguments are often confused."""
+"""Suggestions by function name, for functions whose arguments are often confused."""

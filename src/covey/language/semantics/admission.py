@@ -1,9 +1,9 @@
-"""Admission: what a predicate may consist of, and what it may ask Spark to compute.
+"""Admission: checks of the nodes of a predicate's tree and of the work that they cause in Spark.
 
-Conditions look only at what they need to know. Here every node of the tree is looked at, wherever
-it stands: a node or a part of a node that `canonical` does not write would be dropped, a function
-that is no row function would change other people's results, and some expressions would take all
-memory or time of a worker.
+The compiler of conditions reads only the nodes that it needs. Here every node of the tree is
+checked. A node that `canonical_form` does not write would be dropped silently, a function that is
+not a row function would change the results of other subscriptions, and some expressions would take
+all memory or time of a worker.
 """
 
 from __future__ import annotations
@@ -58,39 +58,42 @@ _NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.DataTypeParam: _UNARY,
     exp.Anonymous: frozenset({"this", "expressions"}),
 }
-"""The nodes that predicates consist of, and the parts of each that are written back."""
+"""The admitted types of nodes, and the parts of each that `canonical_form` writes."""
 
 _NEEDS_ARGUMENT = frozenset({"unix_timestamp", "to_unix_timestamp"})
-"""Functions that take the current time where they are given none."""
+"""Functions that use the current time if they are called without an argument."""
 
 _GROWTH_FACTORS = {
     "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
     "encode": 4, "decode": 4, "sentences": 2, "from_json": 2,
 }  # fmt: skip
-"""Functions whose result may be so many times as long as their arguments."""
+"""How many times as long as its arguments the result of a function may be."""
 
 _QUADRATIC_FUNCTIONS = frozenset(
-    {name for name, places in CHECKED_ARGUMENTS.items()
-     if {ArgumentKind.PATTERN, ArgumentKind.URL_KEY} & {*places.values()}}
+    {name for name, kinds in CHECKED_ARGUMENTS.items()
+     if {ArgumentKind.PATTERN, ArgumentKind.URL_KEY} & {*kinds.values()}}
     | {"levenshtein"}
 )  # fmt: skip
-"""Functions that may take the square of the length of their arguments."""
+"""Functions whose time may be quadratic in the length of their arguments."""
 
-_LONG = 400  # characters of a literal that are as much as a text of an event
+_LONG = 400  # a literal of this many characters counts as one text of an event
 
-_COPIES, _MAX_COPIES = 3, 50_000  # of the arguments of a function in what Spark makes of it
+_COPIES, _MAX_COPIES = 3, 50_000
+"""Assumed copies of each argument in Spark's form of a call; maximum of nodes of the whole."""
 
 _INSERTING_FUNCTIONS = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
-"""Functions whose result may have a literal of theirs after every character or element."""
+"""Functions whose result may repeat a literal argument after every character or element."""
 
 
 def check_admitted(names: NameResolver) -> None:
     """Raise PredicateError unless every node and every call of a tree is admitted."""
     for node in names.tree.root.walk():
-        known = _NODES.get(type(node))
-        if known is None:
+        admitted_parts = _NODES.get(type(node))
+        if admitted_parts is None:
             raise names.unsupported_error(node)
-        if dropped := [part for part, value in node.args.items() if value and part not in known]:
+        if dropped := [
+            part for part, value in node.args.items() if value and part not in admitted_parts
+        ]:
             raise names.tree.error(
                 f"{dropped[0].replace('_', ' ').upper()} is outside the language here", node
             )
@@ -104,14 +107,14 @@ def check_admitted(names: NameResolver) -> None:
 
 
 def check_call(names: NameResolver, node: exp.Expr) -> None:
-    """Raise PredicateError unless the function that is called is a row function."""
+    """Raise PredicateError unless the called function is a row function or is allowed by limits."""
     name = call_name(node)
     if name in names.space.limits.functions or (
         name in ROW_FUNCTIONS and (node.expressions or name not in _NEEDS_ARGUMENT)
     ):
         return
-    if called := node.find(exp.Lambda):
-        raise names.unsupported_error(called)
+    if lambda_node := node.find(exp.Lambda):
+        raise names.unsupported_error(lambda_node)
     if name in _NEEDS_ARGUMENT:
         raise names.tree.error(
             f"{name}() is not a function of the event alone", node, f"write {name}(a_column)"
@@ -120,10 +123,11 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
         raise names.tree.error(
             f"{name}() {reason}", node, "write a literal, or add a column to the events"
         )
-    near = get_close_matches(name, sorted(ROW_FUNCTIONS), 1, 0.8)
+    similar = get_close_matches(name, sorted(ROW_FUNCTIONS), 1, 0.8)
     raise names.tree.error(
         f"no function {name!r} is known", node,
-        common_mistakes.suggest_for_function(name) or (f"did you mean {near[0]}?" if near else "")
+        common_mistakes.suggest_for_function(name)
+        or (f"did you mean {similar[0]}?" if similar else "")
         or "functions of your own must be named in functions=[…]",
     )  # fmt: skip
 
@@ -131,24 +135,28 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
 def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -> float:
     """Return how many times as long as its arguments the result of an expression may be.
 
-    The length of a literal counts where something around it makes its arguments longer.
+    `is_grown` says whether an expression around this one makes its arguments longer. Only then the
+    length of a literal counts.
+
+    Raises:
+        PredicateError: the factor exceeds the limit `max_growth`.
     """
     if isinstance(node, exp.Literal | exp.RawString):
         return len(names.fix_literal(node)) / _LONG if is_grown else 0.0
     name = call_name(node) if isinstance(node, exp.Anonymous) else ""
-    places = CHECKED_ARGUMENTS.get(name, {})
-    sizes = [place for place, kind in places.items() if kind is ArgumentKind.SIZE]
-    is_format = ArgumentKind.TEXT_FORMAT in places.values()
-    is_measured = bool(sizes) or is_format or name in _INSERTING_FUNCTIONS
-    grows = is_measured or name in _GROWTH_FACTORS
-    grown = [_check_growth(names, child, is_grown or grows) for child in node.iter_expressions()]
-    is_built = isinstance(node, exp.Anonymous | exp.DPipe | exp.Concat)
-    growth = sum(grown) if is_built else max(grown, default=1.0)
+    positions = CHECKED_ARGUMENTS.get(name, {})
+    size_positions = [i for i, kind in positions.items() if kind is ArgumentKind.SIZE]
+    is_format = ArgumentKind.TEXT_FORMAT in positions.values()
+    reads_values = bool(size_positions) or is_format or name in _INSERTING_FUNCTIONS
+    grows = reads_values or name in _GROWTH_FACTORS
+    growths = [_check_growth(names, child, is_grown or grows) for child in node.iter_expressions()]
+    is_combined = isinstance(node, exp.Anonymous | exp.DPipe | exp.Concat)
+    growth = sum(growths) if is_combined else max(growths, default=1.0)
     if grows:
         growth = max(1, int(growth)) * _GROWTH_FACTORS.get(name, 1)
-    values = [one.value for one in read_arguments(names, node)] if is_measured else []
-    for place in sizes:
-        size = values[place] if place < len(values) else None
+    values = [argument.value for argument in read_arguments(names, node)] if reads_values else []
+    for i in size_positions:
+        size = values[i] if i < len(values) else None
         growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
     if name in _INSERTING_FUNCTIONS:
         growth *= max([1, *(len(value) for value in values if isinstance(value, str))])
@@ -156,18 +164,22 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
         growth *= 1 + str(values[0]).count("%")
     if name in _QUADRATIC_FUNCTIONS or isinstance(node, exp.RegexpLike | exp.Like | exp.ILike):
         growth *= growth
-    if growth > (most := names.space.limits.max_growth):
+    if growth > (max_growth := names.space.limits.max_growth):
         raise names.tree.error(
-            f"the result may be more than {most:,} times as long as its arguments",
+            f"the result may be more than {max_growth:,} times as long as its arguments",
             node, "compute less",
         )  # fmt: skip
     return growth
 
 
 def _check_copies(names: NameResolver, node: exp.Expr) -> int:
-    """Return how large Spark may make an expression: it writes some calls out as conditions.
+    """Return the estimated number of nodes of an expression after Spark has expanded its calls.
 
-    `right(a, n)` has its text three times then, and `right(right(a, n), n)` nine times.
+    Spark's form of `right(a, n)` contains `a` three times, that of `right(right(a, n), n)` nine
+    times.
+
+    Raises:
+        PredicateError: the number exceeds `_MAX_COPIES`.
     """
     size = 1 + sum(_check_copies(names, child) for child in node.iter_expressions())
     if isinstance(node, exp.Anonymous):

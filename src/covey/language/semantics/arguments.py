@@ -1,9 +1,9 @@
-"""Arguments that are programs of their own, or that say how long a result becomes.
+"""Checks of arguments that are programs of their own, or that set the length of a result.
 
-Spark compiles patterns, formats, schemas and paths, and runs many of them recursively: one that is
-too deep is an error of the stack, which ends Spark and is caught by nothing. An argument that is no
-literal could be anything, since whoever sends an event says what it is. Which arguments these are
-is in `row_functions.CHECKED_ARGUMENTS`.
+Spark compiles patterns, formats, schemas and paths, and runs many of them recursively. One that is
+nested too deeply overflows the stack, which ends Spark's process and cannot be caught. If such an
+argument is not a literal, the sender of an event chooses its value, so most of them must be
+literals. `row_functions.CHECKED_ARGUMENTS` lists the arguments.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _MAX_LENGTHS = {
     ArgumentKind.PATH: 1_000,
     ArgumentKind.LOCALE: 20,
 }
-"""Characters of literals."""
+"""The largest number of characters of a literal."""
 
-_MAX_NESTING = 16  # Spark takes a minute to read a schema of 60
-_MAX_STEPS = 60  # of a path
-_MAX_ELEMENTS = 100  # of a sample of XML, any of which may be inside the one before
+_MAX_NESTING = 16  # nested brackets; Spark takes a minute to read a schema with 60
+_MAX_STEPS = 60  # steps of a path
+_MAX_ELEMENTS = 100  # elements of an XML sample; each may be nested in the one before
 _SAMPLE_FUNCTIONS = frozenset({"schema_of_csv", "schema_of_json", "schema_of_xml"})
 
 
@@ -49,13 +49,13 @@ class Argument(NamedTuple):
 
 
 def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
-    """Raise PredicateError where an argument could take all of a worker, or end it."""
-    checked = CHECKED_ARGUMENTS.get(call_name(node), {})
-    arguments = read_arguments(names, node) if checked else []
-    for place, kind in checked.items():
-        if place >= len(arguments):
+    """Raise PredicateError if an argument of a call could take all of a worker, or crash it."""
+    checked_positions = CHECKED_ARGUMENTS.get(call_name(node), {})
+    arguments = read_arguments(names, node) if checked_positions else []
+    for i, kind in checked_positions.items():
+        if i >= len(arguments):
             continue
-        argument = arguments[place]
+        argument = arguments[i]
         if kind is ArgumentKind.PATTERN:
             _check_pattern(names, argument)
         elif kind is ArgumentKind.URL_KEY:
@@ -71,7 +71,7 @@ def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
 
 
 def check_pattern_operator(names: NameResolver, node: exp.Expr) -> None:
-    """Raise PredicateError where RLIKE or LIKE could take very long."""
+    """Raise PredicateError if RLIKE, LIKE or ILIKE could take very long."""
     pattern = unwrap_parentheses(node.expression)
     if isinstance(node, exp.RegexpLike):
         _check_pattern(names, _read_argument(names, pattern))
@@ -84,33 +84,33 @@ def check_pattern_operator(names: NameResolver, node: exp.Expr) -> None:
 
 
 def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
-    """Return the arguments of a call; literals in a row are one node of the tree.
+    """Return the arguments of a call; a list of literals, one node of the tree, gives several.
 
-    Whoever looks at the value of a literal makes it part of the plan: predicates that differ in it
-    are planned one by one.
+    Their literals become part of the compiled template: predicates that differ in them are compiled
+    separately.
     """
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     for argument in map(unwrap_parentheses, node.expressions):
         if names.is_literal_list(argument):
             raws = literals.split_list(names.fix_literal(argument))
-            found += [Argument(argument, _read_value(raw)) for raw in raws]
+            arguments += [Argument(argument, _read_value(raw)) for raw in raws]
         else:
-            found.append(_read_argument(names, argument))
-    return found
+            arguments.append(_read_argument(names, argument))
+    return arguments
 
 
 def _check_pattern(names: NameResolver, argument: Argument) -> None:
-    """Raise PredicateError unless an argument is a pattern that is decided in bounded time."""
+    """Raise PredicateError unless a pattern is a literal that Java matches in bounded time."""
     if not names.space.limits.any_regex and not isinstance(argument.value, str):
         raise names.tree.error(
-            "a pattern that is no literal may take very long", argument.node,
+            "a pattern that is not a literal may take very long", argument.node,
             "write the pattern itself, or allow any_regex",
         )  # fmt: skip
     _refuse_risk(names, argument, regex_risk.find_regex_risk)
 
 
 def _check_url_key(names: NameResolver, argument: Argument) -> None:
-    """Raise PredicateError unless the pattern that Spark makes of a key is decided in time."""
+    """Raise PredicateError unless Java matches Spark's pattern for a URL key in bounded time."""
     key = argument.value
     pattern = f"(&|^){key}=([^&]*)" if isinstance(key, str) else None
     _check_pattern(names, Argument(argument.node, pattern))
@@ -119,6 +119,7 @@ def _check_url_key(names: NameResolver, argument: Argument) -> None:
 def _refuse_risk(
     names: NameResolver, argument: Argument, find_risk: Callable[[str], str | None]
 ) -> None:
+    """Raise PredicateError if a literal pattern is too long or `find_risk` finds a risk in it."""
     limits, pattern = names.space.limits, argument.value
     if limits.any_regex or not isinstance(pattern, str):
         return
@@ -132,22 +133,22 @@ def _refuse_risk(
 
 
 def _check_size(names: NameResolver, node: exp.Anonymous, size: object) -> None:
-    """Raise PredicateError where a result could be as long as a number says that is no literal."""
+    """Raise PredicateError unless the argument that sets a result's length is a small literal."""
     if not isinstance(size, int | Decimal):
         raise names.tree.error(
-            f"how long the result of {call_name(node)} is must be a literal number", node,
+            f"the length of the result of {call_name(node)} must be a literal number", node,
             "write the number",
         )  # fmt: skip
-    most = names.space.limits.max_growth
-    if not -most <= size <= most:
+    max_growth = names.space.limits.max_growth
+    if not -max_growth <= size <= max_growth:
         raise names.tree.error(
-            f"the result of {call_name(node)} may have {most:,} elements at most", node,
+            f"the result of {call_name(node)} may have at most {max_growth:,} elements", node,
             "write a smaller number",
         )  # fmt: skip
 
 
 def _check_position(names: NameResolver, node: exp.Anonymous, position: Argument) -> None:
-    """Raise PredicateError where a position may be the smallest int, which ends Spark's process."""
+    """Raise PredicateError if a position may be the smallest int, which crashes Spark."""
     if isinstance(position.node, exp.Column | exp.Dot):
         is_safe = names.resolve_path(position.node)[0] in (TINYINT, SMALLINT)
     else:
@@ -160,19 +161,19 @@ def _check_position(names: NameResolver, node: exp.Anonymous, position: Argument
 
 
 def _may_be_smallest(value: object) -> bool:
-    """Return whether Spark could read a value as the smallest int; None is not known."""
+    """Return whether Spark could cast a value to the smallest int; None means an unknown value."""
     if value is None:
         return True
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation:
-        return False  # a key of a map
-    # Only compared: as an int, 1e1000000 would have a million digits.
+        return False  # the key of a map
+    # Compared as a decimal: as an int, 1e1000000 would have a million digits.
     return -(1 << 31) - 1 < number <= -(1 << 31) if number.is_finite() else False
 
 
 def _check_text_format(names: NameResolver, node: exp.Anonymous, text_format: Argument) -> None:
-    """Raise PredicateError unless a format is a literal, with numbers that are not too large."""
+    """Raise PredicateError unless a format is a literal whose numbers are at most `max_growth`."""
     if not isinstance(text_format.value, str):
         raise names.tree.error(
             f"the format of {call_name(node)} must be a literal", node, "write the format itself"
@@ -186,57 +187,59 @@ def _check_short_literal(
 ) -> None:
     """Raise PredicateError unless an argument is a literal that Spark reads with little stack.
 
-    A schema may also be made of a sample that is such a literal.
+    A schema may also be a call of `schema_of_csv`, `schema_of_json` or `schema_of_xml`.
     """
     if isinstance(argument.node, exp.Null):
         return
     if kind is ArgumentKind.SCHEMA and _is_sample(argument.node):
-        return  # which is checked by itself
-    what = f"the {kind.value} of {call_name(node)}"
+        return  # the argument of that call is checked separately
+    subject = f"the {kind.value} of {call_name(node)}"
     if not isinstance(argument.value, str):
         raise names.tree.error(
-            f"{what} must be a literal", argument.node, f"write the {kind.value} itself"
+            f"{subject} must be a literal", argument.node, f"write the {kind.value} itself"
         )
     problem = _find_excess(argument.value, kind, call_name(node))
     if problem is not None:
-        raise names.tree.error(f"{what} {problem}", argument.node, "write a simpler one")
+        raise names.tree.error(f"{subject} {problem}", argument.node, "write a simpler one")
 
 
 def _is_sample(node: exp.Expr) -> bool:
+    """Return whether an expression makes a schema of a sample."""
     return isinstance(node, exp.Anonymous) and call_name(node) in _SAMPLE_FUNCTIONS
 
 
 def _find_excess(text: str, kind: ArgumentKind, function: str) -> str | None:
-    """Return what of a literal is too much, None if nothing is."""
-    if len(text) > (most := _MAX_LENGTHS[kind]):
-        return f"may have {most:,} characters at most"
+    """Return which limit a literal exceeds, as the end of a message, or None."""
+    if len(text) > (max_length := _MAX_LENGTHS[kind]):
+        return f"may have at most {max_length:,} characters"
     if kind is ArgumentKind.PATH and text.count(".") + text.count("[") > _MAX_STEPS:
-        return f"may have {_MAX_STEPS} steps at most"
+        return f"may have at most {_MAX_STEPS} steps"
     if function == "schema_of_xml":
         is_deep = text.count("<") > _MAX_ELEMENTS
-        return f"may have {_MAX_ELEMENTS} tags at most" if is_deep else None
+        return f"may have at most {_MAX_ELEMENTS} tags" if is_deep else None
     if kind is not ArgumentKind.PATH and _measure_nesting(text) > _MAX_NESTING:
-        return f"may have {_MAX_NESTING} brackets inside each other at most"
+        return f"may have at most {_MAX_NESTING} nested brackets"
     return None
 
 
 def _measure_nesting(text: str) -> int:
-    """Return how many brackets are open at once, wherever they stand.
+    """Return the largest number of brackets that are open at once, also those in quotes.
 
     >>> _measure_nesting("a ARRAY<STRUCT<b: INT>>, c MAP<STRING, INT>")
     2
     """
-    depth = most = 0
+    depth = max_depth = 0
     for bracket in re.findall(r"[\[({<\])}>]", text):
         depth += 1 if bracket in "[({<" else -1 if depth else 0
-        most = max(most, depth)
-    return most
+        max_depth = max(max_depth, depth)
+    return max_depth
 
 
 def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
-    """Return a pattern of LIKE, which does not become part of the plan by that.
+    """Return the pattern of LIKE without making a literal part of the compiled template.
 
-    Whatever is no text and no prefix is part of it anyway, and those are not dangerous.
+    Patterns of kind `other` become part of it elsewhere, and those of kinds `exact` and `prefix`
+    are not dangerous.
     """
     if isinstance(node, exp.Null):
         return Argument(node, "")
@@ -246,9 +249,9 @@ def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
 
 
 def _read_argument(names: NameResolver, node: exp.Expr) -> Argument:
-    """Return an argument that is no list of literals, but perhaps a literal."""
+    """Return an argument that is not a list of literals; a literal becomes part of the template."""
     if isinstance(node, exp.Concat):
-        parts = [_read_value(names.fix_literal(one)) for one in node.expressions]
+        parts = [_read_value(names.fix_literal(part)) for part in node.expressions]
         return Argument(node, "".join(map(str, parts)))
     if isinstance(node, exp.Neg) and (number := names.fix_number(node)) is not None:
         return Argument(node, _read_value(number))
@@ -258,12 +261,12 @@ def _read_argument(names: NameResolver, node: exp.Expr) -> Argument:
 
 
 def _read_single_value(raw: str) -> object:
-    """Return the value of a literal that may be in parentheses."""
+    """Return the value of a literal, which may be in parentheses."""
     return _read_value(literals.split_list(raw)[0] if raw[0] == "(" else raw)
 
 
 def _read_value(raw: str) -> object:
-    """Return the value of a literal as written, None if it has none."""
+    """Return the value of a literal as written, or None if it cannot be decoded."""
     if raw[0] in "rR":
         return raw[2:-1]
     try:

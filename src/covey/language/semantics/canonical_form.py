@@ -1,4 +1,4 @@
-"""The one text of an expression: what a derived attribute is called, and what Spark computes."""
+"""Canonical text of an expression: the name of a derived attribute, and what Spark computes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ __all__ = ["canonical_text"]
 
 
 def canonical_text(names: NameResolver, node: exp.Expr) -> str:
-    """The one text of an expression; what is not a name or a call stands in parentheses."""
+    """Return the canonical text of an expression.
+
+    The case of names, blanks and redundant parentheses do not affect it; every operator is put in
+    parentheses. The literals of the expression become part of the compiled template.
+    """
     node = unwrap_parentheses(node)
     if isinstance(node, exp.Column | exp.Dot):
         return names.resolve_path(node)[1]
     if isinstance(node, exp.Literal | exp.RawString):
         return names.fix_literal(node)
     if isinstance(node, exp.Concat):
-        return " ".join(names.fix_literal(one) for one in node.expressions)
+        return " ".join(names.fix_literal(part) for part in node.expressions)
     if isinstance(node, exp.Boolean):
         return "true" if node.this else "false"
     if isinstance(node, exp.Null):
@@ -56,13 +60,13 @@ def canonical_text(names: NameResolver, node: exp.Expr) -> str:
         )
         return f"({canonical_text(names, node.this)} BETWEEN {low} AND {high})"
     if isinstance(node, exp.In):
-        inside = ", ".join(
-            names.fix_literal(one)[1:-1]
-            if names.is_literal_list(one)
-            else canonical_text(names, one)
-            for one in node.expressions
+        values = ", ".join(
+            names.fix_literal(value)[1:-1]
+            if names.is_literal_list(value)
+            else canonical_text(names, value)
+            for value in node.expressions
         )
-        return f"({canonical_text(names, node.this)} IN ({inside}))"
+        return f"({canonical_text(names, node.this)} IN ({values}))"
     if isinstance(node, exp.Cast):
         word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
         value = canonical_text(names, node.this)
@@ -75,19 +79,20 @@ def canonical_text(names: NameResolver, node: exp.Expr) -> str:
     if isinstance(node, exp.Case):
         return _case_text(names, node)
     if isinstance(node, exp.Anonymous):
-        inside = ", ".join(
+        arguments = ", ".join(
             names.fix_literal(a)[1:-1] if names.is_literal_list(a) else canonical_text(names, a)
             for a in node.expressions
         )
-        return f"{call_name(node)}({inside})"
+        return f"{call_name(node)}({arguments})"
     raise names.unsupported_error(node)
 
 
 def _case_text(names: NameResolver, node: exp.Expr) -> str:
+    """Return the canonical text of a CASE expression."""
     parts = [f"CASE {canonical_text(names, node.this)}" if node.this else "CASE"]
     parts += [
-        f"WHEN {canonical_text(names, one.this)} THEN {canonical_text(names, one.args['true'])}"
-        for one in node.args["ifs"]
+        f"WHEN {canonical_text(names, when.this)} THEN {canonical_text(names, when.args['true'])}"
+        for when in node.args["ifs"]
     ]
     if node.args.get("default"):
         parts.append(f"ELSE {canonical_text(names, node.args['default'])}")

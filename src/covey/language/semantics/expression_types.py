@@ -1,11 +1,12 @@
-"""Types of expressions as Spark's analyzer tells them.
+"""Types of expressions as Spark's analyzer reports them.
 
-The parser knows the types of columns, of literals and of some functions. Of everything else it asks
-whoever has a Spark session: for each derived attribute the type, or why Spark refuses it. A worker
-has no session; it looks up what was asked before, and names the expressions that nobody has asked
-about yet. Their predicates are parsed again when the answers are there.
+The parser knows the types of columns, literals and some functions. For all other expressions it
+needs a Spark session, which reports the type of each derived attribute, or why Spark refuses it. A
+worker has no session: it looks up the types that the driver has found already, and returns the
+expressions whose types are missing. When the driver has found these, their predicates are parsed
+again.
 
-Without anybody to ask, `covey.language.semantics.function_types` says what it knows.
+Without a Spark session only the functions in `covey.language.semantics.function_types` are known.
 """
 
 from __future__ import annotations
@@ -22,46 +23,52 @@ __all__ = ["ExpressionTypes", "KnownTypes", "NotAnalysedError", "Refusal", "Type
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an expression cannot be computed."""
+    """The reason why Spark refuses an expression."""
 
     reason: str
 
 
 class ExpressionTypes(Protocol):
-    """Knows the types of expressions."""
+    """Lookup of the types of expressions."""
 
     def find(self, expression: str) -> Type | Refusal | None:
-        """Return the type of an expression, why it is refused, or None if that is not known."""
+        """Return the type of an expression, the reason of its refusal, or None if it is unknown."""
         ...
 
 
 @runtime_checkable
 class TypeAnalyzer(ExpressionTypes, Protocol):
-    """Knows the types of expressions, and can find out those of others."""
+    """Lookup of the types of expressions that can query Spark for missing ones."""
 
     def ask(self, expressions: Sequence[str]) -> None:
-        """Find out about expressions, so that `find` knows each of them."""
+        """Query Spark for the types of expressions; afterwards `find` knows each of them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTypes:
-    """What is known of expressions already, by their text, and what of all others."""
+    """A fixed table of types.
+
+    Args:
+        types: the type, or the reason of its refusal, of each known expression by its text.
+        otherwise: the result for all other expressions; None means that their types are unknown.
+    """
 
     types: Mapping[str, Type | Refusal]
     otherwise: Refusal | None = None
 
     @classmethod
     def from_attributes(cls, attributes: Iterable[Attribute]) -> KnownTypes:
-        """Return what is known where these attributes are compared already."""
-        return cls({one.name: one.type for one in attributes if not one.is_flag})
+        """Return a table with the types of attributes; flags are left out."""
+        return cls({a.name: a.type for a in attributes if not a.is_flag})
 
     def find(self, expression: str) -> Type | Refusal | None:
+        """Return the type of an expression, the reason of its refusal, or None if it is unknown."""
         return self.types.get(expression, self.otherwise)
 
 
 class NotAnalysedError(Exception):
-    """Expressions whose types are not known yet; never seen outside of a parser."""
+    """Error that lists expressions whose types are missing; the parser catches it."""
 
     def __init__(self, expressions: Sequence[str]) -> None:
         super().__init__(", ".join(expressions))

@@ -1,7 +1,8 @@
-"""Expressions over an event's columns: their types, and which attribute each of them is.
+"""Expressions over an event's columns: the type of each, and the attribute that it becomes.
 
-A plain column of an attribute type is that attribute. Anything else that stands where an attribute
-may stand is a derived attribute, named by its canonical text: Spark computes it, once per event.
+A plain column of an attribute type is that attribute. Any other expression in the place of an
+attribute becomes a derived attribute, named by its canonical text. Spark computes it once per
+event.
 """
 
 from __future__ import annotations
@@ -41,21 +42,34 @@ from covey.sql_names import quote_identifier
 __all__ = ["Expressions"]
 
 
-_MAX_SHOWN_TYPES = 8  # types in a message
+_MAX_SHOWN_TYPES = 8  # argument types in a message
 
 
 class Expressions:
-    """The expressions of one tree."""
+    """Types and attributes of the expressions of one tree.
+
+    Args:
+        tree: the tree.
+        space: the attributes of events.
+        types: the types of expressions as Spark's analyzer reports them; without it only those of
+            some functions are known.
+    """
 
     def __init__(
         self, tree: PredicateTree, space: Space, types: ExpressionTypes | None = None
     ) -> None:
         self.names, self._types = NameResolver(tree, space), types
-        self._static: dict[int, tuple[exp.Expr, Type]] = {}  # by identity, while the node lives
+        # Keys are id(node). Each entry holds its node, so that the id cannot be reused.
+        self._static: dict[int, tuple[exp.Expr, Type]] = {}
         self._totality = TotalityChecker(self.names, self._static_type)
 
     def resolve_attribute(self, node: exp.Expr) -> Attribute:
-        """The attribute that an expression is: a column, or a derived one."""
+        """Return the attribute of an expression: its column, or a derived attribute.
+
+        Raises:
+            NotAnalysedError: the type of the expression must be known first.
+            PredicateError: the expression is wrong, or its type is not that of an attribute.
+        """
         node = unwrap_parentheses(node)
         if isinstance(node, exp.Column) and len(node.parts) == 1:
             column = self.names.resolve_column(node.parts[0])
@@ -72,20 +86,29 @@ class Expressions:
         type_ = self.type_of(node)
         if not type_.is_attribute:
             raise self.names.tree.error(
-                f"this is {type_}, which is no attribute", node,
+                f"this is {type_}, which cannot be an attribute", node,
                 "name a field of it" if type_.fields else "CAST it, or take a part of it",
             )  # fmt: skip
         return self.derive_attribute(node, type_)
 
     def derive_attribute(self, node: exp.Expr, type_: Type) -> Attribute:
-        """An expression as a derived attribute of a known type."""
+        """Return the derived attribute of an expression whose type is known.
+
+        Raises:
+            PredicateError: the expression has no column.
+        """
         text = canonical_text(self.names, node)
         if not any(True for _ in node.find_all(exp.Column)):
             raise self.constant_error(node)
         return self._make_derived(strip_parentheses(text), type_, self._totality.can_raise(node))
 
     def derive_cast(self, node: exp.Expr, type_: Type) -> Attribute:
-        """An expression that is cast to another type than its own, as a derived attribute."""
+        """Return the derived attribute of an expression cast to another type.
+
+        Raises:
+            NotAnalysedError: Spark must be queried for the cast first.
+            PredicateError: Spark refuses the cast, or the expression has no column.
+        """
         name = f"CAST({self.derive_attribute(node, type_).name} AS {str(type_).upper()})"
         self._look_up_type(node, name)
         settings = self.names.space.settings
@@ -93,15 +116,16 @@ class Expressions:
         return self._make_derived(name, type_, can_raise or self._totality.can_raise(node))
 
     def _make_derived(self, name: str, type_: Type, can_raise: bool) -> Attribute:
+        """Return a derived attribute; the name is put in parentheses if a column has the same."""
         if any(column.name == name for column in self.names.space.columns):
             name = f"({name})"
         return Attribute(name, type_, is_derived=True, can_raise=can_raise)
 
     def type_of(self, node: exp.Expr) -> Type:
-        """The type that Spark gives an expression.
+        """Return the type of an expression as Spark reports it.
 
         Raises:
-            NotAnalysedError: Spark is to be asked first.
+            NotAnalysedError: Spark must be queried first.
             PredicateError: Spark refuses the expression.
         """
         node = unwrap_parentheses(node)
@@ -111,29 +135,35 @@ class Expressions:
         return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
 
     def is_opaque(self, node: exp.Expr) -> bool:
-        """Whether only Spark can compare an expression: its type is that of no attribute."""
+        """Return whether only Spark can compare an expression: its type is not an attribute's."""
         return self._types is not None and not self.type_of(node).is_attribute
 
     def _look_up_type(self, node: exp.Expr, name: str) -> Type:
-        """What is known of an expression; a type of its own is as good as any without Spark."""
+        """Return the type of an expression by its canonical text, or VOID if Spark is not used.
+
+        Raises:
+            NotAnalysedError: Spark must be queried first.
+            PredicateError: Spark refuses the expression.
+        """
         if self._types is None:
             return VOID
-        found = self._types.find(name)
-        if found is None:
+        type_ = self._types.find(name)
+        if type_ is None:
             raise NotAnalysedError([name])
-        if isinstance(found, Refusal):
+        if isinstance(type_, Refusal):
             if all(call_name(call) in FUNCTIONS for call in node.find_all(exp.Anonymous)):
-                self._static_type(node)  # which often says it in the words of people
-            raise self.names.tree.error(found.reason, node)
-        return found
+                self._static_type(node)  # its error is often easier to understand than Spark's
+            raise self.names.tree.error(type_.reason, node)
+        return type_
 
     def _static_type(self, node: exp.Expr) -> Type:
-        """The type of an expression, as far as it is known without Spark."""
+        """Return the type of an expression without Spark, from the cache if possible."""
         if id(node) not in self._static:
             self._static[id(node)] = node, self._read_type(node)
         return self._static[id(node)][1]
 
     def _read_type(self, node: exp.Expr) -> Type:
+        """Return the type of an expression without Spark; raise PredicateError if it is wrong."""
         node = unwrap_parentheses(node)
         if isinstance(node, exp.Column | exp.Dot):
             return self.names.resolve_path(node)[0]
@@ -146,10 +176,9 @@ class Expressions:
         if (raw := self.names.fix_number(node)) is not None:
             return literals.decode_literal(raw).type
         if isinstance(node, exp.Neg):
-            given = [self._static_type(node.this)]
-            return self._check_call_type(
-                node, given, FUNCTIONS["negative"](given, self.names.space.settings)
-            )
+            argument_types = [self._static_type(node.this)]
+            type_ = FUNCTIONS["negative"](argument_types, self.names.space.settings)
+            return self._check_call_type(node, argument_types, type_)
         if type(node) in ARITHMETIC:
             return self._read_arithmetic_type(node)
         if type(node) in COMPARISONS or isinstance(
@@ -176,7 +205,10 @@ class Expressions:
         raise self.names.unsupported_error(node)
 
     def type_or_none(self, node: exp.Expr) -> Type | None:
-        """The type, or `None` for a function that is not known (what it reads is still checked)."""
+        """Return the type of an expression, or None for a function whose type is unknown.
+
+        The arguments of such a function are checked, too.
+        """
         node = unwrap_parentheses(node)
         if isinstance(node, exp.Anonymous) and call_name(node) not in FUNCTIONS:
             check_call(self.names, node)
@@ -186,7 +218,7 @@ class Expressions:
         return self._static_type(node)
 
     def constant_error(self, node: exp.Expr) -> PredicateError:
-        """The error of a condition without a column; a column in quotes is no column."""
+        """Return the error of a condition without a column, which may have a column in quotes."""
         for literal in node.find_all(exp.Literal):
             raw = self.names.tree.raws[self.names.tree.slot_of(literal)]
             if raw[0] in "'\"" and raw[1:-1].lower() in self.names.columns:
@@ -200,14 +232,16 @@ class Expressions:
         )
 
     def _read_literal_type(self, node: exp.Expr) -> Type:
+        """Return the type of a literal, or of a list whose values have one type."""
         if isinstance(node, exp.RawString | exp.Concat):
             return STRING
         types = set(self.names.fix_literal_types(node))
         if len(types) != 1:
-            raise self.names.tree.error("a list cannot stand here", node)
+            raise self.names.tree.error("a list is not allowed here", node)
         return types.pop()
 
     def _read_arithmetic_type(self, node: exp.Expr) -> Type:
+        """Return the type of an arithmetic expression."""
         op = ARITHMETIC[type(node)]
         left, right = unwrap_parentheses(node.this), unwrap_parentheses(node.expression)
         a, b = self._read_operand_type(left, right), self._read_operand_type(right, left)
@@ -222,19 +256,22 @@ class Expressions:
         return result
 
     def _read_operand_type(self, node: exp.Expr, other: exp.Expr) -> Type:
-        """A side's type; beside a decimal an integer literal counts only the digits it has."""
+        """Return the type of one side of an arithmetic operator.
+
+        Beside a decimal, an integer literal is a decimal with only the digits that it has.
+        """
         type_ = self._static_type(node)
         raw = self.names.fix_number(node)
-        if self.names.is_literal_list(node):  # of one, which is a literal in parentheses
-            raw, *others = literals.split_list(self.names.fix_literal(node))
-            if others:
-                raise self.names.tree.error("a list cannot stand here", node)
+        if self.names.is_literal_list(node):  # a list of one literal is a literal in parentheses
+            raw, *other_raws = literals.split_list(self.names.fix_literal(node))
+            if other_raws:
+                raise self.names.tree.error("a list is not allowed here", node)
         if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
             return integer_literal_as_decimal(literals.decode_literal(raw))
         return type_
 
     def _check_condition(self, node: exp.Expr) -> None:
-        """A condition inside an expression: both sides must be comparable."""
+        """Raise PredicateError if the operands of a condition inside an expression do not fit."""
         if isinstance(node, exp.And | exp.Or):
             operands = [node.this, node.expression]
         elif isinstance(node, exp.Not):
@@ -257,24 +294,24 @@ class Expressions:
             if not node.expressions:
                 raise self.names.unsupported_error(node)
             types = [self._static_type(node.this)]
-            for one in node.expressions:
+            for value in node.expressions:
                 types += (
-                    self.names.fix_literal_types(one)
-                    if self.names.is_literal_list(one)
-                    else [self._static_type(one)]
+                    self.names.fix_literal_types(value)
+                    if self.names.is_literal_list(value)
+                    else [self._static_type(value)]
                 )
             if common_type_of_list(types, self.names.space.settings) is None:
-                shown = ", ".join(dict.fromkeys(map(str, types)))
-                raise self.names.tree.error(f"{shown} have no type in common", node, "CAST them")
+                type_names = ", ".join(dict.fromkeys(map(str, types)))
+                problem = f"{type_names} have no type in common"
+                raise self.names.tree.error(problem, node, "CAST them")
         elif type(node) in LIKES:
             if not self._static_type(node.this).is_scalar:
-                raise self.names.tree.error(
-                    "only a text is LIKE a pattern", node, "CAST it to STRING"
-                )
+                raise self.names.tree.error("LIKE needs a text", node, "CAST it to STRING")
         elif isinstance(node, exp.Is | exp.Escape):
             self._static_type(node.this)
 
     def _check_pair(self, left: exp.Expr, right: exp.Expr) -> None:
+        """Raise PredicateError if two expressions cannot be compared."""
         a, b = self._static_type(left), self._static_type(right)
         if ((a.name == "array" or b.name == "array") and a != b) or (
             a != b and common_type_of_pair(a, b, self.names.space.settings) is None
@@ -286,12 +323,13 @@ class Expressions:
             )  # fmt: skip
 
     def _read_element_type(self, node: exp.Expr) -> Type:
-        of = self._static_type(node.this)
-        if of.name == "array" and of.element is not None and len(node.expressions) == 1:
-            return of.element
+        """Return the type of an element that `[ ]` takes from an array."""
+        type_ = self._static_type(node.this)
+        if type_.name == "array" and type_.element is not None and len(node.expressions) == 1:
+            return type_.element
         raise self.names.tree.error(
-            f"{of} has no elements to take with [ ]", node,
-            "write payload.user for a field" if of.fields else "leave [ ] out",
+            f"{type_} has no elements to take with [ ]", node,
+            "write payload.user for a field" if type_.fields else "leave [ ] out",
         )  # fmt: skip
 
     def _read_branch_type(
@@ -300,27 +338,29 @@ class Expressions:
         tests: Sequence[exp.Expr],
         branches: Sequence[exp.Expr],
     ) -> Type:
+        """Return the common type of branches, whose tests must be conditions."""
         for test in tests:
             if self._static_type(test) not in (BOOLEAN, VOID):
                 raise self.names.tree.error("a condition belongs here", test)
         types = [self._static_type(branch) for branch in branches]
         result = common_branch_type(types, self.names.space.settings)
         if result is None:
-            raise self.names.tree.error(
-                f"branches of types {', '.join(map(str, types))}", node, "CAST them to one type"
-            )
+            problem = f"the branches have different types: {', '.join(map(str, types))}"
+            raise self.names.tree.error(problem, node, "CAST them to one type")
         return result
 
     def _read_case_type(self, node: exp.Expr) -> Type:
-        branches = [one.args["true"] for one in node.args["ifs"]] + [
-            node.args.get("default") or exp.Null()
-        ]
-        tests = [] if node.this else [one.this for one in node.args["ifs"]]
-        for one in node.args["ifs"] if node.this else ():
-            self._check_pair(node.this, one.this)
+        """Return the type of a CASE expression."""
+        whens = node.args["ifs"]
+        branches = [when.args["true"] for when in whens]
+        branches.append(node.args.get("default") or exp.Null())
+        tests = [] if node.this else [when.this for when in whens]
+        for when in whens if node.this else ():
+            self._check_pair(node.this, when.this)
         return self._read_branch_type(node, tests, branches)
 
     def _read_call_type(self, node: exp.Expr) -> Type:
+        """Return the type of a call; raise PredicateError if the function's type is unknown."""
         name = call_name(node)
         check_call(self.names, node)
         if name not in FUNCTIONS:
@@ -328,7 +368,7 @@ class Expressions:
                 f"the type of {name}(…) is not known here",
                 node,
                 common_mistakes.suggest_for_function(name)
-                or f"say its type: CAST({name}(…) AS DOUBLE)",
+                or f"write its type: CAST({name}(…) AS DOUBLE)",
             )
         types: list[Type] = []
         for argument in node.expressions:
@@ -341,6 +381,7 @@ class Expressions:
     def _check_call_type(
         self, node: exp.Expr, argument_types: Sequence[Type], type_: Type | None
     ) -> Type:
+        """Return the type of a call; raise PredicateError if the argument types do not fit."""
         if type_ is None:
             name = call_name(node) if isinstance(node, exp.Anonymous) else "-"
             types = ", ".join(

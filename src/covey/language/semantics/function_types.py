@@ -1,8 +1,8 @@
-"""The result types of Spark's functions and operators, for derived attributes.
+"""Result types of Spark's functions and operators, for derived attributes.
 
-Only functions whose value is a function of the event stand here. A row function that is missing
-(`covey.language.semantics.row_functions` has all) works when its result is cast: `CAST(f(x) AS
-DOUBLE)` has a type whatever `f` is.
+All functions in this table are row functions. A row function that is not in the table
+(`covey.language.semantics.row_functions` has all of them) can be used if its result is cast: the
+type of `CAST(f(x) AS DOUBLE)` does not depend on `f`.
 """
 
 from __future__ import annotations
@@ -31,21 +31,27 @@ from covey.space.types import (
 __all__ = ["FUNCTIONS", "arithmetic_type", "common_branch_type"]
 
 TypeRule = Callable[[Sequence[Type], SessionSettings], Type | None]
-"""Types of the arguments → type of the result, or `None` where they do not fit."""
+"""Function from argument types to the result type, or to None if the types do not fit."""
 
 
 def common_branch_type(types: Sequence[Type], settings: SessionSettings) -> Type | None:
-    """The one type of several alternatives of which none is cast to or from text."""
-    known = [t for t in types if t != VOID] or [VOID]
-    if len(set(known)) > 1 and any(
-        t == STRING or not (t.is_numeric or t.is_datetime) for t in known
+    """Return the common type of the branches of an expression, or None.
+
+    Only numbers, or dates and times, may have different types: no branch is cast to or from text.
+    """
+    branch_types = [t for t in types if t != VOID] or [VOID]
+    if len(set(branch_types)) > 1 and any(
+        t == STRING or not (t.is_numeric or t.is_datetime) for t in branch_types
     ):
         return None
-    return common_type_of_list(known, settings)
+    return common_type_of_list(branch_types, settings)
 
 
 def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Type | None:
-    """The type of `a op b`; decimals by Spark's rules of precision."""
+    """Return the type of `a op b`, or None if a type is not numeric.
+
+    Precision and scale of decimals follow Spark's rules.
+    """
     if not (a.is_numeric and b.is_numeric):
         return None
     if op == "div":
@@ -56,9 +62,9 @@ def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Typ
         return common_type_of_pair(a, b, settings)
     p, q = as_decimal_type(a), as_decimal_type(b)
     scale = max(p.scale, q.scale)
-    whole = max(p.precision - p.scale, q.precision - q.scale)
+    whole_digits = max(p.precision - p.scale, q.precision - q.scale)
     if op in "+-":
-        return _adjust_decimal(whole + scale + 1, scale)
+        return _adjust_decimal(whole_digits + scale + 1, scale)
     if op == "*":
         return _adjust_decimal(p.precision + q.precision + 1, p.scale + q.scale)
     if op == "%":
@@ -68,32 +74,38 @@ def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Typ
 
 
 def _adjust_decimal(precision: int, scale: int) -> Type:
+    """Return a decimal type; beyond 38 digits, Spark reduces the scale, to 6 at least."""
     if precision <= 38:
         return decimal_type(precision, scale)
     return decimal_type(38, max(38 - (precision - scale), min(scale, 6)))
 
 
 def _always_returns(result: Type) -> TypeRule:
+    """Return a rule for functions of any arguments."""
     return lambda types, _: result
 
 
 def _text_rule(result: Type) -> TypeRule:
+    """Return a rule for functions of scalar arguments, which Spark casts to text."""
     return lambda types, _: (
         result if types and all(t.is_scalar or t == VOID for t in types) else None
     )
 
 
 def _number_rule(result: Type) -> TypeRule:
+    """Return a rule for functions of numbers."""
     return lambda types, _: result if types and all(t.is_numeric for t in types) else None
 
 
 def _date_rule(result: Type) -> TypeRule:
+    """Return a rule for functions whose first argument is a date, a time or a text."""
     return lambda types, _: (
         result if types and (types[0].is_datetime or types[0] == STRING) else None
     )
 
 
 def _array_rule(result: Type) -> TypeRule:
+    """Return a rule for functions whose first argument is an array."""
     return lambda types, _: result if types and types[0].name == "array" else None
 
 
@@ -122,17 +134,17 @@ def _contains_type(types: Sequence[Type], settings: SessionSettings) -> Type | N
 
 
 def _overlap_type(types: Sequence[Type], settings: SessionSettings) -> Type | None:
-    same = len(types) == 2 and types[0].name == "array" and types[0].element == types[1].element
-    return BOOLEAN if same else None
+    fits = len(types) == 2 and types[0].name == "array" and types[0].element == types[1].element
+    return BOOLEAN if fits else None
 
 
 def _floored_type(types: Sequence[Type], settings: SessionSettings) -> Type | None:
     if len(types) != 1 or not types[0].is_numeric:
         return None
-    one = types[0]
-    if not one.is_decimal:
+    type_ = types[0]
+    if not type_.is_decimal:
         return BIGINT
-    return one if one.scale == 0 else decimal_type(one.precision - one.scale + 1, 0)
+    return type_ if type_.scale == 0 else decimal_type(type_.precision - type_.scale + 1, 0)
 
 
 def _array_literal_type(types: Sequence[Type], settings: SessionSettings) -> Type | None:
@@ -159,16 +171,20 @@ def _truncated_time_type(types: Sequence[Type], settings: SessionSettings) -> Ty
 
 
 def _build_rules(rule: TypeRule, names: str) -> dict[str, TypeRule]:
-    """One rule for several functions, each with how many arguments it takes: `f/2` or `f/1-3`."""
-    table = {}
+    """Return the rules by function name of several functions with one rule.
+
+    `names` has each function with its number of arguments, as `f/2` or `f/1-3`.
+    """
+    rules = {}
     for word in names.split():
         name, _, arity = word.partition("/")
-        least, _, most = arity.partition("-")
-        table[name] = _limit_arity(rule, int(least), int(most or least))
-    return table
+        min_arguments, _, max_arguments = arity.partition("-")
+        rules[name] = _limit_arity(rule, int(min_arguments), int(max_arguments or min_arguments))
+    return rules
 
 
 def _limit_arity(rule: TypeRule, min_arguments: int, max_arguments: int) -> TypeRule:
+    """Return a rule that refuses other numbers of arguments."""
     return lambda types, settings: (
         rule(types, settings) if min_arguments <= len(types) <= max_arguments else None
     )
@@ -232,3 +248,4 @@ FUNCTIONS: dict[str, TypeRule] = {
     ),
     **_build_rules(_if_type, "if/3"),
 }
+"""The rule of each function, by its name in lower case."""

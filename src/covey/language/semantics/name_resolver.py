@@ -1,4 +1,4 @@
-"""Names in a predicate: columns and fields, types, and the literals that become part of a name."""
+"""Resolution of names in a predicate: columns, fields, types, and literals in derived names."""
 
 from __future__ import annotations
 
@@ -44,12 +44,16 @@ _TYPES = {
 _SIZED = re.compile(r"\b(?:var)?char\s*\(", re.IGNORECASE)
 
 
-_MAX_LISTED = 1_000
-_MAX_SIZE_DIGITS = 9  # of the size of a type, zeros before it not counted
+_MAX_LISTED = 1_000  # literals in one list of arguments
+_MAX_SIZE_DIGITS = 9  # digits of the size of a type, without leading zeros
 
 
 class NameResolver:
-    """The names of one tree. `fixed_slots` collects those whose literals are part of a name."""
+    """Resolver of the names of one tree.
+
+    `fixed_slots` collects the slots whose literals become part of the name of a derived attribute,
+    and so of the compiled template.
+    """
 
     def __init__(self, tree: PredicateTree, space: Space) -> None:
         self.tree, self.space = tree, space
@@ -59,24 +63,25 @@ class NameResolver:
             self.columns.setdefault(column.name.lower(), []).append(column)
 
     def resolve_column(self, identifier: exp.Expr) -> Attribute:
-        found = self.columns.get(identifier.name.lower(), [])
-        if len(found) == 1:
-            return found[0]
-        if found:
+        """Return the column of a name in any case; raise PredicateError unless there is one."""
+        columns = self.columns.get(identifier.name.lower(), [])
+        if len(columns) == 1:
+            return columns[0]
+        if columns:
             raise self.tree.error(
-                f"{identifier.name!r} could be any of {', '.join(c.name for c in found)}",
+                f"{identifier.name!r} could be any of {', '.join(c.name for c in columns)}",
                 identifier,
             )
         names = [column.name for column in self.space.columns]
-        near = _suggest_name(identifier.name, names)
-        if not near.startswith("did"):
-            near = common_mistakes.suggest_for_name(
-                identifier.name, near, _stands_for_value(identifier)
+        hint = _suggest_name(identifier.name, names)
+        if not hint.startswith("did"):
+            hint = common_mistakes.suggest_for_name(
+                identifier.name, hint, _stands_for_value(identifier)
             )
-        raise self.tree.error(f"no column {identifier.name!r}", identifier, near)
+        raise self.tree.error(f"no column {identifier.name!r}", identifier, hint)
 
     def resolve_path(self, node: exp.Column | exp.Dot) -> tuple[Type, str]:
-        """The type and text of a column, or of a field inside one."""
+        """Return the type and the canonical text of a column, or of a field inside one."""
         parts = list(node.parts)
         if any(not isinstance(part, exp.Identifier) for part in parts) or node.find(exp.Func):
             raise self.unsupported_error(node)
@@ -91,26 +96,26 @@ class NameResolver:
                 raise self.tree.error(
                     f"{'.'.join(names)} is {type_}, it has no field {part.name!r}", part
                 )
-            found = [f for f in type_.fields if f[0].lower() == part.name.lower()]
-            if len(found) != 1:
+            fields = [f for f in type_.fields if f[0].lower() == part.name.lower()]
+            if len(fields) != 1:
                 raise self.tree.error(
                     f"{'.'.join(names)} has no field {part.name!r}",
                     part,
                     _suggest_name(part.name, [f[0] for f in type_.fields], "its fields"),
                 )
-            names.append(quote_identifier(found[0][0], is_field=True))
-            type_ = found[0][1]
+            names.append(quote_identifier(fields[0][0], is_field=True))
+            type_ = fields[0][1]
         return type_, ".".join(names)
 
     def _is_alias(self, identifiers: Sequence[exp.Expr]) -> bool:
-        """Whether a name before a column is that of a table."""
+        """Return whether the first name looks like a table's and the second is a column's."""
         return (
             identifiers[0].name.lower() not in self.columns
             and identifiers[1].name.lower() in self.columns
         )
 
     def resolve_type(self, node: exp.Expr) -> Type:
-        """A type as written in a CAST."""
+        """Return the type that a CAST names; raise PredicateError if it is not supported."""
         name = node.this.name if hasattr(node.this, "name") else str(node.this)
         if name == "DECIMAL":
             numbers = [n for p in node.expressions for n in self._read_type_sizes(p.this)]
@@ -132,22 +137,26 @@ class NameResolver:
         return _TYPES[name]
 
     def _read_type_sizes(self, node: exp.Expr) -> list[int]:
-        written = literals.split_list(self.fix_literal(node))
-        if not all(one.isdigit() for one in written):
+        """Return the numbers in parentheses after a type's name."""
+        raws = literals.split_list(self.fix_literal(node))
+        if not all(raw.isdigit() for raw in raws):
             raise self.tree.error("the size of a type is a whole number", node)
-        if any(len(one.lstrip("0")) > _MAX_SIZE_DIGITS for one in written):
+        if any(len(raw.lstrip("0")) > _MAX_SIZE_DIGITS for raw in raws):
             raise self.tree.error("the size of this type is too large", node, "write 38 at most")
-        return [int(one.lstrip("0") or "0") for one in written]
+        return [int(raw.lstrip("0") or "0") for raw in raws]
 
     def fix_literal(self, node: exp.Expr) -> str:
-        """A literal as written, which becomes part of a name."""
+        """Return a literal as written, and add its slot to `fixed_slots`."""
         slot = self.tree.slot_of(node)
         self.fixed_slots.add(slot)
         raw = self.tree.raws[slot]
         return f"r{raw}" if isinstance(node, exp.RawString) else raw
 
     def fix_number(self, node: exp.Expr) -> str | None:
-        """A number as written, with a minus that stands before it; `None` for anything else."""
+        """Return a number as written, with a minus before it, and add its slot to `fixed_slots`.
+
+        Any other expression gives None.
+        """
         inner = node.this if isinstance(node, exp.Neg) else node
         if not isinstance(inner, exp.Literal) or inner.is_string or self.is_literal_list(inner):
             return None
@@ -160,11 +169,15 @@ class NameResolver:
         return signed
 
     def is_literal_list(self, node: exp.Expr) -> bool:
-        """Whether a literal node stands for a list of literals."""
+        """Return whether a node is a list of literals."""
         return isinstance(node, exp.Literal) and self.tree.raws[self.tree.slot_of(node)][0] == "("
 
     def fix_literal_types(self, node: exp.Expr) -> list[Type]:
-        """The type of a literal, or those of the values of a list."""
+        """Return the types of a literal or of a list's values, and add the slot to `fixed_slots`.
+
+        Raises:
+            PredicateError: a literal cannot be decoded, or there are too many.
+        """
         if self.fix_literal(node).count(",") >= _MAX_LISTED:
             raise self.tree.error(
                 f"a function may have {_MAX_LISTED:,} literals", node,
@@ -172,26 +185,28 @@ class NameResolver:
             )  # fmt: skip
         try:
             return [
-                literals.decode_literal(one).type
-                for one in literals.split_list(self.fix_literal(node))
+                literals.decode_literal(raw).type
+                for raw in literals.split_list(self.fix_literal(node))
             ]
         except LiteralError as error:
             raise self.tree.error(str(error), node) from None
 
     def find_common_mistake(self) -> PredicateError | None:
-        """A mistake that people often make, if the text has one."""
-        known = common_mistakes.find_common_mistake(self.tree.text)
-        return known and PredicateError(known.problem, self.tree.text, known.offset, known.hint)
+        """Return the error of the first common mistake in the text, or None."""
+        mistake = common_mistakes.find_common_mistake(self.tree.text)
+        if mistake is None:
+            return None
+        return PredicateError(mistake.problem, self.tree.text, mistake.offset, mistake.hint)
 
     def unsupported_error(self, node: exp.Expr) -> PredicateError:
-        """The error of something that Spark may read and covey does not."""
+        """Return the error of an expression that Spark may accept and that covey does not."""
         inner = node.args.get("query") or node.find(exp.Lambda) or node
-        known = self.find_common_mistake()
-        if known:
-            return known
-        for kinds, words, problem, hint in UNSUPPORTED_NODES:
-            if isinstance(inner, kinds):
-                return self.tree.error_at_pattern(words, problem, hint=hint)
+        mistake_error = self.find_common_mistake()
+        if mistake_error:
+            return mistake_error
+        for node_types, pattern, problem, hint in UNSUPPORTED_NODES:
+            if isinstance(inner, node_types):
+                return self.tree.error_at_pattern(pattern, problem, hint=hint)
         word = type(inner).__name__
         if word.startswith("Current"):
             return self.tree.error_at_pattern(
@@ -204,22 +219,23 @@ class NameResolver:
 
 
 def _stands_for_value(identifier: exp.Expr) -> bool:
-    """Whether a name stands where a literal usually stands."""
+    """Return whether an unknown name is where a literal is usual: its quotes may be missing."""
     column = identifier.parent
-    around = column.parent if isinstance(column, exp.Column) else None
-    if isinstance(around, exp.In):
-        return around.this is not column
-    if isinstance(around, exp.Anonymous):
-        return around.expressions[0] is not column
-    if around is None or type(around) not in {**COMPARISONS, **LIKES}:
+    parent = column.parent if isinstance(column, exp.Column) else None
+    if isinstance(parent, exp.In):
+        return parent.this is not column
+    if isinstance(parent, exp.Anonymous):
+        return parent.expressions[0] is not column
+    if parent is None or type(parent) not in {**COMPARISONS, **LIKES}:
         return False
-    return around.args.get("expression") is column
+    return parent.args.get("expression") is column
 
 
 def _suggest_name(name: str, names: Sequence[str], what: str = "the columns") -> str:
-    near = get_close_matches(name.lower(), [n.lower() for n in names], 1, 0.6)
-    if near:
-        return f"did you mean {next(n for n in names if n.lower() == near[0])}?"
+    """Return the suggestion for an unknown name: a similar name, or else the first names."""
+    similar = get_close_matches(name.lower(), [n.lower() for n in names], 1, 0.6)
+    if similar:
+        return f"did you mean {next(n for n in names if n.lower() == similar[0])}?"
     if not names:
         return ""
     return f"{what} are {', '.join(names[:8])}{'…' if len(names) > 8 else ''}"

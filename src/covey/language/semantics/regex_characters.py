@@ -1,9 +1,10 @@
-r"""Sets of characters that a pattern matches, never too small, as numbers: a bit for each of ASCII.
+r"""Sets of the characters that a pattern can match, as bit masks; a set may be too large.
 
-Further bits stand for the ends of lines beyond ASCII, for all others of Unicode's first plane, for
-those of the further planes, which Java stores as two, and for the end of a text. Under some flags
-and collations `k` also matches the Kelvin sign and `s` a long s, so a few letters of ASCII go
-together with those beyond it.
+There is one bit for each ASCII character. Four more bits stand for the line separators beyond
+ASCII, for the other characters of Unicode's first plane, for the characters of further planes,
+which Java stores as two `char` values, and for the end of a text. Under some flags and collations
+`k` also matches the Kelvin sign and `s` the long s, so `add_other_case` also adds the characters
+beyond ASCII to a set that has one of these letters, and conversely.
 
 >>> characters_between("a", "c") == characters_between("A", "C")
 False
@@ -28,26 +29,26 @@ __all__ = [
 _BASIC, _SEPARATORS, SUPPLEMENTARY, END_OF_TEXT = 1 << 128, 1 << 129, 1 << 130, 1 << 131
 ALL_CHARACTERS, ANYTHING = END_OF_TEXT - 1, 2 * END_OF_TEXT - 1
 END_OF_LINE = END_OF_TEXT | _SEPARATORS | 1 << ord("\n") | 1 << ord("\r")
-"""What comes after `$`."""
+"""What can follow the position at which `$` matches."""
 _ASCII = _BASIC - 1
 
 
 def characters_between(first: str, last: str) -> int:
-    """Return the set of the characters from one to another."""
+    """Return the set of the characters from `first` to `last`."""
     low, high = ord(first), ord(last)
     members = (1 << min(high + 1, 128)) - (1 << low) if low < 128 else 0
     if high >= 128 and low <= 0xFFFF:
         members |= _BASIC
-    if any(low <= ord(one) <= high for one in "\x85\u2028\u2029"):
+    if any(low <= ord(separator) <= high for separator in "\x85\u2028\u2029"):
         members |= _SEPARATORS
     return members | SUPPLEMENTARY if high > 0xFFFF else members
 
 
 _UPPER, _LOWER = characters_between("A", "Z"), characters_between("a", "z")
 _DIGITS = characters_between("0", "9")
-_BEYOND_ASCII = _BASIC | SUPPLEMENTARY  # of letters and digits
+_BEYOND_ASCII = _BASIC | SUPPLEMENTARY  # has letters and digits
 _WITH_OTHERS = sum(1 << ord(letter) for letter in "KSIksi")
-"""Letters that are the same as some beyond ASCII if case does not count."""
+"""ASCII letters that equal a character beyond ASCII if case is ignored."""
 
 _SPACES = characters_between("\t", "\r") | 1 << ord(" ")
 _NAMED = {
@@ -64,7 +65,7 @@ ESCAPED_CLASSES = {
         for name, members in _NAMED.items()
     },
 }
-r"""By the letter of a class such as `\d`: what it may match, and what it matches for certain."""
+r"""By the letter of a class such as `\d`: the sets that it may match and certainly matches."""
 
 _LETTERS = frozenset({"l", "lu", "ll", "lt", "lm", "lo", "alpha", "alphabetic", "upper", "lower",
     "uppercase", "lowercase", "letter", "ideographic", "latin"})  # fmt: skip
@@ -72,15 +73,15 @@ _NUMBERS = frozenset({"n", "nd", "nl", "no", "digit"})
 
 
 def characters_of_property(name: str) -> int:
-    r"""Return a set with all characters of a property, as in `\p{Lu}`."""
-    plain = name.lower().removeprefix("is")
-    if plain in _LETTERS:
+    r"""Return a set that contains all characters of a property, as in `\p{Lu}`."""
+    property_name = name.lower().removeprefix("is")
+    if property_name in _LETTERS:
         return _UPPER | _LOWER | _BEYOND_ASCII
-    return _DIGITS | _BEYOND_ASCII if plain in _NUMBERS else ALL_CHARACTERS
+    return _DIGITS | _BEYOND_ASCII if property_name in _NUMBERS else ALL_CHARACTERS
 
 
 def add_other_case(members: int) -> int:
-    """Return a set with the letters that it has in upper and in lower case."""
+    """Return a set with the letters of `members` in upper and in lower case added."""
     members |= (members & _UPPER) << 32 | (members & _LOWER) >> 32
     if members & _WITH_OTHERS:
         members |= _BASIC

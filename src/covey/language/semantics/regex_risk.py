@@ -1,16 +1,16 @@
-r"""Regular expressions that no event can turn into endless work, or into too deep a stack.
+r"""Static detection of regular expressions that can take very long or overflow the stack.
 
-Java's matcher tries one possibility after another, and what it may still try is on its stack. How
-much that can be is computed from the tree of a pattern, without trying it:
+Java's matcher tries the ways to match one after another and holds untried ways on its stack. Upper
+bounds of both, for any text, are computed from the tree of a pattern without running it:
 
-- A repeated group, as in `(a|b)*`, needs a stack as deep as the text is long. An error of the stack
-  is none that Spark recovers from, so a pattern may have 1,000 frames, of the 7,000 that Java has.
-  A possessive group, as in `(a|b)*+`, needs no stack.
-- Each choice that the next character does not decide multiplies the steps of what comes after it:
-  `a?a` has 2 ways, `.*x` as many as the text has characters, and `(a|ab){40}` has 2 to the power of
-  40. A search begins at each character, which multiplies the steps again.
-- A choice that the next character decides, as in `[a-z]+@`, multiplies nothing, and neither does
-  one after which nothing can fail, as the last one of `a.*b.*`.
+- A repeated group, as in `(a|b)*`, needs a stack that is as deep as the text is long. Spark does
+  not recover from a stack overflow, so a pattern may use 1,000 of the 7,000 frames that Java has. A
+  possessive group, as in `(a|b)*+`, needs no stack.
+- A choice that the next character does not decide multiplies the steps of the parts after it: `a?a`
+  has 2 ways to match, `.*x` as many as the text has characters, and `(a|ab){40}` has 2 to the power
+  of 40. A search starts at each character of the text, which multiplies the steps again.
+- A choice that the next character decides, as in `[a-z]+@`, multiplies nothing. Nor does a choice
+  after which nothing can fail, as the last one in `a.*b.*`.
 
 A pattern may take 40 times the square of the length of a text.
 
@@ -48,26 +48,28 @@ __all__ = ["find_like_risk", "find_regex_risk"]
 
 _TEXT_LENGTH = 100
 _MAX_STEPS = 40 * _TEXT_LENGTH**2
-"""The steps that a pattern may take on a text of `_TEXT_LENGTH` characters, whatever they are.
+"""The largest number of steps on any text of `_TEXT_LENGTH` characters.
 
-More than the square of the length is more than that here already.
+A pattern whose steps grow faster than the square of the length exceeds it at this length already.
 """
-_MORE_THAN_SQUARE = 300  # times the steps, on a text that is ten times as long
-_MAX_DEPTH = 1_000  # frames of 130 bytes on a stack of 1 MiB, which Spark has used a part of
-_MAX_WILDCARDS = 2  # of LIKE, for a message
+_MORE_THAN_SQUARE = 300
+"""Steps that grow by more than this factor when the text gets ten times as long are reported as
+growing faster than the square of the length."""
+_MAX_DEPTH = 1_000  # frames of 130 bytes; Spark has already used a part of the stack of 1 MiB
+_MAX_WILDCARDS = 2  # % before the end of a LIKE pattern
 
-_MAX_COMPARED = 200  # branches of different first characters, beyond which all count as alike
+_MAX_COMPARED = 200  # distinct first sets of branches; beyond that all branches count as equal
 
 _TOO_OFTEN = "a group that is repeated too often"
 _SAME_TEXT = "repetitions that can match the same text"
 
 
 class _Follow(NamedTuple):
-    """What a matcher tries after a part; None in its place if that cannot fail.
+    """What follows a part of a pattern; None is used instead if it cannot fail.
 
     Args:
-        first: the characters with which it may begin.
-        entry_steps: the steps after which it is clear that it does not begin at a place.
+        first: the set of characters at which it can start.
+        entry_steps: the steps after which the matcher knows that it does not start at a position.
     """
 
     first: int
@@ -75,7 +77,7 @@ class _Follow(NamedTuple):
 
     @staticmethod
     def before(part: Traits, follow: _Follow | None) -> _Follow | None:
-        """Return what is tried if a part comes before what is tried after it."""
+        """Return what follows a position just before `part`, if `follow` follows `part`."""
         if follow is None:
             return None if part.cannot_fail else _Follow(part.first, part.entry_steps)
         if not part.can_be_empty:
@@ -84,10 +86,10 @@ class _Follow(NamedTuple):
 
 
 class _Cost(NamedTuple):
-    """What a part costs from one place of a text.
+    """Cost of a part of a pattern at one position of a text.
 
     Args:
-        ways: how often what comes after it is tried beyond its first character.
+        ways: how often the following part is tried beyond its first character.
         steps: the steps inside the part.
     """
 
@@ -101,7 +103,7 @@ _STEP = _Cost(1, 1)
 
 @lru_cache(maxsize=1 << 12)
 def find_regex_risk(pattern: str) -> str | None:
-    r"""Return what is dangerous about a pattern in Java's syntax, None if nothing is.
+    r"""Return the risk of a pattern in Java's syntax, as the end of a message, or None.
 
     >>> find_regex_risk(r"^([A-Z]{2}\d+)(-[a-z]+)?$"), find_regex_risk(r"(?i)(iphone|pixel) 1[2-5]")
     (None, None)
@@ -120,9 +122,10 @@ def find_regex_risk(pattern: str) -> str | None:
 
 
 def find_like_risk(pattern: str) -> str | None:
-    """Return what is dangerous about a pattern of LIKE, of which Spark makes a regular expression.
+    """Return the risk of a LIKE pattern, which Spark turns into a regular expression, or None.
 
-    Which character escapes others is not looked at: a wildcard is at least as much as a character.
+    Escapes are not interpreted: a wildcard costs at least as much as the character it may stand
+    for.
 
     >>> find_like_risk("%a%b%"), find_like_risk("%a%b%c")
     (None, 'more than 2 % before its end')
@@ -142,14 +145,17 @@ def find_like_risk(pattern: str) -> str | None:
 
 
 def _find_tree_risk(root: Node, follow: _Follow | None, *, is_search: bool) -> str | None:
-    """Return what is dangerous about a pattern, before something that may fail or may not."""
+    """Return the risk of a pattern's tree before what follows it, or None.
+
+    `is_search` says whether a match can start at any position of the text.
+    """
     for repetition in _list_repetitions(root):
         if repetition.traits.depth > _MAX_DEPTH:
             is_nested = any(map(_is_variable, _list_repetitions(repetition.body)))
             is_nested &= _is_variable(repetition)
             return "a repetition inside a repetition" if is_nested else _TOO_OFTEN
     if root.traits.depth > _MAX_DEPTH:
-        return "too many parts one after another"
+        return "too many parts in a row"
     steps = _count_steps(root, follow, is_search, _TEXT_LENGTH)
     if steps <= _MAX_STEPS:
         return None
@@ -158,13 +164,13 @@ def _find_tree_risk(root: Node, follow: _Follow | None, *, is_search: bool) -> s
 
 
 def _count_steps(root: Node, follow: _Follow | None, is_search: bool, length: int) -> float:
-    """Return the steps that a matcher takes on a text of so many characters, or more."""
+    """Return an upper bound of the matcher's steps on a text of `length` characters."""
     cost = _Counter(length).count(root, follow)
     return (cost.steps + cost.ways) * (length if is_search else 1)
 
 
 def _is_anchored(node: Node) -> bool:
-    """Return whether a pattern matches at the beginning of a text only."""
+    """Return whether a pattern can match only at the beginning of a text."""
     match node:
         case Assertion():
             return node.is_begin
@@ -179,6 +185,7 @@ def _is_anchored(node: Node) -> bool:
 
 
 def _children(node: Node) -> Sequence[Node]:
+    """Return the parts of a node."""
     match node:
         case Concatenation():
             return node.parts
@@ -192,27 +199,28 @@ def _children(node: Node) -> Sequence[Node]:
 
 def _list_repetitions(root: Node) -> list[Repetition]:
     """Return all repetitions of a pattern."""
-    found, waiting = [], [root]
-    while waiting:
-        node = waiting.pop()
-        waiting += _children(node)
+    repetitions, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        stack += _children(node)
         if isinstance(node, Repetition):
-            found.append(node)
-    return found
+            repetitions.append(node)
+    return repetitions
 
 
 def _is_variable(repetition: Repetition) -> bool:
+    """Return whether a repetition has no upper bound and is not possessive."""
     return repetition.max_count >= UNBOUNDED and not repetition.is_possessive
 
 
 class _Counter:
-    """Counts ways and steps on texts of one length."""
+    """Counter of ways and steps on texts of one length."""
 
     def __init__(self, length: int) -> None:
         self._length = length
 
     def count(self, node: Node, follow: _Follow | None) -> _Cost:
-        """Return the cost of a part before what follows it."""
+        """Return the cost of a part; `follow` is what follows it."""
         match node:
             case Character() | Assertion():
                 return _STEP
@@ -235,24 +243,27 @@ class _Counter:
                 assert_never(node)
 
     def _count_lookaround(self, node: Lookaround) -> _Cost:
+        """Return the cost of a lookaround; a lookbehind is tried at several positions."""
         if not node.is_behind:
             return _Cost(1, 1 + self.count(node.body, None).steps)
-        places = 1 + min(node.body.traits.max_length, self._length)
-        return _Cost(1, 1 + places * self.count(node.body, _ANYTHING).steps)
+        positions = 1 + min(node.body.traits.max_length, self._length)
+        return _Cost(1, 1 + positions * self.count(node.body, _ANYTHING).steps)
 
     def _count_concatenation(self, node: Concatenation, follow: _Follow | None) -> _Cost:
+        """Return the cost of parts in sequence."""
         follows = [follow]
         for part in reversed(node.parts):
             follows.append(_Follow.before(part.traits, follows[-1]))
         ways, steps = 1.0, 0.0
         for part, before, after in zip(node.parts, follows[:0:-1], follows[-2::-1], strict=True):
             cost = self.count(part, after)
-            # What cannot fail is tried once: the first way to it is the last.
+            # If nothing from this part on can fail, only the first way to it is tried.
             steps += cost.steps * (1 if before is None else ways)
             ways *= cost.ways
         return _Cost(ways, steps)
 
     def _count_alternation(self, node: Alternation, follow: _Follow | None) -> _Cost:
+        """Return the cost of branches, of which one character can start only some."""
         costs = [self.count(branch, follow) for branch in node.branches]
         steps = sum(cost.steps for cost in costs) + len(costs)
         if follow is None:
@@ -271,25 +282,27 @@ class _Counter:
         return _Cost(_find_most_ways(ways_by_first), steps)
 
     def _count_repeated_character(self, node: Repetition, follow: _Follow | None) -> _Cost:
-        most = min(node.max_count, self._length)
+        """Return the cost of a repeated character; an exit is a count at which it may end."""
+        max_count = min(node.max_count, self._length)
         if follow is None or node.is_possessive:
-            return _Cost(1, most + 1)
+            return _Cost(1, max_count + 1)
         exits = min(node.max_count - node.min_count + 1, self._length)
         is_decided = not node.traits.first & follow.first
-        return _Cost(1 if is_decided else exits, most + exits * follow.entry_steps)
+        return _Cost(1 if is_decided else exits, max_count + exits * follow.entry_steps)
 
     def _count_repeated_group(self, node: Repetition, follow: _Follow | None) -> _Cost:
-        body, most = node.body.traits, min(node.max_count, self._length)
+        """Return the cost of a repeated group; `exits` counts the ways to end after any turn."""
+        body, max_count = node.body.traits, min(node.max_count, self._length)
         if node.is_possessive:
-            return _Cost(1, (most + 1) * (self.count(node.body, None).steps + 1))
-        again = ANYTHING if body.can_be_empty else body.first
+            return _Cost(1, (max_count + 1) * (self.count(node.body, None).steps + 1))
+        first_of_turn = ANYTHING if body.can_be_empty else body.first
         inner = follow
         if node.max_count > 1 and (follow is not None or node.min_count > 1):
             entry_steps = body.entry_steps + (follow.entry_steps if follow else 0)
-            inner = _Follow(again | (follow.first if follow else 0), entry_steps)
+            inner = _Follow(first_of_turn | (follow.first if follow else 0), entry_steps)
         cost = self.count(node.body, inner)
         if inner is None:
-            return _Cost(1, most * (cost.steps + 1) + 1)
+            return _Cost(1, max_count * (cost.steps + 1) + 1)
         ways, steps, exits = 1.0, 0.0, 0.0
         for turn in range(node.max_count + 1):
             exits += ways if turn >= node.min_count else 0
@@ -299,11 +312,14 @@ class _Counter:
             ways *= cost.ways
         if follow is None:
             return _Cost(1, steps)
-        return _Cost(exits if again & follow.first else ways, steps)
+        return _Cost(exits if first_of_turn & follow.first else ways, steps)
 
 
 def _find_most_ways(ways_by_first: Mapping[int, float]) -> float:
-    """Return how many ways the characters have with which most of them can begin."""
+    """Return the largest number of ways that can start at one character.
+
+    `ways_by_first` has the ways of branches by the set of characters at which these can start.
+    """
     if len(ways_by_first) > _MAX_COMPARED:
         return sum(ways_by_first.values())
     return max(
@@ -313,15 +329,15 @@ def _find_most_ways(ways_by_first: Mapping[int, float]) -> float:
 
 
 def _count_prefixes(words: Sequence[str]) -> int:
-    """Return how many of some words one text can begin with.
+    """Return the largest number of the words that are prefixes of one text.
 
     >>> _count_prefixes(["pixel", "pixel pro", "phone", "pixel 7", "pixel"])
     3
     """
-    most, chain = 0, list[str]()
+    max_count, chain = 0, list[str]()
     for word in sorted(words):
         while chain and not word.startswith(chain[-1]):
             chain.pop()
         chain.append(word)
-        most = max(most, len(chain))
-    return most
+        max_count = max(max_count, len(chain))
+    return max_count

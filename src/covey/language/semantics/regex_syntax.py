@@ -1,11 +1,12 @@
-r"""Regular expressions as Java reads them, as trees.
+r"""Parser of regular expressions as Java reads them, to trees.
 
-What a tree says of a pattern is never too little: the characters with which a part may begin are
-those under any flags and any collation, so letters match in both cases and a dot matches all.
+A tree overestimates what a pattern matches: the characters with which a part can begin are those
+under any flags and any collation, so letters match in both cases and a dot matches every character.
 Patterns are refused where their meaning in Java is not certain: classes inside classes, references
 to groups, the flags x and U, `\R`, `\X`, `\b{g}`, and repetitions of repetitions or of assertions.
 
-Cost: linear in the length of a pattern, and bounded, since patterns of too many parts are refused.
+Cost: linear in the length of a pattern, and bounded, because patterns of too many parts are
+refused.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ __all__ = [
     "parse_regex",
 ]
 
-UNBOUNDED = 1 << 31  # how often something is repeated without end
+UNBOUNDED = 1 << 31
+"""The largest count of a repetition without an upper bound."""
 _MAX_PARTS = 1_500
-_MAX_NESTING = 50  # Java's compiler has room for 1,800
-_MAX_CLASS_ITEMS = 500  # each may be a frame of Java's matcher, which has room for 4,500
+_MAX_NESTING = 50  # nested groups; the stack of Java's compiler has room for 1,800
+_MAX_CLASS_ITEMS = 500  # an item may be a frame of Java's matcher; the stack has room for 4,500
 
 _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)|\\.", re.DOTALL)
 _LITERALS = re.compile(r"[^\\\[(){.*+?^$|]+")
@@ -69,20 +71,21 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 class RegexSyntaxError(Exception):
-    """What is wrong with a pattern, or not certain about it."""
+    """Error of a pattern that is wrong or whose meaning in Java is not certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of a part of a pattern.
+    """Properties of a part of a pattern that its cost depends on.
 
     Args:
-        first: what may come where it begins, which is the end of the text for some assertions.
-        can_be_empty: whether it can match the empty text.
-        cannot_fail: whether it matches, if nothing else, the empty text at any place.
-        entry_steps: the steps after which a matcher knows that it does not begin at a place.
-        depth: the frames on Java's stack when what comes after it is tried.
-        max_length: how many characters it can match.
+        first: the set of characters at which a match can start; it contains the end of the text for
+            some assertions.
+        can_be_empty: whether the part can match the empty text.
+        cannot_fail: whether the part matches at every position, at least the empty text.
+        entry_steps: the steps after which Java's matcher knows that no match starts at a position.
+        depth: the frames of the part on Java's stack while the parts after it are tried.
+        max_length: the largest number of characters of a match.
     """
 
     first: int
@@ -118,7 +121,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Lookaround:
-    """What must be there, or must not, before or after a place."""
+    """A part that must match, or must not match, before or after a position."""
 
     traits: Traits
     body: Node
@@ -127,7 +130,7 @@ class Lookaround:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A part in parentheses; an atomic one is never entered again."""
+    """A part in parentheses; the matcher never backtracks into an atomic one."""
 
     traits: Traits
     body: Node
@@ -136,7 +139,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
-    """Parts one after another."""
+    """Several parts in sequence."""
 
     traits: Traits
     parts: tuple[Node, ...]
@@ -167,6 +170,7 @@ _ANY = Character(Traits(ALL_CHARACTERS))
 
 
 def _make_assertion(first: int, *, is_begin: bool = False) -> Node:
+    """Return an assertion at whose position only characters of `first` can follow."""
     return Assertion(Traits(first, can_be_empty=True, max_length=0), is_begin)
 
 
@@ -174,13 +178,13 @@ def parse_regex(pattern: str) -> Node:
     """Return the tree of a pattern.
 
     Raises:
-        RegexSyntaxError: Java refuses it, or what it means there is not certain.
+        RegexSyntaxError: Java refuses the pattern, or its meaning in Java is not certain.
     """
     return _Reader(_expand_quotes(pattern)).read()
 
 
 def make_concatenation(parts: Sequence[Node]) -> Node:
-    """Return parts one after another as one."""
+    """Return parts in sequence as one part."""
     if len(parts) == 1:
         return parts[0]
     first = entry_steps = depth = max_length = 0
@@ -197,20 +201,20 @@ def make_concatenation(parts: Sequence[Node]) -> Node:
 
 
 def make_alternation(branches: Sequence[Node]) -> Node:
-    """Return one of several branches as one part."""
+    """Return several branches as one part."""
     if len(branches) == 1:
         return branches[0]
     first = 0
     for branch in branches:
         first |= branch.traits.first
-    of = [branch.traits for branch in branches]
+    branch_traits = [branch.traits for branch in branches]
     traits = Traits(
         first,
-        any(one.can_be_empty for one in of),
-        any(one.cannot_fail for one in of),
-        sum(one.entry_steps for one in of),
-        max(one.depth for one in of) + 2,
-        max(one.max_length for one in of),
+        any(t.can_be_empty for t in branch_traits),
+        any(t.cannot_fail for t in branch_traits),
+        sum(t.entry_steps for t in branch_traits),
+        max(t.depth for t in branch_traits) + 2,
+        max(t.max_length for t in branch_traits),
     )
     return Alternation(traits, tuple(branches))
 
@@ -224,12 +228,15 @@ def make_text(text: str) -> Node:
 
 
 def make_repetition(body: Node, min_count: int, max_count: int, mode: str) -> Node:
-    """Return a part so many times; `mode` is `+` if possessive, `?` if it is tried less first."""
+    """Return a part that is repeated between `min_count` and `max_count` times.
+
+    `mode` is the sign after the quantifier: `+` for possessive, `?` for lazy, else empty.
+    """
     inner, is_possessive = body.traits, mode == "+"
     if is_possessive or (mode == "?" and isinstance(body, Character)) or max_count == 1:
         depth = inner.depth + 3
     elif isinstance(body, Character):
-        # Java counts characters of one length, and begins another frame where the length changes.
+        # Java counts characters of equal length in one frame; a change of the length needs another.
         is_counted = max_count < UNBOUNDED and inner.first & SUPPLEMENTARY
         depth = max(max_count, 1) if is_counted else 1
     else:
@@ -250,13 +257,13 @@ def _expand_quotes(pattern: str) -> str:
     if "\\Q" not in pattern:
         return pattern
     return _QUOTED.sub(
-        lambda found: found.group() if found[1] is None else re.escape(found[1]), pattern
+        lambda match: match.group() if match[1] is None else re.escape(match[1]), pattern
     )
 
 
 @dataclass(slots=True)
 class _OpenGroup:
-    """A group that is not closed yet: its complete branches, and the parts of the last one."""
+    """A group that is not closed yet: its complete branches, and the parts of the current one."""
 
     opener: re.Match[str] | None
     branches: list[Node] = field(default_factory=list)
@@ -265,31 +272,34 @@ class _OpenGroup:
     """Whether the last part may have a quantifier."""
 
     def add_part(self, part: Node, can_be_repeated: bool = True) -> None:
-        """Add a part to the last branch."""
+        """Add a part to the current branch."""
         self.parts.append(part)
         self.can_be_repeated = can_be_repeated
 
     def end_branch(self) -> None:
-        """Begin another branch."""
+        """Complete the current branch and start the next one."""
         self.branches.append(make_concatenation(self.parts))
         self.parts, self.can_be_repeated = [], False
 
     def close(self) -> Node:
-        """Return all of it as one part."""
+        """Return the whole group as one part."""
         self.end_branch()
         return make_alternation(self.branches)
 
 
 class _Reader:
-    """Reads one pattern, without `\\Q`, from left to right."""
+    """Reader of one pattern, without `\\Q`, from left to right.
+
+    `_at` is the position of the next character.
+    """
 
     def __init__(self, pattern: str) -> None:
         self._pattern, self._at, self._parts = pattern, 0, 0
         self._groups = [_OpenGroup(None)]
-        self._has_lines = False  # whether ^ may stand for the beginning of a line
+        self._has_lines = False  # whether ^ may match at the beginning of a line
 
     def read(self) -> Node:
-        """Return the tree."""
+        """Return the tree of the pattern."""
         while self._at < len(self._pattern):
             self._parts += 1
             if self._parts > _MAX_PARTS:
@@ -300,6 +310,7 @@ class _Reader:
         return self._groups[0].close()
 
     def _read_part(self, character: str) -> None:
+        """Read the part that starts with a character."""
         group = self._groups[-1]
         if character == "(":
             self._open_group()
@@ -326,10 +337,10 @@ class _Reader:
             self._read_literals()
 
     def _read_literals(self) -> None:
-        """Read characters that stand for themselves; a quantifier is about the last of them."""
-        found = _LITERALS.match(self._pattern, self._at)
-        assert found is not None
-        text, self._at = found.group(), found.end()
+        """Read literal characters; a quantifier after them applies only to the last one."""
+        match = _LITERALS.match(self._pattern, self._at)
+        assert match is not None
+        text, self._at = match.group(), match.end()
         is_repeated = self._pattern[self._at : self._at + 1] in set("*+?{")
         if is_repeated and len(text) > 1:
             self._groups[-1].add_part(make_text(text[:-1]))
@@ -337,32 +348,34 @@ class _Reader:
         self._groups[-1].add_part(make_text(text))
 
     def _open_group(self) -> None:
+        """Read an opening parenthesis with its flags."""
         opener = _GROUP.match(self._pattern, self._at)
         if opener is None or (opener.group() == "(" and self._pattern[opener.end() :][:1] == "?"):
-            raise RegexSyntaxError("a group of a kind that is not known")
+            raise RegexSyntaxError("an unknown kind of group")
         self._at = opener.end()
         flags = opener["flags"] or ""
-        if wrong := sorted(set(flags) - set("ims-")):
-            raise RegexSyntaxError(f"the flag {wrong[0]}")
+        if refused_flags := sorted(set(flags) - set("ims-")):
+            raise RegexSyntaxError(f"the flag {refused_flags[0]}")
         self._has_lines |= "m" in flags
         if opener["end"] == ")":
             self._groups[-1].can_be_repeated = False
             return
         self._groups.append(_OpenGroup(opener))
         if len(self._groups) > _MAX_NESTING:
-            raise RegexSyntaxError("too many groups inside each other")
+            raise RegexSyntaxError("too many nested groups")
 
     def _close_group(self) -> None:
+        """Read a closing parenthesis and add the group to the one around it."""
         self._at += 1
         if len(self._groups) == 1:
-            raise RegexSyntaxError("a group that is not open")
+            raise RegexSyntaxError("a closing parenthesis without a group")
         closed = self._groups.pop()
         body, opener = closed.close(), closed.opener
         assert opener is not None
         if look := opener["look"]:
             is_behind = look[0] == "<"
             if is_behind and body.traits.max_length >= UNBOUNDED:
-                raise RegexSyntaxError("a look behind that has no end")
+                raise RegexSyntaxError("a lookbehind without a maximum length")
             depth = body.traits.depth + 1
             traits = Traits(ANYTHING, can_be_empty=True, depth=depth, max_length=0)
             self._groups[-1].add_part(Lookaround(traits, body, is_behind), can_be_repeated=False)
@@ -375,70 +388,76 @@ class _Reader:
         self._groups[-1].add_part(Group(traits, body, bool(opener["atomic"])))
 
     def _repeat_last(self) -> None:
+        """Read a quantifier and repeat the last part."""
         group = self._groups[-1]
-        found = _QUANTIFIER.match(self._pattern, self._at)
-        if found is None or found["more"] or not group.can_be_repeated:
+        match = _QUANTIFIER.match(self._pattern, self._at)
+        if match is None or match["more"] or not group.can_be_repeated:
             raise RegexSyntaxError("a repetition of nothing, or of a repetition")
-        self._at = found.end()
-        sign, least, comma, most, mode, _ = found.groups()
+        self._at = match.end()
+        sign, min_digits, comma, max_digits, mode, _ = match.groups()
         if sign:
             min_count, max_count = {"?": (0, 1), "*": (0, UNBOUNDED), "+": (1, UNBOUNDED)}[sign]
         else:
-            min_count = int(least)
-            max_count = int(most or UNBOUNDED) if comma else min_count
+            min_count = int(min_digits)
+            max_count = int(max_digits or UNBOUNDED) if comma else min_count
         if max_count < min_count:
             raise RegexSyntaxError("a repetition whose bounds are in the wrong order")
         body = group.parts.pop()
         group.add_part(make_repetition(body, min_count, max_count, mode), can_be_repeated=False)
 
     def _read_escape(self) -> None:
-        found = self._match_escape()
-        name = found["one"]
+        """Read an escape outside of a class: an assertion or a character."""
+        escape = self._match_escape()
+        name = escape["one"]
         if name is not None and name in "AbBzZG":
-            self._at = found.end()
+            self._at = escape.end()
             if self._pattern.startswith("{", self._at):
                 raise RegexSyntaxError("a repetition of nothing, or of a repetition")
             first = {"z": END_OF_TEXT, "Z": END_OF_LINE}.get(name, ANYTHING)
             assertion = _make_assertion(first, is_begin=name == "A")
             self._groups[-1].add_part(assertion, can_be_repeated=False)
             return
-        members, _, _ = self._read_escaped(found)
+        members, _, _ = self._read_escaped(escape)
         self._groups[-1].add_part(Character(Traits(add_other_case(members))))
 
     def _match_escape(self) -> re.Match[str]:
-        found = _ESCAPE.match(self._pattern, self._at)
-        if found is None:
-            raise RegexSyntaxError("an escape of nothing")
-        return found
+        """Return the match of the escape at the next character."""
+        escape = _ESCAPE.match(self._pattern, self._at)
+        if escape is None:
+            raise RegexSyntaxError("a backslash at the end")
+        return escape
 
     def _read_escaped(self, found: re.Match[str]) -> tuple[int, int, str]:
-        """Return what an escape may match, what it matches for certain, and its one character."""
+        """Return two sets and the character of an escape, empty if it stands for several.
+
+        The sets are those of the characters that the escape may match and certainly matches.
+        """
         self._at = found.end()
         if (name := found["property"] or found["letter"]) is not None:
             is_inverted = found.group()[1] == "P"
             return (ALL_CHARACTERS if is_inverted else characters_of_property(name)), 0, ""
-        one: str = found["one"] or ""
-        if one in ESCAPED_CLASSES:
-            return *ESCAPED_CLASSES[one], ""
+        escaped: str = found["one"] or ""
+        if escaped in ESCAPED_CLASSES:
+            return *ESCAPED_CLASSES[escaped], ""
         code = found["braced"] or found["hex"] or found["unicode"]
         if code is not None:
             if int(code, 16) > 0x10FFFF:
-                raise RegexSyntaxError("a character that is none")
+                raise RegexSyntaxError("a character code beyond 10FFFF")
             character = chr(int(code, 16))
         elif found["octal"]:
             character = chr(int(found["octal"], 8))
         elif found["control"]:
             character = chr(ord(found["control"]) ^ 64)
-        elif one in _CONTROLS:
-            character = _CONTROLS[one]
-        elif one in "123456789k":
+        elif escaped in _CONTROLS:
+            character = _CONTROLS[escaped]
+        elif escaped in "123456789k":
             raise RegexSyntaxError("a reference to a group")
-        elif one.isascii() and one.isalnum():
-            raise RegexSyntaxError(f"the escape \\{one}")
+        elif escaped.isascii() and escaped.isalnum():
+            raise RegexSyntaxError(f"the escape \\{escaped}")
         else:
-            character = one
+            character = escaped
         if 0xD800 <= ord(character) <= 0xDFFF:
-            return ALL_CHARACTERS, 0, ""  # a half of a character, which Java may join to another
+            return ALL_CHARACTERS, 0, ""  # a surrogate, which Java may combine with the next one
         members = characters_between(character, character)
         return members, members if character.isascii() else 0, character
 
@@ -458,7 +477,7 @@ class _Reader:
         return Character(Traits(members))
 
     def _read_class_item(self) -> tuple[int, int]:
-        """Return what a character, a range or an escape matches: perhaps, and for certain."""
+        """Return the sets that a character, range or escape may match and certainly matches."""
         members, certain, low = self._read_class_character()
         following = self._pattern[self._at + 1 : self._at + 2]
         if not low or not self._pattern.startswith("-", self._at) or following in "]":
@@ -473,6 +492,7 @@ class _Reader:
         return members, members & ((1 << 128) - 1)
 
     def _read_class_character(self) -> tuple[int, int, str]:
+        """Return the sets of a character or escape in a class, as `_read_escaped` does."""
         character = self._pattern[self._at : self._at + 1]
         if not character:
             raise RegexSyntaxError("a class that is not closed")

@@ -1,15 +1,15 @@
 """Row functions: the functions of Spark that a predicate may call.
 
-A row function is deterministic, makes one value of the values of one row, and reads nothing else:
-no other row, no clock, no session, no file. Whatever is not listed is refused, so that a function
-that a later Spark adds is not called before somebody has looked at it. A test compares the list
-with the registry of the Spark that is installed.
+A row function is deterministic, computes one value from the values of one row, and reads nothing
+else: no other row, no clock, no session, no file. Functions that are not listed are refused, so a
+function that a later Spark adds cannot be called before it has been reviewed. A test compares the
+list with the registry of the installed Spark.
 
-Some arguments are programs of their own, such as patterns and formats, or say how long a result
-becomes. `CHECKED_ARGUMENTS` names them all; `covey.language.semantics.arguments` checks them. Spark
-itself takes few values only of the others: charsets, collations, units of time, padding modes,
-formats of `to_binary`, and characters of `mask`. Maps of options cannot be written, since `map` is
-refused.
+Some arguments are programs of their own, such as patterns and formats, or set the length of a
+result. `CHECKED_ARGUMENTS` lists them all, and `covey.language.semantics.arguments` checks them.
+For other arguments that are no plain data Spark itself accepts only a few values: charsets,
+collations, units of time, padding modes, formats of `to_binary`, and characters of `mask`. A map of
+options cannot be written, because `map` is refused.
 """
 
 from __future__ import annotations
@@ -113,14 +113,14 @@ _BY_GROUP = {
         from_xml schema_of_xml to_xml
     """,
 }
-"""Names by the groups of Spark's documentation."""
+"""Names of the row functions, by the groups of Spark's documentation."""
 
 ROW_FUNCTIONS = frozenset(name for names in _BY_GROUP.values() for name in names.split())
 """The functions that a predicate may call."""
 
 
 class ArgumentKind(Enum):
-    """What Spark makes of an argument that is checked, in the words of messages."""
+    """Kind of an argument that is checked; the value is the word for it in messages."""
 
     PATTERN = "pattern"
     URL_KEY = "key"
@@ -136,56 +136,57 @@ class ArgumentKind(Enum):
 
 
 _CHECKED_PLACES: dict[ArgumentKind, dict[str, tuple[int, ...]]] = {
-    # A literal that Java's matcher decides in bounded time, unless any_regex is allowed.
+    # Must be a literal that Java matches in bounded time, unless any_regex is allowed.
     ArgumentKind.PATTERN: {
         "regexp": (1,), "regexp_count": (1,), "regexp_extract": (1,), "regexp_extract_all": (1,),
         "regexp_instr": (1,), "regexp_like": (1,), "regexp_replace": (1,), "regexp_substr": (1,),
         "rlike": (1,), "split": (1,),
     },
-    # The same for the pattern that Spark makes of a key.
+    # Spark makes a pattern of the key, which must be such a literal.
     ArgumentKind.URL_KEY: {"parse_url": (2,), "try_parse_url": (2,)},
-    # A literal, short, with few brackets inside each other: Java builds it and runs it recursively.
+    # Must be a short literal with few nested brackets: Java compiles and runs it recursively.
     ArgumentKind.TIME_FORMAT: {
         "date_format": (1,), "from_unixtime": (1,), "to_char": (1,), "to_date": (1,),
         "to_time": (1,), "to_timestamp": (1,), "to_timestamp_ltz": (1,), "to_timestamp_ntz": (1,),
         "to_unix_timestamp": (1,), "to_varchar": (1,), "try_to_date": (1,), "try_to_time": (1,),
         "try_to_timestamp": (1,), "unix_timestamp": (1,),
     },
-    # A short literal.
+    # Must be a short literal.
     ArgumentKind.NUMBER_FORMAT: {"to_number": (1,), "try_to_number": (1,)},
     ArgumentKind.LOCALE: {"sentences": (1, 2)},
-    # A literal whose numbers, which are widths, are at most max_growth.
+    # Must be a literal whose numbers, which are widths, are at most max_growth.
     ArgumentKind.TEXT_FORMAT: {"format_string": (0,), "printf": (0,)},
-    # A literal, or schema_of_…() of one, with few brackets inside each other: Spark parses both
-    # recursively, and sends types to workers.
+    # Must be a literal, or a call of schema_of_…() with one, with few nested brackets: Spark parses
+    # both recursively, and sends types to workers.
     ArgumentKind.SCHEMA: {
         "from_csv": (1,), "from_json": (1,), "from_xml": (1,), "try_variant_get": (2,),
         "variant_get": (2,),
     },
     ArgumentKind.SAMPLE: {"schema_of_csv": (0,), "schema_of_json": (0,), "schema_of_xml": (0,)},
-    # A literal of few steps.
+    # Must be a literal of few steps.
     ArgumentKind.PATH: {"get_json_object": (1,), "try_variant_get": (1,), "variant_get": (1,)},
-    # A literal number of at most max_growth: the result is as long as it says.
+    # Must be a literal number of at most max_growth: it sets the length of the result.
     ArgumentKind.SIZE: {
         "repeat": (1,), "space": (0,), "lpad": (1,), "rpad": (1,), "array_repeat": (1,),
         "array_insert": (1,), "format_number": (1,), "sequence": (0, 1, 2), "round": (1,),
         "bround": (1,), "ceil": (1,), "ceiling": (1,), "floor": (1,),
     },
-    # Never the smallest int, which makes Spark read outside an array.
+    # Must not be the smallest int: Spark would read outside of the array.
     ArgumentKind.POSITION: {"element_at": (1,), "split_part": (2,), "try_element_at": (1,)},
 }  # fmt: skip
 
 
 def _list_by_function() -> dict[str, dict[int, ArgumentKind]]:
+    """Return `_CHECKED_PLACES` by function instead of by kind."""
     checked: dict[str, dict[int, ArgumentKind]] = {}
     for kind, functions in _CHECKED_PLACES.items():
-        for name, places in functions.items():
-            checked.setdefault(name, {}).update(dict.fromkeys(places, kind))
+        for name, positions in functions.items():
+            checked.setdefault(name, {}).update(dict.fromkeys(positions, kind))
     return checked
 
 
 CHECKED_ARGUMENTS = _list_by_function()
-"""By function, which arguments are checked, and as what."""
+"""For each function the positions, from 0, of its checked arguments with the kind of each."""
 
 REFUSED_FUNCTIONS = {
     "is not a function of the event alone": """
@@ -194,7 +195,7 @@ REFUSED_FUNCTIONS = {
         input_file_block_start input_file_name localtimestamp monotonically_increasing_id now
         session_user spark_partition_id user version
     """,
-    "gives another value each time": """
+    "returns another value on each call": """
         aes_encrypt rand randn random randstr shuffle uniform uuid
     """,
     "depends on more than the event": """
@@ -214,7 +215,7 @@ REFUSED_FUNCTIONS = {
         tuple_union_agg_double tuple_union_agg_integer var_pop var_samp variance vector_avg
         vector_sum
     """,
-    "makes other rows of the events": """
+    "turns events into other rows": """
         collations explode explode_outer inline inline_outer json_tuple posexplode
         posexplode_outer python_worker_logs range session_window sql_keywords stack
         variant_explode variant_explode_outer window window_time
@@ -223,14 +224,14 @@ REFUSED_FUNCTIONS = {
         assert_true from_avro from_protobuf java_method raise_error reflect schema_of_avro to_avro
         to_protobuf try_reflect
     """,
-    "does not recover from a key that is null or there twice: Spark fails on later events": """
+    "does not recover from a null or repeated key: Spark fails on later events": """
         map map_concat map_from_arrays map_from_entries str_to_map
     """,
-    "reads files and addresses that a document names": """
+    "reads files and URLs that a document names": """
         xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number
         xpath_short xpath_string
     """,
-    "trusts bytes to be a sketch: others can end Spark": """
+    "trusts bytes to be a sketch: other bytes can crash Spark": """
         approx_top_k_estimate hll_sketch_estimate hll_union kll_sketch_get_n_bigint
         kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint
         kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint
@@ -245,7 +246,7 @@ REFUSED_FUNCTIONS = {
         tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_double
         tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
     """,
-    "trusts bytes to be a geometry: others can end Spark": """
+    "trusts bytes to be a geometry: other bytes can crash Spark": """
         st_geogfromwkb st_geomfromwkb
     """,
     "takes a function with ->, which is outside the language": """
@@ -253,15 +254,17 @@ REFUSED_FUNCTIONS = {
         transform_keys transform_values zip_with
     """,
 }
-"""Functions of Spark that a predicate may not call, by the reason."""
+"""Functions of Spark that a predicate may not call, by the reason as in messages."""
 
 _REASONS = {name: reason for reason, names in REFUSED_FUNCTIONS.items() for name in names.split()}
 
 
 def find_refusal_reason(name: str) -> str | None:
-    """Return why a function of Spark may not be called, None for row functions and unknown names.
+    """Return the reason why a function of Spark may not be called, as the end of a message.
+
+    Row functions and unknown names give None.
 
     >>> find_refusal_reason("uuid"), find_refusal_reason("lower"), find_refusal_reason("medain")
-    ('gives another value each time', None, None)
+    ('returns another value on each call', None, None)
     """
     return _REASONS.get(name)

@@ -1,8 +1,9 @@
-"""Total expressions: those that Spark computes for every event without an exception.
+"""Detection of total expressions, which Spark computes for every event without an exception.
 
-The others are guarded (`covey.space.guard`), which computes them twice. An expression counts as
-total only if that is certain: each function is one that never raises, and its arguments have the
-types that it takes, since Spark casts all others and a cast may raise.
+All other expressions are guarded (`covey.space.guard`), and guarded expressions are computed twice.
+An expression counts as total only if that is certain: each of its functions never raises, and the
+arguments have the types that the function takes, because Spark casts other types and a cast may
+raise.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _ARGUMENT_KINDS: dict[str, Callable[[Type], bool]] = {
     "a": lambda type_: type_.name == "array",
     "*": lambda type_: type_.is_scalar,
 }
-"""What an argument may be: a text, an int, a date or time, a time, a float, an array, a scalar.
+"""Kinds of arguments: text, int, date or time, time, float or double, array, any scalar.
 
-A bigint that a function takes as an int, or a date as a time, may be outside of their ranges.
+They exclude a bigint for an int and a date for a time, which may be out of range after the cast.
 """
 
 _TOTAL_FUNCTIONS = {
@@ -64,27 +65,33 @@ _TOTAL_FUNCTIONS = {
     **dict.fromkeys(["array_size", "cardinality", "size"], "a"),
     **dict.fromkeys(["isnotnull", "isnull"], "*"),
 }  # fmt: skip
-"""Functions that never raise, and the kinds of their arguments, of which the last may lack."""
+"""Functions that never raise, with the kinds of their arguments; the last ones may be missing."""
 
 _ANY_NUMBER = {"concat": "s", "concat_ws": "s", "hash": "*", "xxhash64": "*"}
-"""Functions of any number of arguments that never raise."""
+"""Functions of any number of arguments that never raise, with the kind of all arguments."""
 
 
 class TotalityChecker:
-    """Tells total expressions, given the types of expressions that are known without Spark."""
+    """Detector of total expressions.
+
+    Args:
+        names: the names of the tree.
+        static_type: returns the type of an expression without Spark, or raises PredicateError.
+    """
 
     def __init__(self, names: NameResolver, static_type: Callable[[exp.Expr], Type]) -> None:
         self._names, self._static_type = names, static_type
         self._ansi = names.space.settings.ansi
 
     def can_raise(self, node: exp.Expr) -> bool:
-        """Return whether Spark might raise on computing an expression."""
+        """Return whether Spark might raise when it computes an expression."""
         try:
             return not self._is_total(node)
         except (PredicateError, RecursionError):
             return True
 
     def _is_total(self, node: exp.Expr) -> bool:
+        """Return whether Spark certainly computes an expression without an exception."""
         node = unwrap_parentheses(node)
         if isinstance(node, exp.Column | exp.Dot | exp.Literal | exp.RawString | exp.Concat):
             return True
@@ -106,9 +113,9 @@ class TotalityChecker:
         if type(node) in COMPARISONS or isinstance(node, exp.Between | exp.In):
             return _are_comparable(types)
         if type(node) in ARITHMETIC or isinstance(node, exp.Neg):
-            never = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
+            is_total_on_floats = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
             return all(t.is_numeric for t in types) and (
-                not self._ansi or (never and all(t.is_fractional for t in types))
+                not self._ansi or (is_total_on_floats and all(t.is_fractional for t in types))
             )
         if isinstance(node, exp.DPipe):
             return all(t == STRING for t in types)
@@ -117,7 +124,7 @@ class TotalityChecker:
         return False
 
     def _is_plain_pattern(self, node: exp.Expr) -> bool:
-        """Return whether a text is matched with a literal that has no escapes."""
+        """Return whether LIKE matches a text with a literal pattern that has no backslash."""
         pattern = unwrap_parentheses(node.expression)
         if isinstance(node, exp.RegexpLike) or not isinstance(pattern, exp.Literal):
             return False
@@ -131,7 +138,7 @@ def _are_comparable(types: list[Type]) -> bool:
 
 
 def _never_raises(name: str, types: list[Type]) -> bool:
-    """Return whether a function never raises on arguments of these types."""
+    """Return whether a function certainly never raises on arguments of these types."""
     kinds = (
         _ANY_NUMBER[name] * len(types) if name in _ANY_NUMBER else _TOTAL_FUNCTIONS.get(name, "")
     )

@@ -1,4 +1,4 @@
-"""Small facts about the parser's nodes: operators by their signs, parentheses, chains."""
+"""Helpers for sqlglot's nodes: signs of operators, parentheses, chains of ANDs and ORs."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ LIKES: dict[type[exp.Expr], str] = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Re
 
 
 def call_name(node: exp.Expr) -> str:
-    """Return the name of the function that is called, in lower case; a quoted name is none else."""
-    called = node.this
-    return (called.name if isinstance(called, exp.Identifier) else str(called)).lower()
+    """Return the name of the called function in lower case, without quotes."""
+    function = node.this
+    return (function.name if isinstance(function, exp.Identifier) else str(function)).lower()
 
 
 def unwrap_parentheses(node: exp.Expr) -> exp.Expr:
-    """An expression without the parentheses round it."""
+    """Return an expression without the parentheses around it."""
     while isinstance(node, exp.Paren):
         node = node.this
     return node
 
 
 def flatten_chain(node: exp.Expr) -> list[exp.Expr]:
-    """The operands of a chain of ANDs or of ORs, from left to right."""
-    kind, parts, todo = type(node), [], [node]
-    while todo:
-        one = unwrap_parentheses(todo.pop())
-        if type(one) is kind:
-            todo += [one.expression, one.this]
+    """Return the operands of a chain of ANDs or of ORs, from left to right."""
+    connective, operands, stack = type(node), [], [node]
+    while stack:
+        operand = unwrap_parentheses(stack.pop())
+        if type(operand) is connective:
+            stack += [operand.expression, operand.this]
         else:
-            parts.append(one)
-    return parts
+            operands.append(operand)
+    return operands
 
 
 def strip_parentheses(text: str) -> str:
-    """A text without the parentheses round all of it."""
-    plain = literals.blank_literals(text)
+    """Return a text without the parentheses that enclose the whole text, if there are any."""
+    blanked = literals.blank_literals(text)
     depth = 0
-    for i, character in enumerate(plain):
+    for i, character in enumerate(blanked):
         depth += (character == "(") - (character == ")")
         if depth == 0:
             return text[1:-1] if i == len(text) - 1 and text[0] == "(" else text

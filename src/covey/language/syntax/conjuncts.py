@@ -1,4 +1,4 @@
-"""Templates taken apart at their ANDs, as text, so that each conjunct is parsed only once."""
+"""Splitting of templates at their ANDs, as text, so that each conjunct is parsed only once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["fill_template", "split_conjuncts"]
 
 _AND = re.compile(r"(?<!\s)\s++and\s+", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\b", re.IGNORECASE)
-_BINDS_LOOSER = re.compile(r"\bor\b|\bcase\b|->|[`'\"]", re.IGNORECASE)  # or is not closed
+_BINDS_LOOSER = re.compile(r"\bor\b|\bcase\b|->|[`'\"]", re.IGNORECASE)  # or an unclosed quote
 
 
 def split_conjuncts(template: str) -> list[str]:
-    """The parts of a chain of ANDs; the template itself where there is nothing to take apart.
+    """Return the conjuncts of a chain of ANDs; any other template is returned as its only conjunct.
 
     >>> split_conjuncts("a = \\0 AND b BETWEEN \\0 AND \\0 AND f(c, \\0)")
     ['a = \\x00', 'b BETWEEN \\x00 AND \\x00', 'f(c, \\x00)']
@@ -27,20 +27,20 @@ def split_conjuncts(template: str) -> list[str]:
 
 
 def _rejoin_pieces(pieces: Sequence[str]) -> Iterator[str]:
-    """Pieces put together again where the AND stood in parentheses or belonged to a BETWEEN."""
-    whole = ""
+    """Yield conjuncts; pieces split at an AND in parentheses or of a BETWEEN are joined again."""
+    conjunct = ""
     for piece in pieces:
-        whole = f"{whole} AND {piece}" if whole else piece
-        betweens = len(_BETWEEN.findall(whole))
-        ands = len(_AND.findall(whole))
-        if whole.count("(") == whole.count(")") and ands >= betweens:
-            yield whole
-            whole = ""
-    if whole:
-        yield whole
+        conjunct = f"{conjunct} AND {piece}" if conjunct else piece
+        betweens = len(_BETWEEN.findall(conjunct))
+        ands = len(_AND.findall(conjunct))
+        if conjunct.count("(") == conjunct.count(")") and ands >= betweens:
+            yield conjunct
+            conjunct = ""
+    if conjunct:
+        yield conjunct
 
 
 def fill_template(template: str, raws: Sequence[str]) -> str:
-    """A text again, from a template and literals."""
+    """Return the text that a template and its literals, as written, stand for."""
     parts = template.split(SLOT_MARK)
     return "".join(part + raw for part, raw in zip(parts, [*raws, ""], strict=True))

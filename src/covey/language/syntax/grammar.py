@@ -1,7 +1,7 @@
-"""Spark SQL's grammar through sqlglot: a predicate's text as a tree, every literal a numbered slot.
+"""Parser of Spark SQL's grammar: a predicate's text as a tree with numbered slots for literals.
 
-sqlglot reads the grammar only. Functions stay what the user wrote (its own function classes would
-rewrite some), and literals are read by `covey.language.values.literals`.
+sqlglot is used only for the grammar. Calls of functions are left as the user wrote them, because
+sqlglot's own classes would rewrite some; literals are read by `covey.language.values.literals`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ __all__ = ["PredicateTree", "check_length", "check_template", "parse_tree"]
 
 
 class _Parser(SparkParser):
+    """sqlglot's parser for Spark without its function classes: every call is `Anonymous`."""
+
     FUNCTIONS = {}  # noqa: RUF012
     FUNCTION_PARSERS = {  # noqa: RUF012
         name: parser
@@ -36,14 +38,16 @@ class _Parser(SparkParser):
     STRICT_CAST = True
 
     def _warn_unsupported(self) -> None:
-        """Nothing: whatever is outside the language is an error of its own."""
+        """Log no warning: `check_admitted` refuses what is outside the language."""
 
 
 class _Grammar(Spark):
+    """sqlglot's Spark dialect with `_Parser`."""
+
     Parser = _Parser
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
-        """The path as it is: it is outside the language, and no reason for a warning."""
+        """Return the path unchanged and log no warning: JSON paths are outside the language."""
         return path
 
 
@@ -52,7 +56,12 @@ _GRAMMAR = _Grammar()
 
 @dataclass(frozen=True, slots=True)
 class PredicateTree:
-    """A parsed text: the root, the literals by slot, and the way back to places in the text."""
+    """A parsed predicate, with the literals of its slots and the source position of each node.
+
+    `root` is the syntax tree, `raws` has the literals as written by slot. The parser read the text
+    with slots in place of literals; from position `_starts[i]` of that text on, the position in
+    the user's `text` is larger by `_shifts[i]`.
+    """
 
     text: str
     root: exp.Expr
@@ -61,38 +70,43 @@ class PredicateTree:
     _shifts: tuple[int, ...]
 
     def slot_of(self, node: exp.Expr) -> int:
-        """The slot that a literal node stands for."""
+        """Return the slot of a literal node; raise PredicateError if the node is not a slot."""
         match = _SLOT.fullmatch(str(node.this))
         if match is None or int(match.group(1)) >= len(self.raws):
             raise self.error("a literal that Spark would not read here", node)
         return int(match.group(1))
 
     def error(self, problem: str, node: exp.Expr | None = None, hint: str = "") -> PredicateError:
-        """An error at the first place that belongs to a node."""
+        """Return an error at the start of a node, by default of the predicate."""
         return PredicateError(problem, self.text, self._find_source_start(node), hint)
 
     def error_at_pattern(
         self, pattern: str, problem: str, node: exp.Expr | None = None, hint: str = ""
     ) -> PredicateError:
-        """An error at the first such words from a node on, for nodes that know no place."""
-        plain = common_mistakes.mask_literals(self.text)
+        """Return an error at the first match of a pattern after a node's start.
+
+        It is for nodes whose position sqlglot does not record.
+        """
+        masked = common_mistakes.mask_literals(self.text)
         start = self._find_source_start(node)
-        found = re.compile(pattern, re.IGNORECASE).search(plain, start)
-        return PredicateError(problem, self.text, found.start() if found else start, hint)
+        match = re.compile(pattern, re.IGNORECASE).search(masked, start)
+        return PredicateError(problem, self.text, match.start() if match else start, hint)
 
     def error_at_slot(self, slot: int, problem: str, hint: str = "") -> PredicateError:
-        """An error at a literal."""
-        known = common_mistakes.find_literal_offsets(self.text)
-        return PredicateError(problem, self.text, known[slot] if slot < len(known) else 0, hint)
+        """Return an error at the literal of a slot."""
+        offsets = common_mistakes.find_literal_offsets(self.text)
+        offset = offsets[slot] if slot < len(offsets) else 0
+        return PredicateError(problem, self.text, offset, hint)
 
     def _find_source_start(self, node: exp.Expr | None) -> int:
+        """Return the first position of a node in the user's text, 0 if it is not recorded."""
         starts = (
             [n.meta["start"] for n in node.walk() if n._meta and "start" in n.meta] if node else []
         )
         return self.source_offset(min(starts, default=0))
 
     def source_offset(self, offset: int) -> int:
-        """Where in the user's text something stands that the parser saw at `offset`."""
+        """Return the position in the user's text for a position in the text with slots."""
         i = bisect_right(self._starts, offset) - 1
         return offset + self._shifts[i]
 
@@ -101,7 +115,12 @@ _SLOT = re.compile(r"77([0-9]{5})77")
 
 
 def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
-    """The tree of one predicate; whatever cannot be read is a `PredicateError` at its place."""
+    """Return the syntax tree of one predicate.
+
+    Raises:
+        PredicateError: the text is not a predicate, exceeds a limit, or Spark could read it
+            differently; the error has the position.
+    """
     check_length(text, limits)
     sql, raws, starts, shifts = _replace_literals(literals.blank_comments(text))
     check_template(text, len(sql) - 9 * len(raws), len(raws), limits)
@@ -119,14 +138,14 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
     except ParseError as error:
         raise _explain_parse_error(tree, sql, error) from None
     except TokenError:
-        known = common_mistakes.diagnose_unclosed(text)
-        raise PredicateError(known.problem, text, known.offset, known.hint) from None
+        mistake = common_mistakes.diagnose_unclosed(text)
+        raise PredicateError(mistake.problem, text, mistake.offset, mistake.hint) from None
     except RecursionError:
         raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
     except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
-        raise PredicateError("this is no Spark SQL predicate", text, 0) from None
+        raise PredicateError("this is not a Spark SQL predicate", text, 0) from None
     if len(roots) != 1 or roots[0] is None:
-        raise PredicateError("this is no Spark SQL predicate", text, 0)
+        raise PredicateError("this is not a Spark SQL predicate", text, 0)
     _check_counts(tree, tokens)
     _check_types(tree, tokens)
     tree = replace(tree, root=_bind_minus_signs(tokens, roots[0]))
@@ -136,7 +155,7 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
 
 
 def check_length(text: str, limits: PredicateLimits) -> None:
-    """Raise PredicateError if a text is longer than predicates may be."""
+    """Raise PredicateError if a text exceeds the limits of length."""
     if len(text) > limits.max_characters:
         problem = f"a predicate may have {limits.max_characters:,} characters, got {len(text):,}"
         raise PredicateError(problem, text[:200])
@@ -144,11 +163,14 @@ def check_length(text: str, limits: PredicateLimits) -> None:
         check_template(text, len(text), 0, limits)
 
 
-_LITERAL_SIGN = re.compile(r"""['"0-9]""")  # every literal has one
+_LITERAL_SIGN = re.compile(r"""['"0-9]""")  # every literal has one of these characters
 
 
 def check_template(text: str, length: int, slots: int, limits: PredicateLimits) -> None:
-    """Raise PredicateError if a template is longer than templates may be, or has too many slots."""
+    """Raise PredicateError if a template is too long or has too many slots.
+
+    `length` is the number of characters of the text without its literals.
+    """
     if length > limits.max_template or slots > _MAX_SLOTS:
         raise PredicateError(
             f"a predicate may have {limits.max_template:,} characters besides its literals, got "
@@ -159,11 +181,14 @@ def check_template(text: str, length: int, slots: int, limits: PredicateLimits) 
         )
 
 
-_MAX_SLOTS = 99_999
+_MAX_SLOTS = 99_999  # a slot has five digits
 
 
 def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
-    """The text with slots for literals, the literals, and how places in it map to the text."""
+    """Return a text with slots in place of literals, the literals, and the position mapping.
+
+    The mapping is the last two tuples: `_starts` and `_shifts` of `PredicateTree`.
+    """
     pieces: list[str] = []
     raws: list[str] = []
     starts, shifts = [0], [0]
@@ -184,6 +209,7 @@ def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...],
 
 
 def _slot_token(raw: str, slot: int) -> str:
+    """Return the token that replaces a literal: a list, a text or a number like the literal."""
     name = f"77{slot:05d}77"
     if raw[0] == "(":
         return f"({name})"
@@ -191,10 +217,11 @@ def _slot_token(raw: str, slot: int) -> str:
 
 
 _TYPE_BRACKET = re.compile(r"\b(?:array|map|struct)\s*<|>", re.IGNORECASE)
-_MAX_TYPE_DEPTH = 16  # the parser and Spark take seconds to read a type of a hundred
+_MAX_TYPE_DEPTH = 16  # the parser and Spark take seconds to read a type nested a hundred deep
 
 
 def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None:
+    """Raise PredicateError if brackets or types are nested too deeply."""
     depth = 0
     for i, character in enumerate(sql):
         depth += (character in "([{") - (character in ")]}")
@@ -206,22 +233,23 @@ def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None
     for bracket in _TYPE_BRACKET.finditer(sql):
         depth = max(depth - 1, 0) if bracket.group() == ">" else depth + 1
         if depth > _MAX_TYPE_DEPTH:
-            place = tree.source_offset(bracket.start())
-            raise PredicateError("nested too deeply", tree.text, place, "CAST to a simpler type")
+            offset = tree.source_offset(bracket.start())
+            raise PredicateError("nested too deeply", tree.text, offset, "CAST to a simpler type")
 
 
 _FLAT = (exp.Paren, exp.Column, exp.Dot, exp.DataType, exp.Identifier)
+"""Nodes that do not count as a level of nesting."""
 
 
 def _check_nesting(tree: PredicateTree, limits: PredicateLimits) -> None:
-    """Raise PredicateError where too many operators are inside each other.
+    """Raise PredicateError if operators are nested too deeply.
 
-    Spark's analyzer takes the square of their number, or worse. A chain of ANDs or ORs counts once,
-    and not at all where it is no part of an expression.
+    The time of Spark's analyzer is at least quadratic in the depth. A chain of ANDs or ORs inside
+    an expression counts as one level; outside of expressions it does not count.
     """
-    todo = [(tree.root, -1, True)]  # a condition itself does not count
-    while todo:
-        node, depth, is_condition = todo.pop()
+    stack = [(tree.root, -1, True)]  # a condition itself does not count
+    while stack:
+        node, depth, is_condition = stack.pop()
         is_chain = isinstance(node, exp.And | exp.Or)
         is_condition = is_condition and (is_chain or isinstance(node, exp.Not | exp.Paren))
         parent = node.parent
@@ -234,64 +262,69 @@ def _check_nesting(tree: PredicateTree, limits: PredicateLimits) -> None:
         depth += is_counted and bool(children)
         if depth > limits.max_depth:
             raise tree.error("nested too deeply", node, "use fewer operators")
-        todo += [(child, depth, is_condition) for child in children]
+        stack += [(child, depth, is_condition) for child in children]
 
 
 _FORBIDDEN_CHARACTERS = re.compile(r"[;{}#$@]|/\*")
 
 
 def _check_characters(text: str) -> None:
-    """Characters that no predicate has outside its literals, though the parser would read some."""
-    found = _FORBIDDEN_CHARACTERS.search(literals.blank_literals(text))
-    if found:
-        known = common_mistakes.diagnose_character(text, found.start())
-        raise PredicateError(known.problem, text, known.offset, known.hint)
+    """Raise PredicateError if a text has a forbidden character outside of its literals.
+
+    sqlglot would accept some of these characters.
+    """
+    match = _FORBIDDEN_CHARACTERS.search(literals.blank_literals(text))
+    if match:
+        mistake = common_mistakes.diagnose_character(text, match.start())
+        raise PredicateError(mistake.problem, text, mistake.offset, mistake.hint)
 
 
 _ENDS_VALUE = frozenset(
     {TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN,
      TokenType.R_BRACKET, TokenType.RAW_STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
 )  # fmt: skip
+"""Tokens that can end a value; a plus after one of them is an addition."""
 
 
 def _check_counts(tree: PredicateTree, tokens: Sequence[Token]) -> None:
-    """What the parser completes by itself."""
+    """Raise PredicateError for a missing ) or AND, which sqlglot would silently add."""
     counts = Counter(token.token_type for token in tokens)
     if counts[TokenType.L_PAREN] > counts[TokenType.R_PAREN]:
-        known = common_mistakes.find_unbalanced(tree.text)
-        place = known.offset if known else 0
-        raise PredicateError("a closing parenthesis is missing", tree.text, place, "write )")
+        mistake = common_mistakes.find_unbalanced(tree.text)
+        offset = mistake.offset if mistake else 0
+        raise PredicateError("a closing parenthesis is missing", tree.text, offset, "write )")
     if counts[TokenType.BETWEEN] > counts[TokenType.AND]:
-        place = next(token.start for token in tokens if token.token_type is TokenType.BETWEEN)
+        start = next(token.start for token in tokens if token.token_type is TokenType.BETWEEN)
         hint = "write BETWEEN 5 AND 10"
-        raise PredicateError("BETWEEN lacks its AND", tree.text, tree.source_offset(place), hint)
+        raise PredicateError("BETWEEN lacks its AND", tree.text, tree.source_offset(start), hint)
 
 
 def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
-    """What the parser reads and Spark does not, or the other way round.
+    """Raise PredicateError for tokens that sqlglot and Spark read differently.
 
-    A plus that is no addition: the parser drops it, Spark makes a number of what follows. ISNULL
-    and NOTNULL behind a value.
+    These are IN with brackets, commas with no value beside them, ISNULL and NOTNULL after a value,
+    and a plus that is not an addition: sqlglot drops it, Spark casts the operand to a number.
     """
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
-        called = after is not None and after.token_type is TokenType.L_PAREN
+        is_call = after is not None and after.token_type is TokenType.L_PAREN
         if token.token_type is TokenType.IN and after and after.token_type is TokenType.L_BRACKET:
-            place = tree.source_offset(after.start)
-            raise PredicateError("a list stands in ( )", tree.text, place, "write IN (1, 2)")
+            offset = tree.source_offset(after.start)
+            raise PredicateError("a list needs parentheses", tree.text, offset, "write IN (1, 2)")
         opens = token.token_type in (TokenType.COMMA, TokenType.L_PAREN)
         closes = after is not None and after.token_type in (TokenType.COMMA, TokenType.R_PAREN)
-        nothing = (
+        is_empty_pair = (
             token.token_type is TokenType.L_PAREN
             and after
             and after.token_type is TokenType.R_PAREN
         )
-        if opens and closes and not nothing:
-            place = tree.source_offset(token.start)
-            raise PredicateError("a comma with nothing beside it", tree.text, place, "leave it out")
-        if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not called:
+        if opens and closes and not is_empty_pair:
+            offset = tree.source_offset(token.start)
+            problem = "a comma with nothing beside it"
+            raise PredicateError(problem, tree.text, offset, "leave it out")
+        if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not is_call:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
-            place = tree.source_offset(token.start)
-            raise PredicateError(f"{token.text} is no operator", tree.text, place, hint)
+            offset = tree.source_offset(token.start)
+            raise PredicateError(f"{token.text} is not an operator", tree.text, offset, hint)
     around = [None, *tokens, None, None]
     for before, plus, after, following in zip(around, tokens, around[2:], around[3:], strict=False):
         if plus.token_type is not TokenType.PLUS or (before and before.token_type in _ENDS_VALUE):
@@ -304,10 +337,10 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
 
 
 def _bind_minus_signs(tokens: Sequence[Token], root: exp.Expr) -> exp.Expr:
-    """Return a tree in which a minus before a number is a part of it, as in `-128::TINYINT`.
+    """Return a tree in which a minus sign is part of the number after it, as in `-128::TINYINT`.
 
-    Spark casts the number -128. The parser negates what the cast makes of 128, which Spark does
-    only where something else than a number follows the minus.
+    Spark casts the number -128. sqlglot negates the cast of 128; Spark does so only if the operand
+    of the minus is not a number.
     """
     numbers = {
         number.text
@@ -324,7 +357,7 @@ def _bind_minus_signs(tokens: Sequence[Token], root: exp.Expr) -> exp.Expr:
             cast = cast.parent
         minus = cast.parent
         if not isinstance(minus, exp.Neg):
-            continue  # of a subtraction
+            continue  # the minus is a subtraction
         number = literal.copy()
         if minus is root:
             root = cast.pop()
@@ -343,9 +376,10 @@ _SIZED_TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "tim
 
 
 def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
-    """The types of casts: the parser knows some names for them that Spark does not.
+    """Raise PredicateError for casts that sqlglot and Spark read differently.
 
-    And it casts the text of `DATE '2024-05-31'::STRING` before it makes a date of it.
+    sqlglot accepts names of types that Spark does not have, and in `DATE '2024-05-31'::STRING` it
+    applies the cast to the text before DATE.
     """
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
         is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
@@ -374,7 +408,10 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 
 
 def _check_precedence(tree: PredicateTree) -> None:
-    """Where Spark binds operators in another order than the parser, parentheses must decide."""
+    """Raise PredicateError where Spark and sqlglot bind operators in a different order.
+
+    Parentheses make the order explicit.
+    """
     conditions = (*_COMPARISONS, *_RANGE_CONDITIONS, exp.Not)
     for node in tree.root.walk():
         if isinstance(node, (*_COMPARISONS, *_RANGE_CONDITIONS)):
@@ -392,41 +429,44 @@ def _check_precedence(tree: PredicateTree) -> None:
 
 
 def _make_precedence_error(tree: PredicateTree, node: exp.Expr) -> PredicateError:
-    """Operators in a row, often because one of them is no AND or OR here."""
+    """Return the error of operators in an unclear order.
+
+    A common cause is that `||`, `|` or `&` was written for OR or AND.
+    """
     inner = [child for child in node.iter_expressions() if isinstance(child, _COMPARISONS)]
     if not isinstance(node, _COMPARISONS) or not inner:
         return tree.error("it is not clear which operator comes first", node, "use parentheses")
-    for sign, does, instead in (
+    for sign, effect, word in (
         ("||", "joins texts", "OR"), ("|", "works on bits", "OR"), ("&", "works on bits", "AND")
     ):  # fmt: skip
         if sign in common_mistakes.mask_literals(tree.text):
-            return tree.error_at_pattern(re.escape(sign), f"{sign} {does}", hint=f"write {instead}")
+            return tree.error_at_pattern(re.escape(sign), f"{sign} {effect}", hint=f"write {word}")
     return tree.error(
         "comparisons cannot be chained", node, "write 1 < x AND x < 5, or x BETWEEN 1 AND 5"
     )
 
 
 def _explain_parse_error(tree: PredicateTree, sql: str, error: ParseError) -> PredicateError:
-    """sqlglot's complaint in words for people who write predicates."""
+    """Return sqlglot's error in words for people who write predicates."""
     text = tree.text
-    known = (
+    mistake = (
         common_mistakes.find_common_mistake(text)
         or common_mistakes.find_unbalanced(text)
         or _diagnose_stop(tree, sql, error)
     )
-    return PredicateError(known.problem, text, known.offset, known.hint)
+    return PredicateError(mistake.problem, text, mistake.offset, mistake.hint)
 
 
 def _diagnose_stop(tree: PredicateTree, sql: str, error: ParseError) -> common_mistakes.Mistake:
-    """What can be said from where the parser stopped."""
+    """Return the mistake that is likely at the position at which sqlglot stopped."""
     details = error.errors[0] if error.errors else {}
     line, column = details.get("line") or 1, details.get("col") or 1
-    found = str(details.get("highlight") or "")
+    token = str(details.get("highlight") or "")
     lines = sql.split("\n")
-    offset = sum(len(one) + 1 for one in lines[: line - 1]) + max(0, column - len(found))
+    offset = sum(len(text) + 1 for text in lines[: line - 1]) + max(0, column - len(token))
     offset = min(offset, len(sql))
-    is_end = offset + len(found) >= len(sql.rstrip())
+    is_end = offset + len(token) >= len(sql.rstrip())
     if "Unexpected token" not in str(details.get("description")) and is_end:
         return common_mistakes.diagnose_early_end(tree.text)
-    said = "a literal" if _SLOT.search(found) else found
-    return common_mistakes.diagnose_misplaced(tree.text, tree.source_offset(offset), said)
+    name = "a literal" if _SLOT.search(token) else token
+    return common_mistakes.diagnose_misplaced(tree.text, tree.source_offset(offset), name)

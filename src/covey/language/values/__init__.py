@@ -1,18 +1,18 @@
-"""Literals: how they are cut out of a text, read, cast and compared, and written again.
+"""Literals: extraction from a text, decoding, casts, comparison with keys, and writing.
 
-Literals never pass through the SQL parser. They mean what Spark's lexer makes of them, and a
-comparison with one becomes a pair of bounds in the ordered keys of an attribute. Columns of plain
-literals are read at once; whatever those fast paths do not cover is read literal by literal, with
-the same result.
+Literals never pass through the SQL parser. They have the type and value that Spark's lexer gives
+them, and a comparison with a literal becomes a pair of bounds in the ordered keys of an attribute.
+Columns of plain literals are decoded together; literals that these fast paths do not cover are
+decoded one by one, with the same result.
 
 Modules in the order in which data passes through them:
 
 - `literals`: template and literals of a text; kind, type and value of one literal.
-- `casts`: what Spark reads in a text that it compares with a number, date, time or boolean.
+- `casts`: Spark's casts from text to number, date, time and boolean.
 - `coercion`: the common type of a comparison, and the key bound of a literal.
 - `literal_columns`: the literals of many predicates, one slot of their template at a time.
 - `vector_literals`: arrays of numbers as float32 vectors.
-- `sql_literals`: keys and texts as Spark literals, the inverse of reading them.
+- `sql_literals`: keys and texts written as Spark literals.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,9 @@
-"""What Spark reads in a text when it compares it with a number, a date, a time or a boolean.
+"""Spark's casts from text to number, date, time and boolean, as comparisons apply them.
 
-Each function gives the value, or `None` where Spark's cast fails (null, or an error under ANSI).
-Dates are days, times microseconds since 1970. What Spark reads but has no fixed meaning (`'today'`,
-a time without a date), or what nobody means (`'0x1p3'`), is a `LiteralError` instead.
+Each function returns the value, or None if Spark's cast fails (null, or an error in ANSI mode).
+Dates are days and times microseconds since 1970. A text raises LiteralError if its meaning changes
+with the current time (`'today'`, a time without a date) or if it is hardly ever intended
+(`'0x1p3'`), although Spark would cast it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ __all__ = [
 
 _BLANK = "".join(map(chr, range(0x21))) + "\x7f"
 EXACT_CONTEXT = Context(prec=400, rounding=ROUND_HALF_UP)
-"""Arithmetic that rounds no decimal of Spark's; Python's own context keeps 28 digits."""
+"""Decimal arithmetic with enough digits for any decimal of Spark; Python's default has 28."""
 _SECOND_US = 1_000_000
 DAY_US = 86_400 * _SECOND_US
 _CYCLE_DAYS = 400 * 365 + 97  # days after which the calendar and its weekdays repeat
 
 
 def literal_hint(type_: Type) -> str:
-    """What to write where a literal of a type is expected."""
+    """Return the suggestion for a place where a literal of a type is expected."""
     if type_.is_numeric:
         return "write a number"
     return {
@@ -54,7 +55,7 @@ def literal_hint(type_: Type) -> str:
 
 
 def to_boolean(text: str) -> bool | None:
-    """`t`, `true`, `y`, `yes`, `1` and their opposites, in any case."""
+    """Return the boolean of `t`, `true`, `y`, `yes`, `1` or their opposites, in any case."""
     word = text.strip(_BLANK).lower()
     if word in ("t", "true", "y", "yes", "1"):
         return True
@@ -62,13 +63,13 @@ def to_boolean(text: str) -> bool | None:
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_CUT_OFF = re.compile(r"([+-]?[0-9]*)(?:\.[0-9]*)?", re.ASCII)
+_TRUNCATED = re.compile(r"([+-]?[0-9]*)(?:\.[0-9]*)?", re.ASCII)
 
 
 def to_integer(text: str, bits: int, ansi: bool) -> int | None:
-    """A whole number of so many bits; without ANSI, decimals are cut off."""
+    """Return a whole number that fits `bits` bits; without ANSI mode, decimals are truncated."""
     text = text.strip(_BLANK)
-    match = (_WHOLE if ansi else _CUT_OFF).fullmatch(text)
+    match = (_WHOLE if ansi else _TRUNCATED).fullmatch(text)
     if match is None or text in ("", "+", "-"):
         return None
     digits = match.group() if ansi else match.group(1)
@@ -87,20 +88,24 @@ _SPECIAL = {
 
 
 def to_double(text: str) -> Decimal | float | None:
-    """A number, exactly as written (it is yet to be rounded to float or double), or inf or NaN."""
+    """Return a number exactly as written, or inf or NaN; the caller rounds to float or double."""
     text = text.strip(_BLANK[:-1])
     if _FLOAT.fullmatch(text):
         return _parse_number(text.rstrip("dDfF"))
     if "0x" in text.lower():
-        raise LiteralError(f"a hexadecimal number {text!r} is not read here")
+        raise LiteralError(f"hexadecimal number {text!r} is not supported; write it in decimal")
     return float("nan") if text in ("+NaN", "-NaN") else _SPECIAL.get(text.lower())
 
 
 def _parse_number(text: str) -> Decimal | float:
-    """A decimal number of any exponent; where it is beyond every float, what it rounds to."""
+    """Return a number as a decimal; beyond the range of doubles, the zero or infinity it rounds to.
+
+    Raises:
+        LiteralError: the number has more than 4,000 characters, or 9 in its exponent.
+    """
     number, _, exponent = text.lower().partition("e")
     if len(exponent) > 9 or len(number) > 4000:
-        raise LiteralError("a number of more digits than are read here")
+        raise LiteralError("a number has too many digits")
     value = Decimal(text)
     if not value or -400 < value.adjusted() < 400:
         return value
@@ -115,18 +120,18 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", 
 
 
 def to_decimal(text: str, type_: Type) -> Decimal | None:
-    """A decimal of this type, rounded half up; `None` too where it does not fit."""
+    """Return a decimal rounded half up to the type's scale, or None if it does not fit the type."""
     text = text.strip(_BLANK[:-1])
     if not _DECIMAL.fullmatch(text):
         if any(character.isdigit() and not character.isascii() for character in text):
-            raise LiteralError(f"digits of another script in {text!r} are not read here")
+            raise LiteralError(f"the digits in {text!r} are not ASCII; write 0 to 9")
         return None
     value = _parse_number(text)
     return None if isinstance(value, float) else rescale_decimal(value, type_)
 
 
 def rescale_decimal(value: Decimal, type_: Type) -> Decimal | None:
-    """A decimal brought to a type's scale, rounded half up; `None` where it does not fit."""
+    """Return a decimal rounded half up to a type's scale, or None if it does not fit the type."""
     try:
         scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=EXACT_CONTEXT)
     except InvalidOperation:
@@ -144,7 +149,7 @@ _DATE = re.compile(
 
 
 def to_date(text: str) -> int | None:
-    """`yyyy`, `yyyy-m`, `yyyy-m-d`, and anything after a blank or a T that follows."""
+    """Return the date of `yyyy`, `yyyy-m` or `yyyy-m-d`; text after a blank or T is ignored."""
     match = _DATE.fullmatch(text.strip(_BLANK))
     if match is None:
         return _parse_special_word(text)
@@ -161,7 +166,7 @@ _TIME = re.compile(
 
 
 def _parse_time(text: str) -> tuple[int, str | None] | None:
-    """Microseconds of the local time in a text, and its zone as written."""
+    """Return the local time of a text in microseconds, and its time zone as written or None."""
     match = _TIME.fullmatch(text.strip(_BLANK))
     if match is None:
         epoch = _parse_special_word(text)
@@ -179,17 +184,20 @@ _WORDS = re.compile(r"(epoch|now|today|yesterday|tomorrow)(?:\s+\S.*)?", re.IGNO
 
 
 def _parse_special_word(text: str) -> int | None:
-    """1970 for `epoch`; words and times that mean another moment every day are refused."""
+    """Return 0 for `epoch`; raise LiteralError for words and times that depend on the current day.
+
+    Any other text gives None.
+    """
     word = text.strip(_BLANK)
     if word.lower() == "epoch":
         return 0
     if _WORDS.fullmatch(word) or re.match(r"T?[0-9]{1,2}:", word):
-        raise LiteralError(f"{word!r} means something else every day; write a date")
+        raise LiteralError(f"{word!r} changes its meaning every day; write a date")
     return None
 
 
 def to_timestamp_ntz(text: str, settings: SessionSettings) -> int | None:
-    """A local time; a zone in the text is read and not used."""
+    """Return a local time; a time zone in the text must be valid but is not used."""
     parsed = _parse_time(text)
     if parsed is None or (parsed[1] is not None and _parse_zone(parsed[1], settings) is None):
         return None
@@ -198,7 +206,7 @@ def to_timestamp_ntz(text: str, settings: SessionSettings) -> int | None:
 
 @lru_cache(maxsize=1 << 16)
 def to_timestamp(text: str, settings: SessionSettings) -> int | None:
-    """A moment: in the zone that the text names, or else in the session's."""
+    """Return a moment, in the time zone that the text names or else in that of the session."""
     parsed = _parse_time(text)
     if parsed is None:
         return None
@@ -226,7 +234,11 @@ _OFFSET = re.compile(
 
 
 def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
-    """A zone as seconds east of UTC, or as the clock of a region, or nothing that Spark knows."""
+    """Return a time zone as seconds east of UTC or as the clock of a region.
+
+    None is returned for an offset or region that Spark refuses. LiteralError is raised for other
+    names of zones, and for regions that only Spark knows.
+    """
     zone = zone.strip(_BLANK)
     if zone in ("Z", "UTC", "GMT", "UT"):
         return 0
@@ -239,7 +251,7 @@ def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
         return total if sign == "+" else -total
     if "/" not in zone:
         raise LiteralError(
-            f"zone {zone!r} is not read here: write an offset or a region such as Europe/Rome"
+            f"time zone {zone!r} is not supported: write an offset or a region such as Europe/Rome"
         )
     try:
         return settings.find_named_clock(zone)
@@ -248,11 +260,16 @@ def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
 
 
 def local_to_utc(local_us: int, settings: SessionSettings) -> int:
-    """The moment of a local time: in an overlap the earlier one, in a gap as far behind it."""
+    """Return the moment of a local time in the session's time zone.
+
+    A local time that occurs twice is the earlier of its two moments. A local time that a clock
+    change skips is as long after the change as it lies inside the gap.
+    """
     return _subtract_offset(local_us, _find_session_clock(settings))
 
 
 def _subtract_offset(local_us: int, clock: Clock) -> int:
+    """Return the moment at which a clock shows a local time."""
     try:
         return local_us - clock.offset_of_local(local_us // _SECOND_US) * _SECOND_US
     except UncertainTimeError as error:
@@ -260,7 +277,7 @@ def _subtract_offset(local_us: int, clock: Clock) -> int:
 
 
 def start_of_day(days: int, settings: SessionSettings) -> int:
-    """The first moment of a day; where midnight falls into a gap, the end of the gap."""
+    """Return the first moment of a day; if a clock change skips midnight, the end of the gap."""
     midnight = days * DAY_US
     moment = local_to_utc(midnight, settings)
     if utc_to_local(moment, settings) == midnight:
@@ -276,7 +293,7 @@ def start_of_day(days: int, settings: SessionSettings) -> int:
 
 
 def utc_to_local(moment_us: int, settings: SessionSettings) -> int:
-    """What a clock in a zone shows at a moment, in microseconds since it showed 1970."""
+    """Return the local time of a moment in the session's time zone."""
     try:
         offset = _find_session_clock(settings).offset_at(moment_us // _SECOND_US)
     except UncertainTimeError as error:
@@ -285,6 +302,7 @@ def utc_to_local(moment_us: int, settings: SessionSettings) -> int:
 
 
 def _find_session_clock(settings: SessionSettings) -> Clock:
+    """Return the clock of the session's time zone; raise LiteralError if only Spark knows it."""
     try:
         return settings.clock
     except UncertainTimeError as error:
@@ -292,15 +310,19 @@ def _find_session_clock(settings: SessionSettings) -> Clock:
 
 
 def _days_since_epoch(year: int, month: int, day: int) -> int | None:
-    """Days since 1970 in the proleptic Gregorian calendar, for any year."""
-    spans = (year - 2000) // 400
+    """Return the days since 1970 of a date of the proleptic Gregorian calendar, for any year.
+
+    None is returned if the date does not exist or its days do not fit 32 bits.
+    """
+    cycles = (year - 2000) // 400
     try:
-        near = dt.date(year - spans * 400, month, day)
+        date_in_cycle = dt.date(year - cycles * 400, month, day)
     except ValueError:
         return None
-    days = (near - dt.date(1970, 1, 1)).days + spans * _CYCLE_DAYS
+    days = (date_in_cycle - dt.date(1970, 1, 1)).days + cycles * _CYCLE_DAYS
     return days if -(1 << 31) <= days < 1 << 31 else None
 
 
 def _fits_int64(micros: int) -> bool:
+    """Return whether a time fits 64 bits."""
     return -(1 << 63) <= micros < 1 << 63

@@ -1,9 +1,10 @@
-"""How Spark compares an attribute with a literal: the common type, and where the literal cuts.
+"""Comparison of an attribute with a literal as Spark does it: the common type, and the key bounds.
 
 Spark casts both sides to a common type, which may lose digits (`bigint = 0.5D` compares doubles).
-Casts of an attribute keep its order, so whatever the literal is, the keys below it come before the
-keys above it: a comparison is a pair of cuts in the keys, found exactly. Where a cast does not keep
-the order (text compared as a number), the cast itself is a derived attribute.
+Casts of an attribute preserve the order of its values. So the keys whose value is below the literal
+come before those whose value is above it, and a comparison is an exact pair of bounds in the keys.
+Where a cast does not preserve the order (text compared as a number), the cast itself is a derived
+attribute.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ __all__ = [
 
 
 class KeyBound(NamedTuple):
-    """The first key whose value is at least the literal, and the first whose value is above it."""
+    """The first key whose value is at least a literal, and the first whose value is above it."""
 
     at_least: Any
     above: Any
 
 
 def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | None:
-    """The type to which Spark casts both sides of a comparison; `None` where it refuses.
+    """Return the type to which Spark casts both sides of a comparison, or None if it refuses.
 
     >>> from covey.space.types import INT
     >>> common_type_of_pair(INT, decimal_type(2, 1), SessionSettings()).__str__()
@@ -81,17 +82,18 @@ def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | N
 
 
 def common_type_of_list(types: Sequence[Type], settings: SessionSettings) -> Type | None:
-    """The one type to which Spark casts an attribute and all values of an `IN` list.
+    """Return the type to which Spark casts an attribute and all values of an `IN` list, or None.
 
-    It is not that of `=`: without ANSI, a text in the list turns everything into text.
+    It may differ from that of `=`: without ANSI mode, one text in the list makes Spark compare all
+    values as texts.
     """
-    known = [t for t in dict.fromkeys(types) if t != VOID] or [VOID]
-    if not settings.ansi and STRING in known:
-        return None if BOOLEAN in known or not all(t.is_scalar for t in known) else STRING
-    if not settings.ansi and BOOLEAN in known:
-        return BOOLEAN if set(known) == {BOOLEAN} else None
-    common: Type | None = known[0]
-    for type_ in known[1:]:
+    distinct = [t for t in dict.fromkeys(types) if t != VOID] or [VOID]
+    if not settings.ansi and STRING in distinct:
+        return None if BOOLEAN in distinct or not all(t.is_scalar for t in distinct) else STRING
+    if not settings.ansi and BOOLEAN in distinct:
+        return BOOLEAN if set(distinct) == {BOOLEAN} else None
+    common: Type | None = distinct[0]
+    for type_ in distinct[1:]:
         common = None if common is None else common_type_of_pair(common, type_, settings)
     return common
 
@@ -99,25 +101,25 @@ def common_type_of_list(types: Sequence[Type], settings: SessionSettings) -> Typ
 def common_type_with_literal(
     attribute: Type, literal: TypedLiteral, settings: SessionSettings
 ) -> Type | None:
-    """The common type of an attribute and one literal.
+    """Return the common type of an attribute and one literal, or None if Spark refuses.
 
-    Among decimals an integer counts only the digits it has. A moment is compared with a local time
-    by what the session's clock shows then, where that tells the moment: Spark's optimizer turns
-    the cast round.
+    Beside a decimal attribute, an integer literal is a decimal with only the digits that it has. A
+    `timestamp_ntz` attribute and a moment are compared as local times if the literal's local time
+    converts back to the literal: Spark's optimizer then casts the literal, not the attribute.
     """
     if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
-        shown = casts.utc_to_local(literal.value, settings)
-        is_shown_once = casts.local_to_utc(shown, settings) == literal.value
-        return TIMESTAMP_NTZ if is_shown_once else TIMESTAMP
+        local = casts.utc_to_local(literal.value, settings)
+        is_reversible = casts.local_to_utc(local, settings) == literal.value
+        return TIMESTAMP_NTZ if is_reversible else TIMESTAMP
     if attribute.is_decimal and literal.type.is_integral:
         return common_type_of_pair(attribute, integer_literal_as_decimal(literal), settings)
     return common_type_of_pair(attribute, literal.type, settings)
 
 
 def integer_literal_as_decimal(literal: TypedLiteral) -> Type:
-    """Return the decimal that Spark makes of an integer literal that stands beside a decimal.
+    """Return the decimal type to which Spark casts an integer literal beside a decimal.
 
-    It has the digits of the number, but those of its type for a tinyint.
+    Its precision is the number of digits of the literal; for a tinyint literal, that of the type.
 
     >>> str(integer_literal_as_decimal(TypedLiteral(BIGINT, -120)))
     'decimal(3,0)'
@@ -130,7 +132,7 @@ def integer_literal_as_decimal(literal: TypedLiteral) -> Type:
 
 
 def wider_numeric_type(a: Type, b: Type, ansi: bool) -> Type:
-    """The common type of two numbers."""
+    """Return the common type of two numeric types."""
     if a.is_integral and b.is_integral:
         return max(a, b, key=lambda t: _WIDTH[t.name])
     if DOUBLE in (a, b) or ((a.is_decimal or b.is_decimal) and FLOAT in (a, b)):
@@ -148,29 +150,34 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 
 def as_decimal_type(type_: Type) -> Type:
-    """The decimal type that holds all values of an integral one."""
+    """Return the decimal type that holds all values of an integral type; others are unchanged."""
     return decimal_type(_DIGITS[type_.name], 0) if type_.is_integral else type_
 
 
 def _wider_datetime_type(a: Type, b: Type) -> Type:
+    """Return the common type of two types of dates or times."""
     return TIMESTAMP if TIMESTAMP in (a, b) else TIMESTAMP_NTZ if TIMESTAMP_NTZ in (a, b) else DATE
 
 
 def _common_type_with_text(other: Type, ansi: bool) -> Type:
+    """Return the type in which Spark compares a text with another scalar type."""
     if ansi:
         return BIGINT if other.is_integral else DOUBLE if other.is_numeric else other
     return DOUBLE if other.is_decimal and other.scale > 0 else other
 
 
 def needs_cast(attribute: Type, common: Type) -> bool:
-    """Whether casting the attribute changes the order of its values (or has no order to keep)."""
+    """Return whether a comparison must use the cast of the attribute as a derived attribute.
+
+    It must if the cast does not preserve the order of the values.
+    """
     if attribute == STRING or common == STRING:
         return attribute != common
     return attribute == TIMESTAMP_NTZ and common == TIMESTAMP
 
 
 def is_lossy_cast(attribute: Type, common: Type | None) -> bool:
-    """Whether casting the attribute can make very many values equal, too many to list."""
+    """Return whether a cast of the attribute can make more values equal than can be listed."""
     if common is None or attribute == common:
         return False
     if common.is_fractional and not attribute.is_fractional:
@@ -182,17 +189,21 @@ def is_lossy_cast(attribute: Type, common: Type | None) -> bool:
 def find_key_bound(
     attribute: Type, common: Type, literal: TypedLiteral, settings: SessionSettings
 ) -> KeyBound | None:
-    """Where a literal cuts the keys of an attribute; `None` where the comparison is null.
+    """Return the bounds of a literal in the keys of an attribute, compared in a common type.
 
-    Raises `LiteralError` where Spark would raise on every row.
+    Returns:
+        The bounds; None if the comparison is null for every event.
+
+    Raises:
+        LiteralError: Spark would raise on every event.
     """
     bound = _cast_literal(literal, common, settings)
     if bound is None:
         return None
-    whole = key_domain(attribute)
+    domain = key_domain(attribute)
     if attribute == STRING:
         return KeyBound(bound, next_text(bound))
-    below, above = int(whole.low), int(whole.high) + 1
+    below, above = int(domain.low), int(domain.high) + 1
     if attribute == common or (attribute.is_integral and common.is_integral):
         return KeyBound(min(max(bound, below), above), min(max(bound + 1, below), above))
     image = _make_order_image(attribute, common, settings)
@@ -204,10 +215,10 @@ def find_key_bound(
 
 
 def _find_first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -> int:
-    """Return the first integer from `low` on for which something holds, `high` if for none.
+    """Return the first integer of [low, high) for which `holds` is true, or `high` if none is.
 
-    Steps double from a guess on, so that a good one is cheap and a bad one costs twice as much as
-    none.
+    `holds` must be monotonic. The search starts at `guess` with doubling steps: a good guess is
+    cheap, and a bad guess costs twice as much as bisection.
     """
     if low >= high:
         return low
@@ -237,12 +248,12 @@ def _find_first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -
 def _make_order_image(
     attribute: Type, common: Type, settings: SessionSettings
 ) -> Callable[[int], int]:
-    """The key of an attribute as an integer that orders values of the common type."""
+    """Return a function from keys of an attribute to integers in the order of the common type."""
     if common.is_fractional and attribute.is_fractional:
         return lambda key: _encode_float(decode_float(key, attribute), common)
     if common == DOUBLE:
         divisor = 10**attribute.scale
-        return lambda key: encode_double(key / divisor)  # Python rounds it once
+        return lambda key: encode_double(key / divisor)  # Python rounds the quotient once
     if common == FLOAT:
         return lambda key: _encode_float(_scale_down(key, attribute.scale), common)
     if common.is_decimal:
@@ -256,7 +267,7 @@ def _make_order_image(
 
 
 def _guess_key(attribute: Type, common: Type, bound: int) -> int:
-    """Return a key of an attribute whose image is near a value of the common type."""
+    """Return a key of an attribute whose image is close to a value of the common type."""
     if common.is_fractional:
         number = decode_float(bound, common)
         if not math.isfinite(number):
@@ -272,14 +283,14 @@ def _guess_key(attribute: Type, common: Type, bound: int) -> int:
 
 
 def _scale_down(key: int, scale: int) -> Decimal | float:
-    """A key as the number that it stands for; a double where that has all of its digits."""
+    """Return the number of an integer or decimal key, as a double if a double holds it exactly."""
     if scale == 0 and abs(key) <= 1 << 53:
         return float(key)
     return Decimal(key).scaleb(-scale, casts.EXACT_CONTEXT)
 
 
 def _encode_float(number: Any, common: Type) -> int:
-    """A number as the key of a float or a double."""
+    """Return a number, rounded once, as the key of a float or a double."""
     if common == DOUBLE:
         return encode_double(float(number))
     if isinstance(number, float):
@@ -291,23 +302,28 @@ def _encode_float(number: Any, common: Type) -> int:
 
 
 def _divide_half_up(number: int, divisor: int) -> int:
+    """Return a quotient rounded to the nearest integer, halves away from zero."""
     rounded = (2 * abs(number) + divisor) // (2 * divisor)
     return rounded if number >= 0 else -rounded
 
 
 def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings) -> Any:
-    """The literal as an integer that orders values of the common type (a text stays), or null."""
+    """Return a literal as an integer in the order of the common type, or as a text; None is null.
+
+    Raises:
+        LiteralError: Spark would raise on every event.
+    """
     if literal.value is None:
         return None
     if literal.type == STRING and common != STRING:
-        read = _cast_from_text(literal.value, common, settings)
-        if read is None and settings.ansi:
-            shown = literal.value if len(literal.value) <= 40 else literal.value[:40] + "…"
+        value = _cast_from_text(literal.value, common, settings)
+        if value is None and settings.ansi:
+            excerpt = literal.value if len(literal.value) <= 40 else literal.value[:40] + "…"
             raise LiteralError(
-                f"{shown!r} is no {common}: Spark would raise on every event; "
+                f"{excerpt!r} cannot be read as {common}: Spark would raise on every event; "
                 + casts.literal_hint(common)
             )
-        return read
+        return value
     if common == STRING:
         return _cast_to_text(literal, settings)
     if common.is_fractional:
@@ -325,10 +341,12 @@ def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings
 
 
 def _to_micros(literal: TypedLiteral) -> int:
+    """Return a date or local time in microseconds since 1970."""
     return int(literal.value) * (casts.DAY_US if literal.type == DATE else 1)
 
 
 def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int | None:
+    """Return a text, cast to the common type, as an integer in that type's order."""
     if common.is_fractional:
         number = casts.to_double(text)
         return None if number is None else _encode_float(number, common)
@@ -349,6 +367,7 @@ def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int |
 
 
 def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
+    """Return a literal as the text to which Spark casts it."""
     if literal.type == STRING:
         return str(literal.value)
     if literal.type.is_integral:
@@ -362,4 +381,4 @@ def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
         if literal.type == TIMESTAMP:
             local = casts.utc_to_local(local, settings)
         return format_time(local).rstrip("0").removesuffix(".")
-    raise LiteralError(f"a list that mixes text with {literal.type} is not read here")
+    raise LiteralError(f"a list that mixes text with {literal.type} is not supported")

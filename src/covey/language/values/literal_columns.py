@@ -1,7 +1,7 @@
-"""Literals of many predicates read together, one slot of their common template at a time.
+"""Decoding of the literals of many predicates together, one slot of their template at a time.
 
-The usual pairs of attribute and literal are read as whole columns; what they do not cover goes
-literal by literal through `covey.language.values.coercion`, to the same result.
+Common pairs of attribute and literal are decoded as whole columns. All others are decoded literal
+by literal with `covey.language.values.coercion`; the result is the same.
 """
 
 from __future__ import annotations
@@ -34,16 +34,24 @@ __all__ = ["WHOLE_LIST", "KeyBounds", "LiteralColumns", "LiteralRef", "LocatedLi
 
 
 WHOLE_LIST = -1
-"""In place of an element: all of a list."""
+"""Value of `LiteralRef.element` that means the whole list."""
 
 
 _PLAIN = re.compile(r"""-?\d{1,9}(?:\.\d{1,9})?|'-?\d{1,9}'|"-?\d{1,9}\"""")
-"""A literal that is a number, whatever kind of number is wanted."""
+"""A literal that can be read as a value of any numeric type."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralRef:
-    """A literal of a template: its slot, its place in a list, a minus before it, a cast of it."""
+    """Reference to a literal of a template.
+
+    Attributes:
+        slot: the number of the slot; negative for true, false and NULL, which have none.
+        element: the index in a list of literals, `WHOLE_LIST`, or None if there is no list.
+        is_negative: whether a minus sign stands before the literal.
+        cast_type: the type of a CAST around the literal, or of a typed literal as in `DATE '…'`.
+        is_raw: whether the literal is a raw string, as in `r'…'`.
+    """
 
     slot: int
     element: int | None = None
@@ -53,10 +61,11 @@ class LiteralRef:
 
     @property
     def is_list(self) -> bool:
+        """True if the reference means a whole list."""
         return self.element == WHOLE_LIST
 
     def decode(self, raws: Sequence[str], settings: SessionSettings) -> TypedLiteral:
-        """Its type and value in one predicate."""
+        """Return the type and value of the literal in one predicate, whose literals are `raws`."""
         raw = raws[self.slot]
         if self.element is not None:
             raw = split_list(raw)[self.element]
@@ -69,7 +78,7 @@ class LiteralRef:
 
 
 class LocatedLiteralError(LiteralError):
-    """A literal that cannot be used, and the slot it stands in."""
+    """Error of a literal that cannot be used, with its slot in the template."""
 
     def __init__(self, problem: str, slot: int) -> None:
         super().__init__(problem)
@@ -81,9 +90,13 @@ OK, NULL, ALWAYS, NEVER = range(4)
 
 @dataclass(frozen=True, slots=True)
 class KeyBounds:
-    """Where literals cut the keys of an attribute (see `coercion.KeyBound`), one a row.
+    """Bounds of literals in the keys of an attribute, one row per predicate.
 
-    `outcome` tells rows that do not cut: null, or always or never true whatever the event holds.
+    Attributes:
+        at_least: the first key whose value is at least the literal.
+        above: the first key whose value is above the literal.
+        outcome: OK if the row has bounds; else NULL, ALWAYS or NEVER, the outcome of the comparison
+            for every event.
     """
 
     at_least: Keys
@@ -93,9 +106,14 @@ class KeyBounds:
 
 @dataclass(frozen=True, slots=True)
 class LiteralColumns:
-    """The literals of n predicates that share a template: `columns[slot][row]` as written.
+    """The literals of n predicates that share a template.
 
-    Where they are those of lists, row i belongs to list `list_rows[i]`.
+    Attributes:
+        columns: `columns[slot][row]` is a literal as written.
+        count: the number of rows.
+        settings: the session settings under which literals are decoded.
+        failures: for each row with a literal that cannot be used the first error.
+        list_rows: if the rows are the elements of lists, the list of each row; else None.
     """
 
     columns: Sequence[Sequence[str]]
@@ -105,13 +123,15 @@ class LiteralColumns:
     list_rows: Sequence[int] | None = None
 
     def row(self, i: int) -> list[str]:
+        """Return the literals of one predicate, by slot."""
         return [column[i] for column in self.columns]
 
     def decode_literals(self, ref: LiteralRef) -> list[TypedLiteral]:
-        """A literal in every predicate; what cannot be read is noted and null."""
+        """Return a literal of each predicate; one that cannot be decoded is recorded and null."""
         return [self._decode_or_record(i, ref) for i in range(self.count)]
 
     def _decode_or_record(self, i: int, ref: LiteralRef) -> TypedLiteral:
+        """Return a literal of predicate `i`; record a failure and return null if it is wrong."""
         try:
             return ref.decode(self.row(i), self.settings)
         except LiteralError as error:
@@ -119,7 +139,7 @@ class LiteralColumns:
             return TypedLiteral(STRING, None)
 
     def decode_texts(self, ref: LiteralRef) -> list[str]:
-        """A text literal in every predicate."""
+        """Return a text literal of each predicate; one that cannot be decoded is recorded."""
         raws = self.columns[ref.slot]
         if ref.element is None and not ref.is_raw and ref.cast_type is None:
             return [
@@ -131,6 +151,7 @@ class LiteralColumns:
         return [str(literal.value) for literal in self.decode_literals(ref)]
 
     def _unquote_or_record(self, i: int, raw: str, slot: int) -> str:
+        """Return a text literal of predicate `i`; record a failure if it is wrong."""
         try:
             return unquote(raw)
         except LiteralError as error:
@@ -138,30 +159,42 @@ class LiteralColumns:
             return ""
 
     def split_lists(self, slot: int) -> tuple[NDArray[np.int64], LiteralColumns]:
-        """The lists in a slot: how long each is, and their literals as one slot of their own."""
-        rows = [split_list(raw) for raw in self.columns[slot]]
-        lengths = np.array([len(row) for row in rows], np.int64)
-        flat = [raw for row in rows for raw in row]
-        list_of = np.repeat(np.arange(len(rows)), lengths).tolist()
+        """Return the lengths of the lists in a slot, and all their elements as columns of one slot.
+
+        The elements follow list by list; their failures are recorded separately.
+        """
+        lists = [split_list(raw) for raw in self.columns[slot]]
+        lengths = np.array([len(elements) for elements in lists], np.int64)
+        flat = [raw for elements in lists for raw in elements]
+        list_rows = np.repeat(np.arange(len(lists)), lengths).tolist()
         return lengths, replace(
-            self, columns=[flat], count=len(flat), failures={}, list_rows=list_of
+            self, columns=[flat], count=len(flat), failures={}, list_rows=list_rows
         )
 
     def find_key_bounds(
         self, ref: LiteralRef, attribute: Type, op: str, common: Type | None = None
     ) -> KeyBounds:
-        """Where a literal cuts the keys of an attribute, in every predicate."""
+        """Return the bounds of a literal in the keys of an attribute, for each predicate.
+
+        Args:
+            ref: the literal.
+            attribute: the type of the attribute.
+            op: lt, le, gt, ge or =.
+            common: the common type of an `IN` list; by default that of the attribute and literal.
+
+        A literal that cannot be used is recorded in `failures`, and its outcome is NULL.
+        """
         if common is None and ref.element is None and ref.cast_type is None and not ref.is_raw:
-            read = self._read_columnwise(ref, attribute, op)
-            if read is not None:
-                return KeyBounds(*read, np.zeros(self.count, np.int8))
+            bounds = self._read_columnwise(ref, attribute, op)
+            if bounds is not None:
+                return KeyBounds(*bounds, np.zeros(self.count, np.int8))
         at_least, above = np.empty(self.count, object), np.empty(self.count, object)
         outcome = np.zeros(self.count, np.int8)
-        of = range(self.count) if self.list_rows is None else self.list_rows
-        failed: set[int] = set()
+        list_rows = range(self.count) if self.list_rows is None else self.list_rows
+        failed_lists: set[int] = set()
         for i in self._iterate_doubtful_first(ref.slot):
             try:
-                if of[i] in failed:  # nobody asks for the rest of its list
+                if list_rows[i] in failed_lists:  # other elements of a failed list are not needed
                     outcome[i] = NULL
                     continue
                 at_least[i], above[i], outcome[i] = _find_bound(
@@ -170,8 +203,8 @@ class LiteralColumns:
             except LiteralError as error:
                 self.failures.setdefault(i, LocatedLiteralError(str(error), ref.slot))
                 at_least[i], above[i], outcome[i] = None, None, NULL
-                failed.add(of[i])
-                if of[-1] == 0 and self.list_rows is not None:  # there is no other list
+                failed_lists.add(list_rows[i])
+                if list_rows[-1] == 0 and self.list_rows is not None:  # there is no other list
                     outcome[:] = NULL
                     break
         low = key_domain(attribute).low
@@ -179,21 +212,25 @@ class LiteralColumns:
         return KeyBounds(at_least, above, outcome)
 
     def _iterate_doubtful_first(self, slot: int) -> Iterator[int]:
-        """The rows; of lists, those first whose literal may be none of the attribute's type."""
+        """Yield the rows; of elements of lists first those that may not fit the attribute's type.
+
+        So a list with an unusable element fails before its other elements are decoded.
+        """
         if self.list_rows is None:
             yield from range(self.count)
             return
-        plain = []
+        plain_rows = []
         for i, raw in enumerate(self.columns[slot]):
             if _PLAIN.fullmatch(raw):
-                plain.append(i)
+                plain_rows.append(i)
             else:
                 yield i
-        yield from plain
+        yield from plain_rows
 
     def _read_columnwise(
         self, ref: LiteralRef, attribute: Type, op: str
     ) -> tuple[Keys, Keys] | None:
+        """Return the bounds of a whole column at once, or None if no fast path covers it."""
         raws = self.columns[ref.slot]
         if not self.count:
             return None
@@ -220,7 +257,7 @@ class LiteralColumns:
 def _find_number_bounds(
     raws: pa.Array, letter: str, negative: bool, attribute: Type, op: str, ansi: bool
 ) -> tuple[Keys, Keys] | None:
-    """Cuts of plain numbers without suffixes, or `None` where one needs a closer look."""
+    """Return the bounds of numbers without suffix, or None if one must be decoded exactly."""
     sign = -1 if negative else 1
     if attribute.is_integral and letter == "i":
         keys = sign * raws.cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -245,13 +282,14 @@ def _find_number_bounds(
         return None
     with np.errstate(over="ignore"):
         singles = numbers.astype(np.float32)
-    keys, wide = encode_floats(singles), singles.astype(np.float64)
-    return keys + (wide < numbers), keys + (wide <= numbers)
+    keys, rounded = encode_floats(singles), singles.astype(np.float64)
+    return keys + (rounded < numbers), keys + (rounded <= numbers)
 
 
 def _bounds_within_domain(keys: NDArray[np.int64], attribute: Type) -> tuple[Keys, Keys] | None:
-    whole = key_domain(attribute)
-    if len(keys) and not (whole.low < keys.min() and keys.max() < whole.high):
+    """Return keys as bounds, or None if one is not inside the attribute's domain."""
+    domain = key_domain(attribute)
+    if len(keys) and not (domain.low < keys.min() and keys.max() < domain.high):
         return None
     return keys, keys + 1
 
@@ -259,40 +297,47 @@ def _bounds_within_domain(keys: NDArray[np.int64], attribute: Type) -> tuple[Key
 def _find_bound(
     literal: TypedLiteral, attribute: Type, op: str, common: Type | None, settings: SessionSettings
 ) -> tuple[Any, Any, int]:
+    """Return the bounds and the outcome of one literal."""
     if literal.value is None:
         return None, None, NULL
     if attribute.is_integral and literal.type.is_decimal and op != "=" and common is None:
-        # Spark decides such a comparison without looking at the attribute, not even for null.
+        # Beyond every bigint, Spark decides the comparison without reading the attribute, so the
+        # outcome is the same for null.
         if literal.value > (1 << 63) - 1:
             return None, None, ALWAYS if op in ("lt", "le") else NEVER
         if literal.value < -(1 << 63):
             return None, None, ALWAYS if op in ("gt", "ge") else NEVER
         floor, ceiling = int(literal.value.__floor__()), int(literal.value.__ceil__())
-        whole = key_domain(attribute)
-        bounds = [min(max(key, whole.low), whole.high + 1) for key in (ceiling, floor + 1)]
+        domain = key_domain(attribute)
+        bounds = [min(max(key, domain.low), domain.high + 1) for key in (ceiling, floor + 1)]
         return bounds[0], bounds[1], OK
     common = common or coercion.common_type_with_literal(attribute, literal, settings)
     if common is None:
         raise LiteralError(f"{attribute} cannot be compared with {literal.type}")
-    found = coercion.find_key_bound(attribute, common, literal, settings)
-    return (None, None, NULL) if found is None else (*found, OK)
+    bound = coercion.find_key_bound(attribute, common, literal, settings)
+    return (None, None, NULL) if bound is None else (*bound, OK)
 
 
 def _apply_sign(raw: str, negative: bool) -> str:
+    """Return a literal with the sign of a minus before it."""
     if not negative:
         return raw
     if raw[0] in "'\"":
-        raise LiteralError("a text has no minus")
+        raise LiteralError("a text cannot have a minus")
     return raw[1:] if raw[0] == "-" else "-" + raw.lstrip("+").lstrip()
 
 
 def _apply_cast(literal: TypedLiteral, type_: Type, settings: SessionSettings) -> TypedLiteral:
-    """A literal under CAST, or a typed one such as DATE '2024-05-01'."""
+    """Return a literal cast to a type, for CAST and for typed literals as in `DATE '2024-05-01'`.
+
+    Raises:
+        LiteralError: the text is not such a date or time, or the cast is not supported.
+    """
     if literal.type == type_:
         return literal
     if literal.type != STRING or type_ not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
         raise LiteralError(
-            f"CAST of {literal.type} to {type_} is not read here: write the {type_} itself"
+            f"CAST of {literal.type} to {type_} is not supported: write the {type_} itself"
         )
     if type_ == DATE:
         value = casts.to_date(literal.value)
@@ -301,5 +346,6 @@ def _apply_cast(literal: TypedLiteral, type_: Type, settings: SessionSettings) -
     else:
         value = casts.to_timestamp(literal.value, settings)
     if value is None:
-        raise LiteralError(f"{literal.value!r} is no {type_}; {casts.literal_hint(type_)}")
+        hint = casts.literal_hint(type_)
+        raise LiteralError(f"{literal.value!r} cannot be read as {type_}; {hint}")
     return TypedLiteral(type_, value)

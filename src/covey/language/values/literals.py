@@ -1,11 +1,11 @@
-"""Literals: cutting them out of a predicate's text, and what each of them is.
+"""Literals: extraction from a predicate's text, and type and value of each literal.
 
-A text without its literals is a *template*: predicates that differ only in their literals share
-one, and parsing it once serves all of them. Literals never pass through the SQL parser, so they
-mean what Spark's lexer makes of them: `1` is an int, `1.5` a decimal, `1e3` a double, `1.5F` a
-float; strings have Spark's escapes.
+A text without its literals is a *template*. Predicates that differ only in their literals share a
+template, which is parsed once for all of them. Literals never pass through the SQL parser. They
+have the type and value that Spark's lexer gives them: `1` is an int, `1.5` a decimal, `1e3` a
+double, `1.5F` a float; strings have Spark's escapes.
 
-Cost: cutting one text takes about 4 µs, much less than parsing it.
+Cost: extraction from one text takes about 4 µs, much less than parsing it.
 """
 
 from __future__ import annotations
@@ -51,41 +51,51 @@ __all__ = [
 _TAIL = r"(?:[eE][+-]?[0-9]+)?(?:[bB][dD]|[LSYDFlsydf])?(?![\w`])"
 _NUMBER = rf"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_TAIL}"
 _SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")[^"\\]*+)*+"'
-_UNCLOSED = r".*+"  # to the end of the text: otherwise each of its quotes would be read to there
-_ONE = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
-# The first character decides what can follow: an expression that starts with a plain set of
-# characters is searched for several times faster than one that starts with a choice.
+# An unclosed quote extends to the end of the text. Otherwise each later quote would be tried as an
+# opening one, and each time the text would be read to its end.
+_UNCLOSED = r".*+"
+_ELEMENT_PATTERN = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
+# The first character decides which branch can match: Python searches for an expression that starts
+# with a plain set of characters several times faster than for one that starts with alternatives.
 _LITERAL = re.compile(
     rf"""(['"`0-9.(](?:
         (?<=')(?<!\w')(?:{_SINGLE}|{_UNCLOSED})
       | (?<=")(?<!\w")(?:{_DOUBLE}|{_UNCLOSED})
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
-      | (?<=\()\s*+{_ONE}(?:\s*+,\s*+{_ONE})*+\s*+\)
+      | (?<=\()\s*+{_ELEMENT_PATTERN}(?:\s*+,\s*+{_ELEMENT_PATTERN})*+\s*+\)
       | (?<=(?<!\w)[rR]')[^']*' | (?<=(?<!\w)[rR]")[^"]*"
       | (?<=`)(?:[^`]|``)*`
     ))""",
     re.DOTALL | re.ASCII | re.VERBOSE,
 )
-_ELEMENT = re.compile(_ONE, re.DOTALL | re.ASCII)
+_ELEMENT = re.compile(_ELEMENT_PATTERN, re.DOTALL | re.ASCII)
 
 SLOT_MARK = "\0"
-"""Stands in a template where a literal was."""
+"""The character of a template that stands for a literal."""
 
 
 class TypedLiteral(NamedTuple):
-    """A literal's type and value (`None` is null); a decimal's value is a `Decimal`."""
+    """Type and value of a literal; the value of null is None, that of a decimal a `Decimal`.
+
+    Dates are days and times microseconds since 1970.
+    """
 
     type: Type
     value: Any
 
 
 class LiteralError(ValueError):
-    """A literal that Spark would refuse to read; the caller knows where it stands."""
+    """Error of a literal that Spark refuses or covey does not support.
+
+    The caller adds the position and raises a `PredicateError`.
+    """
 
 
 def extract_literals(text: str) -> tuple[str, list[str]]:
-    """The template of a text, and its literals as written; a list of literals is one.
+    """Return the template of a text and its literals as written.
+
+    A list of literals in parentheses counts as one literal.
 
     >>> extract_literals("price > 5 AND city IN ('Rome', 'Oslo')")
     ('price > \\x00 AND city IN \\x00', ['5', "('Rome', 'Oslo')"])
@@ -111,9 +121,10 @@ def extract_literals(text: str) -> tuple[str, list[str]]:
 
 
 def blank_comments(text: str) -> str:
-    """The text with blanks in place of comments, so that places stay what they are.
+    """Return a text of the same length with blanks in place of comments.
 
-    Brackets nest, and a backslash at its end continues a comment of one line. A hint is none.
+    As in Spark, `/* */` comments nest, a backslash at the end of a line continues a `--` comment,
+    and a hint `/*+ */` is not a comment.
     """
     if "--" not in text and "/*" not in text:
         return text
@@ -122,11 +133,11 @@ def blank_comments(text: str) -> str:
         if match.start() < end or match.group()[0] not in "-/":
             continue
         start, stop, comment = match.start(), match.end(), match.group()
-        if comment == "/*":  # of which another one may be a part
+        if comment == "/*":  # another comment may be nested in it
             stop = _find_comment_end(text, start)
             comment = text[start:stop]
         if stop == start:
-            break  # Spark does not read a text with a comment that is not closed
+            break  # an unclosed comment: Spark refuses the text
         blank = _NOT_NEWLINE.sub(" ", comment) if "\n" in comment else " " * len(comment)
         pieces += [text[end:start], blank]
         end = stop
@@ -144,7 +155,7 @@ _BRACKET = re.compile(r"/\*|\*/")
 
 
 def _find_comment_end(text: str, start: int) -> int:
-    """Where the comment that starts here ends; nowhere if it is not closed."""
+    """Return the end of the comment that starts at `start`, or `start` if it is not closed."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match.group() == "/*" else -1
@@ -154,14 +165,14 @@ def _find_comment_end(text: str, start: int) -> int:
 
 
 def iterate_tokens(text: str) -> Iterator[re.Match[str]]:
-    """The literals and quoted names of a text without comments, in order."""
+    """Yield the literals and quoted names of a text without comments, in order."""
     for match in _LITERAL.finditer(text):
         if match.end() < len(text) or _is_closed(match.group()):
             yield match
 
 
 def _is_closed(raw: str) -> bool:
-    """Whether a literal is one: a text whose quote is not closed is none."""
+    """Return whether a literal is complete: one with an unclosed quote is not."""
     return raw[0] not in "'\"" or _CLOSED.fullmatch(raw) is not None
 
 
@@ -169,13 +180,13 @@ _CLOSED = re.compile(rf"""'{_SINGLE}|"{_DOUBLE}""", re.DOTALL)
 
 
 def blank_literals(text: str) -> str:
-    """The text with blanks in place of literals, quoted names and comments."""
-    plain = blank_comments(text)
+    """Return a text of the same length with blanks for literals, quoted names and comments."""
+    uncommented = blank_comments(text)
     pieces, end = [], 0
-    for match in iterate_tokens(plain):
-        pieces += [plain[end : match.start()], " " * len(match.group())]
+    for match in iterate_tokens(uncommented):
+        pieces += [uncommented[end : match.start()], " " * len(match.group())]
         end = match.end()
-    return "".join([*pieces, plain[end:]])
+    return "".join([*pieces, uncommented[end:]])
 
 
 _BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"} | dict.fromkeys(
@@ -184,7 +195,7 @@ _BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"
 
 
 def literal_kind(raw: str) -> str:
-    """One letter for what a literal is; literals of one kind can be read together.
+    """Return the kind of a literal as one letter; literals of one kind can be decoded together.
 
     s text, i int, d decimal, e double, f float, l an integer with a suffix, ( a list of literals.
     """
@@ -200,7 +211,7 @@ _DIGITS = frozenset("0123456789")
 
 
 def literal_kinds(raws: Sequence[str]) -> str:
-    """The letter of each literal; columns of plain numbers, which are most, in a few steps.
+    """Return the kinds of literals as one text; columns of plain numbers take only a few steps.
 
     >>> literal_kinds(["1.5", "2.25"]), literal_kinds(["1", "2L"])
     ('dd', 'il')
@@ -216,31 +227,34 @@ def literal_kinds(raws: Sequence[str]) -> str:
 
 @lru_cache(maxsize=16)
 def split_list(raw: str) -> tuple[str, ...]:
-    """The literals in a list, as written; a long list is asked for several times in a row."""
+    """Return the elements of a list of literals, as written."""
+    # Cached because a long list is split several times in a row.
     return tuple(_ELEMENT.findall(raw))
 
 
 @lru_cache(maxsize=16)
 def list_element_types(raw: str) -> tuple[Type, ...]:
-    """The types of the literals in a list, of which few are read for it."""
+    """Return the types of the elements of a list of literals; most are not decoded for it."""
     return tuple(map(_read_type, split_list(raw)))
 
 
 def _read_type(raw: str) -> Type:
+    """Return the type of a literal, decoding it only if its form does not decide the type."""
     if raw[0] in "'\"":
         return STRING
     digits = raw if raw[0] not in "+-" else raw[1:].lstrip()
     if len(digits) < 10 and digits.isdigit():
         return INT
     letter = literal_kind(digits)
-    if letter == "d" and len(digits) < 38 and (plain := _DECIMAL.fullmatch(digits)):
-        whole, fraction = plain[1] or "", plain[2] or ""
-        return _build_decimal_type(len((whole + fraction).lstrip("0")), len(fraction))
+    if letter == "d" and len(digits) < 38 and (match := _DECIMAL.fullmatch(digits)):
+        whole_digits, decimals = match[1] or "", match[2] or ""
+        return _build_decimal_type(len((whole_digits + decimals).lstrip("0")), len(decimals))
     return _FRACTIONAL.get(letter) or decode_literal(raw).type
 
 
 @cache
 def _build_decimal_type(significant: int, scale: int) -> Type:
+    """Return the decimal type of a number of significant digits and decimals."""
     return decimal_type(max(significant, scale, 1), scale)
 
 
@@ -251,7 +265,10 @@ _FRACTIONAL = {"e": DOUBLE, "f": FLOAT}
 
 
 def decode_literal(raw: str) -> TypedLiteral:
-    """The type and value of one literal, with its sign if it has one.
+    """Return the type and value of one literal, which may have a sign.
+
+    Raises:
+        LiteralError: Spark refuses the literal, or it has too many digits.
 
     >>> decimal = decode_literal("-1.50")
     >>> str(decimal.type), decimal.value
@@ -288,29 +305,31 @@ def decode_literal(raw: str) -> TypedLiteral:
 
 
 def round_to_float32(number: Decimal) -> np.float32:
-    """The nearest float32, in one rounding (through float64 there would be two)."""
+    """Return the nearest float32, rounded once; a detour through float64 would round twice."""
     if number.copy_abs() >= _OVERFLOW:
         return np.float32(np.inf if number > 0 else -np.inf)
     double = float(number)
     if abs(double) > _NORMAL and abs(encode_double(double)) & _HALF_MASK != _HALF:
-        return np.float32(double)  # which is not half-way between two floats
+        return np.float32(double)  # the double is not half-way between two floats
     largest = np.finfo(np.float32).max
     best = np.float32(min(max(float(number), -float(largest)), float(largest)))
     for other in (np.nextafter(best, -largest), np.nextafter(best, largest)):
-        gap, known = (_EXACT.subtract(Decimal(float(f)), number).copy_abs() for f in (other, best))
-        if gap < known or (gap == known and other.view(np.uint32) % 2 == 0):
+        gap, best_gap = (
+            _EXACT.subtract(Decimal(float(f)), number).copy_abs() for f in (other, best)
+        )
+        if gap < best_gap or (gap == best_gap and other.view(np.uint32) % 2 == 0):
             best = other
     return best
 
 
 _EXACT = Context(prec=1200)
 _NORMAL = 2.0**-126  # floats above it have all 24 bits
-_HALF, _HALF_MASK = 1 << 28, (1 << 29) - 1  # of a double's bits those that a float lacks
+_HALF, _HALF_MASK = 1 << 28, (1 << 29) - 1  # the 29 low bits of a double that a float lacks
 _OVERFLOW = Decimal(2**128 - 2**103)  # half-way between the largest float32 and the next power of 2
 
 
 def unquote(raw: str) -> str:
-    """The text that a string literal stands for, by Spark's escapes."""
+    """Return the text of a string literal, with Spark's escapes replaced."""
     quote, body = raw[0], raw[1:-1]
     if "\\" not in body and quote not in body:
         return body
@@ -319,10 +338,11 @@ def unquote(raw: str) -> str:
 
 @lru_cache(maxsize=16)
 def _replace_escapes(body: str, quote: str) -> str:
-    """Replace escapes and doubled quotes; a long text is asked for several times in a row."""
+    """Return the content of a string literal with escapes and doubled quotes replaced."""
+    # Cached because a long text is decoded several times in a row.
     text = _ESCAPED[quote].sub(_replace_escape, body)
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub("?", whole)
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _SURROGATE.sub("?", joined)
 
 
 _ESCAPES = {
@@ -347,6 +367,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _replace_escape(escape: re.Match[str]) -> str:
+    """Return the character of one escape."""
     letter = escape["letter"]
     if letter is not None:
         return _ESCAPES.get(letter, letter)
@@ -355,10 +376,11 @@ def _replace_escape(escape: re.Match[str]) -> str:
     if digits := escape["short"] or escape["long"]:
         code = int(digits, 16)
         return chr(code) if code <= 0x10FFFF else "?"
-    return escape.group()[0]  # a quote that is written twice
+    return escape.group()[0]  # a doubled quote
 
 
 def _decode_integer(sign: str, digits: str) -> TypedLiteral:
+    """Return an integer without suffix: an int, a bigint, or a decimal if it is larger."""
     value = int(sign + digits)
     for type_, bits in ((INT, 31), (BIGINT, 63)):
         if -(1 << bits) <= value < 1 << bits:
@@ -367,6 +389,7 @@ def _decode_integer(sign: str, digits: str) -> TypedLiteral:
 
 
 def _decode_bounded(value: int, type_: Type) -> TypedLiteral:
+    """Return an integer of a type; raise LiteralError if it is out of the type's range."""
     bits = {"tinyint": 7, "smallint": 15, "bigint": 63}[type_.name]
     if not -(1 << bits) <= value < 1 << bits:
         raise LiteralError(f"{value} does not fit {type_}")
@@ -374,6 +397,7 @@ def _decode_bounded(value: int, type_: Type) -> TypedLiteral:
 
 
 def _decode_decimal(value: Decimal) -> TypedLiteral:
+    """Return a decimal with the precision and scale that Spark gives it."""
     sign, digits, exponent = abs(value).as_tuple() if not value else value.as_tuple()
     if not isinstance(exponent, int) or abs(exponent) > 80 or len(digits) > 80:
         raise LiteralError("a decimal has at most 38 digits")
@@ -391,9 +415,11 @@ _LARGEST_FLOAT = Decimal(float(np.finfo(np.float32).max))
 
 
 def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
+    """Raise LiteralError if a number is larger than a type's largest value."""
     if number.adjusted() >= largest.adjusted() and number.copy_abs() > largest:
         raise LiteralError(f"{digits} is out of range; write a smaller number")
 
 
 def _refuse_integer(digits: str) -> TypedLiteral:
-    raise LiteralError(f"{digits} is no whole number")
+    """Raise LiteralError for an integer suffix after digits with a point or an exponent."""
+    raise LiteralError(f"{digits} is not a whole number")

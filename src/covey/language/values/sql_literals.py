@@ -1,6 +1,6 @@
-"""Keys and texts as Spark literals: the inverse of reading them.
+"""Writer of keys and texts as Spark literals.
 
-Every literal written here is read back to the same key, whatever the session settings.
+Decoding a literal that is written here gives the same key again, under any session settings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def quote_string(text: str) -> str:
-    """A text as a string literal.
+    """Return a text as a string literal.
 
     >>> print(quote_string("it's"))
     'it\\'s'
@@ -28,14 +28,14 @@ def quote_string(text: str) -> str:
 
 
 def float32_literal(number: float) -> str:
-    """A float32 as the shortest literal that reads back as it."""
+    """Return the shortest literal that is decoded to the same float32."""
     if not math.isfinite(number):
         return _special_literal(number)
     return f"{np.float32(number)!s}F"
 
 
 def key_literal(key: Any, type_: Type) -> str:
-    """A key of a scalar attribute as a literal.
+    """Return a key of a scalar attribute as a literal.
 
     >>> from covey.space.types import DATE, decimal_type
     >>> key_literal(19000, DATE), key_literal(-5, decimal_type(9, 2))
@@ -43,15 +43,15 @@ def key_literal(key: Any, type_: Type) -> str:
     """
     if type_.is_text:
         return quote_string(key)
-    meant = decode_key(key, type_)
+    value = decode_key(key, type_)
     if type_.name == "boolean":
-        return "true" if meant else "false"
+        return "true" if value else "false"
     if type_ == FLOAT:
-        return float32_literal(meant)
+        return float32_literal(value)
     if type_.name == "double":
-        return f"{meant!r}D" if math.isfinite(meant) else _special_literal(meant)
+        return f"{value!r}D" if math.isfinite(value) else _special_literal(value)
     if type_.is_decimal:
-        return f"{meant:f}BD"
+        return f"{value:f}BD"
     if type_.name == "date":
         return f"DATE '{format_day(int(key))}'"
     if type_.is_datetime:
@@ -61,30 +61,34 @@ def key_literal(key: Any, type_: Type) -> str:
 
 
 def _special_literal(number: float) -> str:
-    """Infinities and NaN: Spark has no literal for them, but reads their names as numbers."""
+    """Return an infinity or NaN as a text, which Spark casts to the number; it has no literal."""
     return "'NaN'" if math.isnan(number) else "'Infinity'" if number > 0 else "'-Infinity'"
 
 
 def format_time(micros: int) -> str:
-    """A local time with all of its digits, for any year.
+    """Return a local time, given in microseconds since 1970, as date and time with microseconds.
+
+    Any year can be written.
 
     >>> format_time(0), format_time(-(10**18))
     ('1970-01-01 00:00:00.000000', '-29719-04-05 22:13:20.000000')
     """
-    days, within = divmod(micros, 86_400_000_000)
-    seconds, fraction = divmod(within, 1_000_000)
+    days, micros_of_day = divmod(micros, 86_400_000_000)
+    seconds, fraction = divmod(micros_of_day, 1_000_000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}"
     return f"{format_day(days)} {clock}"
 
 
 def format_day(days: int) -> str:
-    """A day by the proleptic Gregorian calendar, for any year; Spark writes it like that.
+    """Return a day, given in days since 1970, as a date of the proleptic Gregorian calendar.
+
+    Any year can be written. The format is that of Spark.
 
     >>> format_day(19000), format_day(10**7), format_day(-(10**6))
     ('2022-01-08', '+29349-01-26', '-0768-02-04')
     """
-    spans, rest = divmod(days, 146_097)
-    near = np.datetime64(rest, "D").astype(object)
-    year = near.year + 400 * spans
-    shown = f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
-    return f"{shown}-{near.month:02}-{near.day:02}"
+    cycles, days_in_cycle = divmod(days, 146_097)  # the calendar repeats after 400 years
+    date = np.datetime64(days_in_cycle, "D").astype(object)
+    year = date.year + 400 * cycles
+    year_text = f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
+    return f"{year_text}-{date.month:02}-{date.day:02}"

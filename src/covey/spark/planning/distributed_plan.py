@@ -33,13 +33,14 @@ from covey.plan.local_search import SearchBudget, choose_step_count, search_samp
 from covey.plan.model import BrokerFilters, count_not_nested
 from covey.spark.planning.tasks import (
     AssignBrokerTask,
+    BatchLeaves,
     FindUncoveredTask,
     LeafSetTask,
     SubscriberColumns,
     VerifyTask,
     read_subscribers,
 )
-from covey.spark.single_task import reraise_worker_errors
+from covey.spark.worker_errors import reraise_worker_errors
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 
@@ -76,7 +77,7 @@ class DistributedPlan:
 
     def verify(self) -> Violations:
         """Computes everything that a plan must keep to anew. Cost: two passes over the table."""
-        stage = VerifyTask(self.columns, self.problem, self.filters, BROKER_COL)
+        stage = VerifyTask(BatchLeaves(self.columns, self.problem, self.filters), BROKER_COL)
         with reraise_worker_errors():
             parts = self.assignment.mapInArrow(stage, "late long, uncovered long").collect()
         most = self.problem.compute_capacities(self.problem.max_load, self.subscriber_count)
@@ -150,7 +151,8 @@ def assign_subscribers(
     sets = find_frequent_leaf_sets(
         find_all_covering_leaves(some, find_leaves_within_delay(some), filters), len(tree.leaves)
     )
-    placed, loads = _assign_brokers(subscribers, id_col, LeafSetTask(columns, some, filters, sets))
+    leaves = BatchLeaves(columns, some, filters)
+    placed, loads = _assign_brokers(subscribers, id_col, LeafSetTask(leaves, sets))
     left = placed.where(F.col(BROKER_COL) < 0).select(id_col, BROKER_COL, *columns.names).toArrow()
     if left.num_rows:
         movable = max(sample_size, _MOVABLE_PER_UNASSIGNED * left.num_rows)
@@ -173,7 +175,7 @@ def _find_uncovered(
     filters: BrokerFilters,
 ) -> Problem | None:
     """The rows whom filters miss, if there are any."""
-    stage = FindUncoveredTask(columns, sample_problem, filters)
+    stage = FindUncoveredTask(BatchLeaves(columns, sample_problem, filters))
     with reraise_worker_errors():
         found = subscribers.select(*columns.names).mapInArrow(stage, columns.schema).toArrow()
     return (
@@ -194,9 +196,9 @@ def _assign_brokers(
     with reraise_worker_errors():
         for number, many in numbered.groupBy(_SET_COL).count().collect():
             counts[number] = many
-    quotas = compute_leaf_quotas(leaf_set_task.problem, leaf_set_task.leaf_sets, counts)
+    quotas = compute_leaf_quotas(leaf_set_task.leaves.problem, leaf_set_task.leaf_sets, counts)
     rank = F.row_number().over(Window.partitionBy(_SET_COL).orderBy(id_col)) - 1
-    leaves = leaf_set_task.problem.tree.leaves
+    leaves = leaf_set_task.leaves.problem.tree.leaves
     place = AssignBrokerTask(np.cumsum(quotas, axis=1), leaves, _SET_COL, _RANK_COL, BROKER_COL)
     ranked = numbered.withColumn(_RANK_COL, rank)
     return ranked.mapInArrow(

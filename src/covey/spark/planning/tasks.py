@@ -1,4 +1,4 @@
-"""What Spark's workers do of a plan: functions of `mapInArrow` over subscribers."""
+"""Tasks of a distributed plan: functions of `mapInArrow` over rows of subscribers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from covey.plan.model import BrokerFilters
 
 __all__ = [
     "AssignBrokerTask",
+    "BatchLeaves",
     "FindUncoveredTask",
     "LeafSetTask",
     "SubscriberColumns",
@@ -55,53 +56,63 @@ def read_subscribers(rows: pa.Table | pa.RecordBatch, columns: SubscriberColumns
 
 
 @dataclass(frozen=True)
-class _SubscriberTask:
+class BatchLeaves:
+    """The leaves that can serve the subscribers of a batch, by their delay and by the filters."""
+
     columns: SubscriberColumns
     problem: Problem
     filters: BrokerFilters
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the sample, which workers do not need."""
+        """Leave out the sample, which workers do not need."""
         one = self.problem.take(np.arange(1))
         return {**self.__dict__, "problem": one}
 
-    def find_batch_leaves(self, batch: pa.RecordBatch) -> Bits:
-        """The leaves that can serve each row."""
-        here = replace(self.problem, subscribers=read_subscribers(batch, self.columns))
+    def read_problem(self, batch: pa.RecordBatch) -> Problem:
+        """Return the problem with the subscribers of a batch instead of the sample."""
+        return replace(self.problem, subscribers=read_subscribers(batch, self.columns))
+
+    def find(self, batch: pa.RecordBatch) -> Bits:
+        """Return a bit for each row and leaf that can serve it."""
+        batch_problem = self.read_problem(batch)
         return find_covering_leaves(
-            find_leaves_within_delay(here), here.subscribers, self.filters, self.problem.tree.leaves
-        )
+            find_leaves_within_delay(batch_problem), batch_problem.subscribers, self.filters,
+            self.problem.tree.leaves,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class FindUncoveredTask(_SubscriberTask):
-    """The rows whom no leaf can serve."""
+class FindUncoveredTask:
+    """Yields the coordinates of the rows that no leaf can serve."""
+
+    leaves: BatchLeaves
 
     def __call__(self, batches: Batches) -> Batches:
+        names = self.leaves.columns.names
         for batch in batches:
             if batch.num_rows:
-                without = pa.array(~self.find_batch_leaves(batch).any(axis=1))
-                found = batch.filter(without)
-                doubles = [found.column(name).cast(pa.float64()) for name in self.columns.names]
-                yield pa.RecordBatch.from_arrays(doubles, list(self.columns.names))
+                uncovered = batch.filter(pa.array(~self.leaves.find(batch).any(axis=1)))
+                doubles = [uncovered.column(name).cast(pa.float64()) for name in names]
+                yield pa.RecordBatch.from_arrays(doubles, list(names))
 
 
 @dataclass(frozen=True)
-class LeafSetTask(_SubscriberTask):
-    """Rows with the number of the set of leaves that they are counted to."""
+class LeafSetTask:
+    """Appends to each row the number of the set of leaves to which it is counted."""
 
+    leaves: BatchLeaves
     leaf_sets: Bits
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             if batch.num_rows:
-                number = map_to_leaf_sets(self.find_batch_leaves(batch), self.leaf_sets)
+                number = map_to_leaf_sets(self.leaves.find(batch), self.leaf_sets)
                 yield _append_column(batch, number)
 
 
 @dataclass(frozen=True)
 class AssignBrokerTask:
-    """Rows with the broker of their set and rank; -1 where the leaves of the set are full."""
+    """Replaces set and rank of each row by its broker, or -1 if the leaves of the set are full."""
 
     quota_ends: NDArray[np.int64]
     leaves: NDArray[np.int64]
@@ -122,20 +133,21 @@ class AssignBrokerTask:
 
 
 @dataclass(frozen=True)
-class VerifyTask(_SubscriberTask):
-    """How many rows wait too long, and how many want what their broker does not get."""
+class VerifyTask:
+    """Counts rows with too long a delay, and rows that their broker's filter does not cover."""
 
+    leaves: BatchLeaves
     broker_col: str
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            here = replace(self.problem, subscribers=read_subscribers(batch, self.columns))
             assignment = np.asarray(batch.column(self.broker_col)).astype(np.int32)
-            found = Plan(here, assignment, self.filters).verify()
+            problem, filters = self.leaves.read_problem(batch), self.leaves.filters
+            violations = Plan(problem, assignment, filters).verify()
             yield pa.RecordBatch.from_pydict(
-                {"late": [found.too_far], "uncovered": [found.uncovered]}
+                {"late": [violations.too_far], "uncovered": [violations.uncovered]}
             )
 
 

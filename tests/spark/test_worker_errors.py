@@ -1,4 +1,4 @@
-"""What tasks that fail have said."""
+"""Errors of failed tasks, as they are raised on the driver."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from covey.errors import CoveyError, InvalidArgumentError, PredicateError, Schem
         ),
     ],
 )
-def test_they_are_told_here(text: str, kind: type[Exception], said: str) -> None:
+def test_errors_of_workers_keep_their_class(text: str, kind: type[Exception], said: str) -> None:
     from pyspark.errors import PySparkException
 
-    from covey.spark.single_task import reraise_worker_errors
+    from covey.spark.worker_errors import reraise_worker_errors
 
     with pytest.raises(kind, match=said), reraise_worker_errors():
         raise PySparkException(text)
@@ -33,7 +33,7 @@ def test_they_are_told_here(text: str, kind: type[Exception], said: str) -> None
 def test_a_wrong_predicate_keeps_its_place() -> None:
     from pyspark.errors import PySparkException
 
-    from covey.spark.single_task import reraise_worker_errors
+    from covey.spark.worker_errors import reraise_worker_errors
 
     error = PredicateError("no column 'prise'", "qty = 1 AND prise > 5", 12, "did you mean price?")
     with pytest.raises(PredicateError) as raised, reraise_worker_errors():
@@ -46,7 +46,7 @@ def test_a_wrong_predicate_keeps_its_place() -> None:
 def test_other_errors_stay_what_they_are() -> None:
     from pyspark.errors import PySparkException
 
-    from covey.spark.single_task import reraise_worker_errors
+    from covey.spark.worker_errors import reraise_worker_errors
 
     with pytest.raises(PySparkException, match="no space left"), reraise_worker_errors():
         raise PySparkException("no space left")
