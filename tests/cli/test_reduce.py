@@ -274,7 +274,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
         (["--id", "who?"], "the subscriptions have no column 'who?': they have id, predicate"),
         (["--predicate", "text"], "the subscriptions have no column 'text'"),
         (["--owner", "team"], "the subscriptions have no column 'team'"),
-        (["--vectors", "x1=3"], "column 'x1' is double, no vector of 3 floats"),
+        (["--vectors", "x1=3"], "column 'x1' is double, not a vector of 3 floats"),
     ],
 )
 def test_what_spark_must_be_asked_for(boxes: Any, words: list[str], said: str) -> None:
@@ -321,5 +321,5 @@ def test_when_nothing_can_be_read_it_says_so(boxes: Any) -> None:
     Path("s.json").write_text(json.dumps({"id": 1, "predicate": "x1 >"}) + "\n")
     done = run("compact", "s.json", "points.parquet", "-o", "out")
     assert done.exit_code != 0
-    assert "no subscription can be read; of 1, the first by id is 1: " in done.output
+    assert "none of 1 subscriptions is valid; the first by id is 1: " in done.output
     assert not Path("out").exists()

@@ -58,7 +58,7 @@ LATE = [
     ([*MATCH, "--columns", "n,prise"], "the events have no column 'prise': they have n, symbol"),
     ([*MATCH, "--event-time", "when"], "the events have no column 'when'"),
     ([*MATCH, "--valid-to", "until"], "the subscriptions have no column 'until'"),
-    ([*MATCH, "--vectors", "price=2"], "column 'price' is double, no vector of 2 floats"),
+    ([*MATCH, "--vectors", "price=2"], "column 'price' is double, not a vector of 2 floats"),
     (["preview", "n > 1", "empty.csv"], "the events at empty.csv are empty"),
     (["preview", "n > 1", "bare.csv"], "the events at bare.csv are empty"),
     (["preview", "n > 1", "bare.parquet"], "the events at bare.parquet cannot be read as parquet"),

@@ -35,5 +35,5 @@ def test_events_with_two_columns_of_one_name() -> None:
 
 @pytest.mark.parametrize("length", [0, -1])
 def test_vectors_of_no_length(length: int) -> None:
-    with pytest.raises(SchemaError, match="no vector of"):
+    with pytest.raises(SchemaError, match="not a vector of"):
         Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": length})

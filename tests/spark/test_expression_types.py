@@ -23,6 +23,6 @@ def test_a_type_that_workers_cannot_be_sent_is_refused() -> None:
         for depth in (101, 350, 5_000):
             found = read_expression_type(nested(depth, is_struct))
             assert isinstance(found, Refusal)
-            assert "more than 100 types inside each other" in found.reason
+            assert "more than 100 levels of nesting" in found.reason
         known = read_expression_type(nested(100, is_struct))
         assert pickle.loads(pickle.dumps({"x": [known]})) == {"x": [known]}

@@ -324,7 +324,7 @@ def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession
     garbled = spark.sql("SELECT 100 AS id, CAST(X'6e203e20ff' AS STRING) AS predicate")
     model = Matcher(eventSchema=events.schema).fit(rows.union(garbled))
     assert [(r["id"], r["error"]) for r in model.rejectedSubscriptions.collect()] == [
-        (100, "the predicate is no valid UTF-8")
+        (100, "the predicate is not valid UTF-8")
     ]
     pairs = {
         (row["n"], ids[row["id"]]) for row in model.transform(events).select("n", "id").collect()

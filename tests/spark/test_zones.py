@@ -165,19 +165,19 @@ def test_as_many_as_are_needed(spark: SparkSession, events: DataFrame) -> None:
 def test_what_is_no_number_of_zones_is_refused(zones: Any) -> None:
     from covey.spark import Matcher
 
-    with pytest.raises(InvalidArgumentError, match="zones is 'auto' or a number"):
+    with pytest.raises(InvalidArgumentError, match="zones must be 'auto' or a number"):
         Matcher(zones=zones)
 
 
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"zones": 1}, "events are for cutting zones"),
+        ({"zones": 1}, "events are used only to split zones"),
         (
             {"replication": "smart", "outputMode": "arrays"},
             "finds the matches of an event in several",
         ),
-        ({"replication": "both"}, "replication is 'pure' or 'smart'"),
+        ({"replication": "both"}, "replication must be 'pure' or 'smart'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
@@ -190,7 +190,7 @@ def test_what_does_not_go_together_is_refused(
 def test_replication_without_zones_is_refused(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
-    with pytest.raises(InvalidArgumentError, match="replication is that of zones"):
+    with pytest.raises(InvalidArgumentError, match="replication requires zones"):
         Matcher(eventSchema=events.schema, replication="smart").fit(
             subscriptions(spark, (1, "x = 1"))
         )

@@ -258,5 +258,5 @@ def test_a_repeat_is_the_same_to_the_byte(store: Store) -> None:
 
 def test_a_version_of_another_store_is_refused(store: Store) -> None:
     place = str(store._backend.location)
-    with pytest.raises(StoreError, match="another one than"):
+    with pytest.raises(StoreError, match="is not the version that the model"):
         FixedVersion(place, 1, "another label").open_snapshot()

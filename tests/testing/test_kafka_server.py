@@ -25,7 +25,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 
 def test_without_kafka_it_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="`make kafka` fetches it"):
+    with pytest.raises(FileNotFoundError, match="download it with `make kafka`"):
         KafkaServer.on_free_ports(tmp_path, tmp_path / "kafka").start()
 
 

@@ -1,19 +1,19 @@
-"""Attributes, types and ordered keys: what an event is, and how its values are encoded.
+"""Attributes, types and ordered keys: the columns of events, and the encoding of their values.
 
-A space is the columns of an event, the derived attributes that Spark computes from them, and the
-session settings under which predicates have their meaning. Values of scalar attributes become
-integer keys (or texts) that have exactly Spark's order, so that all further work compares keys.
-Nothing here knows predicates or regions.
+A space consists of the columns of an event, the derived attributes that Spark computes from them,
+and the session settings on which the meaning of predicates depends. Values of scalar attributes
+become integer keys (or texts) that have exactly Spark's order, so that all further work compares
+keys. This package knows neither predicates nor regions.
 
 Modules in the order in which data passes through them:
 
-- `types`: `Type`, by Spark's names, from Arrow types and to them.
-- `limits`: `PredicateLimits`, how large a predicate may be and what it may ask Spark to compute.
+- `types`: `Type`, named as in Spark, with conversion from and to Arrow types.
+- `limits`: `PredicateLimits`, the size of predicates and the work that they may cause in Spark.
 - `guard`: SQL that makes a derived attribute null where computing it would raise.
-- `time_zones`: `TimeZones` and `Clock`, the zones of Java's, and of Python's where both agree.
+- `time_zones`: `TimeZones` and `Clock`: zones of Java, or of Python where both agree.
 - `space`: `Space`, `Attribute` and `SessionSettings`.
 - `text_bounds`: ends of intervals of text, and texts that are not valid UTF-8.
-- `keys`: values to ordered keys and back, and the key domain of each type.
+- `keys`: conversion of values to ordered keys and back, and the key domain of each type.
 - `ragged_array`: rows of different lengths in two arrays.
 - `events`: `Events`, a batch of events as columns of keys, tokens and vectors.
 """

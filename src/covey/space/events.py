@@ -1,4 +1,4 @@
-"""A batch of events as columns: keys for scalars, tokens for tags, a matrix for vectors."""
+"""Batches of events as columns: keys for scalars, tokens for tags, a matrix for vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DictionaryTexts", "Events", "ScalarColumn", "TagColumn", "ValueState
 
 
 class ValueState(IntFlag):
-    """What a row holds of an attribute; a constraint names the states that it admits."""
+    """State of one attribute in one event; a constraint names the states that it admits."""
 
     NULL = 1
     VALUE = 2
@@ -32,26 +32,29 @@ class ValueState(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class DictionaryTexts:
-    """Texts that repeat: value i is `distinct_values[codes[i]]`, so each is looked up once."""
+    """Dictionary-encoded texts: value i is `distinct_values[codes[i]]`.
+
+    Work per text, such as a lookup, is needed once for each distinct text only.
+    """
 
     distinct_values: NDArray[np.object_]
     codes: NDArray[np.int32]
 
     @classmethod
     def from_arrow(cls, column: pa.Array) -> DictionaryTexts:
-        """The texts of a column; nulls are `None`, the last of the distinct ones."""
+        """Return the texts of a column; a null is `None`, the last of the distinct values."""
         encoded = column.dictionary_encode()
         distinct = np.empty(len(encoded.dictionary) + 1, object)
         try:
             distinct[:-1] = encoded.dictionary.to_pylist()
         except UnicodeDecodeError:
             content = encoded.dictionary.cast(pa.binary())
-            distinct[:-1] = [InvalidUtf8Text.from_bytes(one) for one in content.to_pylist()]
+            distinct[:-1] = [InvalidUtf8Text.from_bytes(text) for text in content.to_pylist()]
         return cls(distinct, np.asarray(encoded.indices.fill_null(len(distinct) - 1), np.int32))
 
     @property
     def values(self) -> NDArray[np.object_]:
-        """All of them, one after another."""
+        """The text of every row."""
         return self.distinct_values[self.codes]
 
     def take(self, rows: NDArray[np.int64]) -> DictionaryTexts:
@@ -60,7 +63,13 @@ class DictionaryTexts:
 
 @dataclass(frozen=True, slots=True)
 class ScalarColumn:
-    """Keys of one scalar attribute; the key of a null row means nothing. Of texts also `texts`."""
+    """Keys of one scalar attribute, one for each event.
+
+    Args:
+        keys: keys of the values; the key of a null has no meaning.
+        valid: which rows are not null.
+        texts: the dictionary-encoded texts, if the attribute is a text.
+    """
 
     keys: keys.Keys
     valid: NDArray[np.bool_]
@@ -73,20 +82,26 @@ class ScalarColumn:
 
 @dataclass(frozen=True, slots=True)
 class TagColumn:
-    """Tokens of one tags attribute; a null element is `None`."""
+    """Tokens of one tags attribute, a list for each event; a null token is `None`.
+
+    `valid` says which lists are not null. `texts` are all tokens, dictionary-encoded, row by row.
+    """
 
     tokens: RaggedArray
     valid: NDArray[np.bool_]
     texts: DictionaryTexts
 
     def take(self, rows: NDArray[np.int64]) -> TagColumn:
-        places, _ = self.tokens.flat_indices(rows)
-        return TagColumn(self.tokens.take(rows), self.valid[rows], self.texts.take(places))
+        token_indices, _ = self.tokens.flat_indices(rows)
+        return TagColumn(self.tokens.take(rows), self.valid[rows], self.texts.take(token_indices))
 
 
 @dataclass(frozen=True, slots=True)
 class VectorColumn:
-    """Vectors of one attribute, a row each (zeros where there is none), and their states."""
+    """Vectors of one attribute: a matrix with a row for each event, and its `ValueState`s.
+
+    The row of an event without a valid vector is all zeros.
+    """
 
     matrix: NDArray[np.float32]
     states: NDArray[np.uint8]
@@ -100,7 +115,7 @@ Column = ScalarColumn | TagColumn | VectorColumn
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """n events in a space.
+    """Batch of n events: the space, and a column for each attribute that the batch has.
 
     >>> space = Space.from_types({"price": pa.float64()})
     >>> len(Events.from_arrow(pa.table({"price": [1.5, None]}), space))
@@ -114,21 +129,30 @@ class Events:
     @classmethod
     @check_arguments(raises=SchemaError)
     def from_arrow(cls, batch: pa.RecordBatch | pa.Table, space: Space) -> Events:
-        """The attributes among the columns of a batch; a derived one is a column named by its text.
+        """Return the events of an Arrow batch, with the columns that are attributes of the space.
 
-        A column that the batch lacks is missed only when a region constrains it.
+        Args:
+            batch: events as rows. A derived attribute is a column named by its SQL text. A column
+                may be missing until a region constrains it.
+            space: the space of the events.
+
+        Raises:
+            SchemaError: a column occurs twice, or does not fit the type of its attribute.
         """
         if not isinstance(batch, pa.RecordBatch | pa.Table):
             raise SchemaError(
-                f"events are an Arrow table, not {type(batch).__name__}: pa.table(…) makes one"
+                f"events must be an Arrow table or record batch, got {type(batch).__name__}: "
+                "make one with pa.table(…)"
             )
         columns: dict[str, Column] = {}
         for attribute in space:
-            found = batch.schema.get_all_field_indices(attribute.name)
-            if len(found) > 1:
-                raise SchemaError(f"the events have {len(found)} columns {attribute.name!r}")
-            if found:
-                columns[attribute.name] = _read_column(batch.column(found[0]), attribute)
+            indices = batch.schema.get_all_field_indices(attribute.name)
+            if len(indices) > 1:
+                raise SchemaError(
+                    f"the events have {len(indices)} columns called {attribute.name!r}"
+                )
+            if indices:
+                columns[attribute.name] = _read_column(batch.column(indices[0]), attribute)
         return cls(space, batch.num_rows, columns)
 
     def __len__(self) -> int:
@@ -136,39 +160,43 @@ class Events:
 
     @check_arguments
     def take(self, rows: NDArray[np.int64]) -> Events:
-        """The given events in the given order."""
+        """Return the events with these row numbers, in this order."""
         check_rows("rows", rows, self.count)
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return Events(self.space, len(rows), columns)
 
     @property
     def is_malformed(self) -> NDArray[np.bool_]:
-        """Events that have a vector of another length, on which Spark would raise."""
-        found = np.zeros(self.count, np.bool_)
+        """For each event, whether it has a vector of a wrong length, on which Spark would raise."""
+        malformed = np.zeros(self.count, np.bool_)
         for column in self.columns.values():
             if isinstance(column, VectorColumn):
-                found |= column.states == ValueState.MALFORMED
-        return found
+                malformed |= column.states == ValueState.MALFORMED
+        return malformed
 
     def __getitem__(self, name: str) -> Column:
         if name in self.columns:
             return self.columns[name]
         problem = f"the events have no column {name!r}, which a subscription constrains"
         if name in self.space and self.space[name].is_derived:
-            problem += ": let Spark compute it and name the column by this text"
+            problem += ": let Spark compute this expression as a column named by its text"
         raise SchemaError(problem)
 
 
 def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
-    """A column of events as its attribute's type has it."""
+    """Return a column of events, encoded as the attribute's type requires.
+
+    Raises:
+        SchemaError: the column does not fit the type.
+    """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
-    given, expected = type_from_arrow(column.type), attribute.type
-    if not _is_compatible(given, expected):
+    actual, expected = type_from_arrow(column.type), attribute.type
+    if not _is_compatible(actual, expected):
         raise SchemaError(
-            f"column {attribute.name!r} is {given}, in the space {expected}: "
+            f"column {attribute.name!r} is {actual}, but {expected} in the space: "
             f"cast it to {type_to_arrow(expected)}"
         )
     try:
@@ -185,7 +213,10 @@ def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Co
 
 
 def _is_compatible(actual: Type, expected: Type) -> bool:
-    """Whether values of one type are values of another, up to the range of integers."""
+    """Return whether a column of one type can be read as another.
+
+    Single values may still not fit: this is found when the column is cast.
+    """
     if actual in (expected, VOID):
         return True
     if expected.name == "array" and actual.name == "array":
@@ -211,13 +242,13 @@ def _read_vectors(column: pa.Array, length: int) -> VectorColumn:
     lengths = np.asarray(column.value_lengths().fill_null(0), np.int64)
     flat = column.flatten()
     rows = RaggedArray.from_lengths(lengths, np.asarray(flat.fill_null(0.0), np.float32))
-    _, owner = rows.flat_indices(np.arange(len(rows)))
-    null_elements = np.bincount(owner[np.asarray(flat.is_null())], minlength=len(rows)) > 0
+    _, row_numbers = rows.flat_indices(np.arange(len(rows)))
+    null_elements = np.bincount(row_numbers[np.asarray(flat.is_null())], minlength=len(rows)) > 0
     states = np.where(valid, ValueState.VALUE, ValueState.NULL).astype(np.uint8)
     states[valid & null_elements] = ValueState.NULL_ELEMENTS
     states[valid & (lengths != length)] = ValueState.MALFORMED
     matrix = np.zeros((len(rows), length), np.float32)
-    whole = states == ValueState.VALUE
-    places, _ = rows.flat_indices(np.flatnonzero(whole))
-    matrix[whole] = rows.values[places].reshape(-1, length)
+    complete = states == ValueState.VALUE
+    value_indices, _ = rows.flat_indices(np.flatnonzero(complete))
+    matrix[complete] = rows.values[value_indices].reshape(-1, length)
     return VectorColumn(matrix, states)

@@ -1,9 +1,11 @@
-"""Values of every scalar type as ordered keys, exactly: a before b if and only if key(a) < key(b).
+"""Ordered keys of scalar values: key(a) < key(b) if and only if Spark sorts a before b.
 
-Keys are integers without gaps, so that `> 5` is `≥ 6` on integers and the next float on floats:
-integers, dates (days) and timestamps (microseconds) as they are, decimals unscaled, floats by
-their bits with -0.0 at 0.0 and one NaN after infinity, as Spark orders them. They fit in int64
-except decimals of more than 18 digits (Python integers). The key of a text is the text.
+Keys are integers without gaps, so that `> 5` means `≥ 6` on integers, and on floats that the value
+is at least the next float. The key of an integer is the integer, of a date its days and of a
+timestamp its microseconds since 1970, of a decimal its unscaled integer. The key of a float follows
+from its bits: -0.0 has the key of 0.0, and all NaN have one key after infinity, as Spark orders
+them. Keys fit in int64, except those of decimals with more than 18 digits (Python integers). The
+key of a text is the text itself.
 
 Cost: 8 bytes per value; a few nanoseconds per value of a column, more for text and long decimals.
 """
@@ -43,14 +45,14 @@ Keys = NDArray[Any]  # int64, or objects: str and Below for text, int for long d
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The keys of a type: all from `low` to `high`, both included."""
+    """All keys of a type, from `low` to `high` (both included), and the dtype of their arrays."""
 
     low: Any
     high: Any
     dtype: np.dtype[Any]
 
     def count_keys(self, lower: Any, upper: Any) -> float:
-        """How many keys an interval holds (`inf` for most intervals of text).
+        """Return the number of keys from `lower` to `upper` (`inf` for most intervals of text).
 
         >>> from covey.space.types import INT, STRING
         >>> key_domain(INT).count_keys(2, 4), key_domain(STRING).count_keys("a", "a\\0")
@@ -69,7 +71,7 @@ class Domain:
         return len(upper) - len(lower) + 1
 
     def list_keys(self, lower: Any, upper: Any) -> list[Any]:
-        """All keys of an interval that `count_keys` says is small."""
+        """Return all keys from `lower` to `upper`; `count_keys` must be finite and small."""
         if isinstance(lower, str):
             return [lower + "\0" * i for i in range(len(upper) - len(lower) + 1)]
         return list(range(int(lower), int(upper) + 1))
@@ -85,7 +87,11 @@ _DOUBLE, _SINGLE = struct.Struct("<d"), struct.Struct("<f")
 
 @cache
 def key_domain(type_: Type) -> Domain:
-    """All keys of a scalar type."""
+    """Return the domain of the keys of a scalar type.
+
+    Raises:
+        SchemaError: the type is not scalar.
+    """
     bits = {"tinyint": 7, "smallint": 15, "int": 31, "date": 31}.get(type_.name)
     if bits is not None:
         return Domain(-(1 << bits), (1 << bits) - 1, _INT64)
@@ -101,11 +107,11 @@ def key_domain(type_: Type) -> Domain:
         return Domain(-top, top, _INT64 if type_.precision <= 18 else _OBJECT)
     if type_.is_text:
         return Domain("", TOP, _OBJECT)
-    raise SchemaError(f"values of type {type_} have no order here")
+    raise SchemaError(f"values of type {type_} cannot be ordered: only scalar types have keys")
 
 
 def encode_floats(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-    """Ordered integers for float32 or float64 values.
+    """Return the keys of float32 or float64 values.
 
     >>> encode_floats(np.array([-np.inf, -0.0, 0.0, 5e-324, np.nan])).tolist()
     [-9218868437227405312, 0, 0, 1, 9218868437227405313]
@@ -124,7 +130,7 @@ def encode_floats(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
 
 
 def encode_double(number: float) -> int:
-    """Return the key of one double, as `encode_floats` does, but many times as fast.
+    """Return the key of one double; for one value many times as fast as `encode_floats`.
 
     >>> encode_double(-0.0), encode_double(5e-324)
     (0, 1)
@@ -138,7 +144,7 @@ def encode_double(number: float) -> int:
 
 
 def decode_float(key: int, type_: Type) -> float:
-    """Return the number of one key of a float or a double: that of `decode_floats`."""
+    """Return the float or double of one key; `decode_floats` does the same for arrays."""
     wide = type_.name == "double"
     size = abs(key)
     if size > (_INFINITY64 if wide else _INFINITY32):
@@ -149,7 +155,7 @@ def decode_float(key: int, type_: Type) -> float:
 
 
 def decode_floats(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:
-    """The floats of ordered integers: the inverse of `encode_floats`."""
+    """Return the floats or doubles of these keys: the inverse of `encode_floats`."""
     wide = type_.name == "double"
     infinity = _INFINITY64 if wide else _INFINITY32
     size = np.abs(keys)
@@ -161,7 +167,13 @@ def decode_floats(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[A
 
 
 def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_]]:
-    """Keys of an Arrow column, and which rows are not null (the key of a null means nothing)."""
+    """Return the keys of an Arrow column, and which rows are not null.
+
+    The key of a null has no meaning.
+
+    Raises:
+        SchemaError: a value does not fit the type.
+    """
     valid = np.asarray(column.is_valid())
     if type_.is_text:
         keys = np.empty(len(column), object)
@@ -170,7 +182,7 @@ def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_
     try:
         column = column.cast(type_to_arrow(type_))
     except pa.ArrowInvalid as error:
-        raise SchemaError(f"a column does not fit type {type_}: {error}") from None
+        raise SchemaError(f"the column does not fit type {type_}: {error}") from None
     if type_.is_decimal:
         return _unscaled_integers(column, type_.precision > 18), valid
     if type_.name == "boolean":
@@ -182,7 +194,9 @@ def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_
 
 
 def decode_key(key: Any, type_: Type) -> Any:
-    """The value that a key stands for: a Python object for people to read.
+    """Return the value of a key as a Python object, for display.
+
+    A date or time that Python cannot represent is a text such as `9999999 days from 1970-01-01`.
 
     >>> from covey.space.types import DATE, decimal_type
     >>> decode_key(19000, DATE), decode_key(1250, decimal_type(9, 2))
@@ -209,7 +223,10 @@ def decode_key(key: Any, type_: Type) -> Any:
 
 
 def _unscaled_integers(column: pa.Array, wide: bool) -> Keys:
-    """The integers behind a decimal128 column."""
+    """Return the unscaled integers of a decimal128 column; those of nulls are 0.
+
+    With `wide` they are Python integers, which hold more than 18 digits; else they are int64.
+    """
     words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
     words = words[column.offset : column.offset + len(column)]
     if not wide:

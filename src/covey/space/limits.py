@@ -1,7 +1,7 @@
-"""Limits of predicates: how large a text may be, and what it may ask Spark to compute.
+"""Limits of predicates: the size of a text, and the work that it may cause in Spark.
 
-Spark cannot interrupt an expression, and a predicate is computed for everybody's events. So
-whatever could take all memory or all time of a worker is refused when the predicate is read.
+Spark cannot interrupt an expression, and it evaluates every predicate on all events. A predicate
+that could use up the memory or the time of a worker is therefore refused when it is parsed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ __all__ = ["PredicateLimits"]
 
 @dataclass(frozen=True, slots=True)
 class PredicateLimits:
-    """What predicates may be, whoever wrote them.
+    """Limits that every predicate must respect, for all users.
 
     Args:
-        max_characters: characters of a text, literals included.
-        max_template: characters of a text without its literals.
-        max_depth: parentheses and brackets inside each other, and operators inside each other in
-            what a condition compares: in `a + b + c > 0` there are two.
-        max_growth: how many times as long as its arguments the result of an expression may be,
-            and the largest number that says how long a text or an array becomes, as in
+        max_characters: largest number of characters of a text, literals included.
+        max_template: largest number of characters of a text without its literals.
+        max_depth: largest nesting of parentheses and brackets, and of operators in an operand of
+            a comparison: `a + b + c > 0` has two nested operators.
+        max_growth: largest ratio of the length of an expression's result to the length of its
+            arguments, and the largest number that sets the length of a text or an array, as in
             `repeat(x, 100)`.
-        any_regex: admit patterns that can take very long or a stack of any depth: repetitions
-            inside or after each other that can match the same text, groups that are repeated
-            without end, too many choices or parts, references to groups, and patterns that are no
-            literals. Such a pattern may end Spark: its stack is as deep as a text is long.
+        any_regex: admit patterns that can take very long or need a stack of any depth: nested or
+            consecutive repetitions that can match the same text, groups repeated without a limit,
+            too many alternatives or elements, references to groups, and patterns that are not
+            literals. Such a pattern may crash Spark, because the depth of its stack grows with
+            the length of the text.
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 
@@ -51,17 +52,20 @@ class PredicateLimits:
     @classmethod
     @check_arguments(raises=SchemaError)
     def from_dict(cls, fields: Mapping[str, object]) -> PredicateLimits:
-        """Return the limits of fields by name, as JSON has them.
+        """Return the limits in a dictionary by field name, as read from JSON.
+
+        Raises:
+            SchemaError: a name is unknown, or a value has the wrong type or range.
 
         >>> PredicateLimits.from_dict({"depth": 5})
         Traceback (most recent call last):
-        covey.errors.SchemaError: no limit is called 'depth': they are max_characters, \
+        covey.errors.SchemaError: no limit is called 'depth': use max_characters, \
 max_template, max_depth, max_growth, any_regex, functions
         """
         names = [field.name for field in dataclass_fields(cls)]
         for name in fields:
             if name not in names:
-                raise SchemaError(f"no limit is called {name!r}: they are {', '.join(names)}")
+                raise SchemaError(f"no limit is called {name!r}: use {', '.join(names)}")
         values: Mapping[str, Any] = fields
         functions = values.get("functions", ())
         if isinstance(functions, list):
@@ -76,5 +80,6 @@ max_template, max_depth, max_growth, any_regex, functions
                 raise SchemaError(f"{field.name} must be at least 1, got {value!r}")
         if any(name != name.lower() for name in self.functions):
             raise SchemaError(
-                f"functions must be names in lower case, as ('risk_of',), got {self.functions!r}"
+                "functions must be names in lower case, such as ('risk_of',), "
+                f"got {self.functions!r}"
             )

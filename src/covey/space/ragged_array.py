@@ -1,4 +1,4 @@
-"""Rows of different lengths in two arrays: tokens of a list of tags, values of an `IN` list."""
+"""Rows of different lengths in two arrays, such as the tokens of tags or the values of `IN`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RaggedArray"]
 
 @dataclass(frozen=True, slots=True)
 class RaggedArray:
-    """Row i is `values[offsets[i]:offsets[i + 1]]`.
+    """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`.
 
     >>> rows = RaggedArray.from_rows([["a", "b"], [], ["c"]])
     >>> rows.row(0).tolist(), rows.lengths.tolist(), rows.take(np.array([2, 0])).values.tolist()
@@ -26,7 +26,7 @@ class RaggedArray:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Iterable[object]], dtype: DTypeLike = object) -> RaggedArray:
-        """From Python sequences."""
+        """Return the ragged array of Python sequences, one for each row."""
         lists = [list(row) for row in rows]
         flat = np.empty(sum(map(len, lists)), dtype)
         flat[:] = [value for row in lists for value in row]
@@ -34,14 +34,14 @@ class RaggedArray:
 
     @classmethod
     def from_lengths(cls, lengths: NDArray[np.int64], values: NDArray[Any]) -> RaggedArray:
-        """From the length of each row and all values one after another."""
+        """Return the ragged array of rows with these lengths; `values` holds all rows in order."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(offsets, values)
 
     @classmethod
     def empty(cls, count: int, dtype: DTypeLike = object) -> RaggedArray:
-        """`count` rows without a value."""
+        """Return `count` empty rows."""
         return cls(np.zeros(count + 1, np.int64), np.empty(0, dtype))
 
     def __len__(self) -> int:
@@ -55,28 +55,32 @@ class RaggedArray:
         return self.values[self.offsets[i] : self.offsets[i + 1]]
 
     def take(self, rows: NDArray[np.int64]) -> RaggedArray:
-        """The given rows in the given order."""
-        places, _ = self.flat_indices(rows)
-        return RaggedArray.from_lengths(self.lengths[rows], self.values[places])
+        """Return the given rows in the given order."""
+        value_indices, _ = self.flat_indices(rows)
+        return RaggedArray.from_lengths(self.lengths[rows], self.values[value_indices])
 
     def flat_indices(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For the values of some rows: where each stands, and which of `rows` it belongs to."""
+        """Return the indices of the rows' values, and for each the position of its row in `rows`.
+
+        The first array indexes `values`, the second indexes `rows`; values follow row by row.
+        """
         lengths = self.lengths[rows]
-        owner = np.repeat(np.arange(len(rows)), lengths)
+        positions = np.repeat(np.arange(len(rows)), lengths)
         starts = np.cumsum(lengths) - lengths
-        return np.arange(len(owner)) - starts[owner] + self.offsets[rows][owner], owner
+        value_indices = np.arange(len(positions)) - starts[positions]
+        return value_indices + self.offsets[rows][positions], positions
 
     def hstack(self, other: RaggedArray) -> RaggedArray:
-        """Row i of this and then row i of the other, as one row."""
-        both = RaggedArray.concat([self, other])
+        """Return an array whose row i is row i of this array followed by row i of the other."""
+        stacked = RaggedArray.concat([self, other])
         rows = np.arange(len(self))
         return RaggedArray.from_lengths(
             self.lengths + other.lengths,
-            both.take(np.stack([rows, rows + len(self)], 1).ravel()).values,
+            stacked.take(np.stack([rows, rows + len(self)], 1).ravel()).values,
         )
 
     @staticmethod
     def concat(arrays: Sequence[RaggedArray]) -> RaggedArray:
-        """All rows of all parts, one after another."""
-        lengths = np.concatenate([part.lengths for part in arrays])
-        return RaggedArray.from_lengths(lengths, np.concatenate([part.values for part in arrays]))
+        """Return all rows of all arrays, one array after another."""
+        lengths = np.concatenate([array.lengths for array in arrays])
+        return RaggedArray.from_lengths(lengths, np.concatenate([array.values for array in arrays]))

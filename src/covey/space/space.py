@@ -1,7 +1,7 @@
-"""A space: the attributes that events have and subscriptions constrain.
+"""Spaces: the attributes that events have and subscriptions constrain.
 
-Read from an Arrow schema (Spark's `df.schema` arrives through Arrow too). With it go the session
-settings under which predicates have their meaning, because `date > '2024-05-01'` depends on them.
+A space is read from an Arrow schema (Spark's `df.schema` is converted to Arrow first). It includes
+the session settings on which the meaning of predicates depends: `date > '2024-05-01'` is one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ __all__ = ["Attribute", "SessionSettings", "Space"]
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """The Spark session settings that predicates depend on.
+    """Spark session settings that change the meaning of predicates.
 
-    `time_zone` is `spark.sql.session.timeZone`, `ansi` is `spark.sql.ansi.enabled`; `non_default`
-    are settings by name that change what Spark computes, where they are not as by default.
+    Args:
+        time_zone: value of `spark.sql.session.timeZone`.
+        ansi: value of `spark.sql.ansi.enabled`.
+        non_default: names and values of other settings that change results and differ from
+            Spark's default.
+        zone_rules: Java's serialized rules of the time zone.
+        named_zones: time zones that texts may name, as in `'2024-05-31 18:30:00 Europe/Rome'`.
 
-    `zone_rules` are the rules of the time zone as Java has them, and `named_zones` the zones that
-    texts may name (`'2024-05-31 18:30:00 Europe/Rome'`). Both come from a session of Spark; without
-    them, Python's time zones are used as far as they agree with Java's (`covey.space.time_zones`).
+    `zone_rules` and `named_zones` are read from a Spark session. Without them, Python's time zones
+    are used for times on which they agree with Java's (`covey.space.time_zones`).
     """
 
     time_zone: str = "UTC"
@@ -43,17 +47,17 @@ class SessionSettings:
         check_fields(self, raises=SchemaError)
         if self.zone_rules is None and not is_system_zone(self.time_zone):
             raise SchemaError(
-                f"no time zone {format_value(self.time_zone)}; write a region such as "
+                f"no time zone is called {format_value(self.time_zone)}; write a region such as "
                 "'Europe/Berlin' or 'UTC' "
-                "(offsets such as '+02:00' are not read: 'Etc/GMT-2' is one)"
+                "(offsets such as '+02:00' are not supported: write 'Etc/GMT-2')"
             )
 
     @property
     def clock(self) -> Clock:
-        """The clock of the session.
+        """Clock of the session's time zone.
 
         Raises:
-            UncertainTimeError: the zone is one that is not read without Spark.
+            UncertainTimeError: the zone cannot be read without Spark.
         """
         return find_clock(self.time_zone, self.zone_rules)
 
@@ -61,7 +65,7 @@ class SessionSettings:
         """Return the clock of a zone that a text names, or None if there is no such zone.
 
         Raises:
-            UncertainTimeError: the zone is one that is not read without Spark.
+            UncertainTimeError: the zone cannot be read without Spark.
         """
         if self.named_zones is None:
             return find_clock(zone, None)
@@ -69,26 +73,36 @@ class SessionSettings:
         return None if rules is None else find_clock(zone, rules)
 
     def with_time_zones(self, zones: TimeZones | None) -> SessionSettings:
-        """Return the same with the zones of a Java; rules that are known already stay."""
+        """Return these settings with Java's time zones; `zone_rules` that are set already stay."""
         if zones is None:
             return self
         rules = self.zone_rules or zones.find_session_rules(self.time_zone)
         return replace(self, zone_rules=rules, named_zones=zones)
 
     def agrees_with(self, other: SessionSettings) -> bool:
-        """Whether predicates mean the same, as far as is known of the rules of the time zone."""
-        mine, theirs = ((one.time_zone, one.ansi, one.non_default) for one in (self, other))
-        return mine == theirs and (
+        """Return whether predicates mean the same under both settings.
+
+        Time zone rules are compared only if both settings have them.
+        """
+        values, other_values = (
+            (each.time_zone, each.ansi, each.non_default) for each in (self, other)
+        )
+        return values == other_values and (
             None in (self.zone_rules, other.zone_rules) or self.zone_rules == other.zone_rules
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A named, typed dimension; a derived one is named by the Spark SQL text that computes it.
+    """Named, typed dimension of events: a column or a derived attribute.
 
-    A derived attribute that `can_raise` is computed so that it is null where Spark raises; its
-    `flag_attribute` is another, which tells whether it does.
+    Args:
+        name: name of the column, or the Spark SQL text that computes a derived attribute.
+        type: type of the values.
+        is_derived: whether Spark computes the values.
+        can_raise: whether Spark may raise an exception when it computes a value. The attribute
+            is null for such an event, and `flag` distinguishes this null from a real one.
+        is_flag: whether the attribute is the `flag` of another one.
     """
 
     name: str
@@ -102,12 +116,12 @@ class Attribute:
 
     @property
     def sql(self) -> str:
-        """The expression that Spark computes for a derived attribute."""
+        """Expression that Spark computes for a derived attribute."""
         return guard_expression(self.name) if self.can_raise else self.name
 
     @property
     def flag(self) -> Attribute:
-        """The attribute that tells whether Spark can compute this one without an exception."""
+        """Boolean attribute: whether Spark can compute this one without an exception."""
         return Attribute(
             build_computability_check(self.name), BOOLEAN, is_derived=True, is_flag=True
         )
@@ -118,10 +132,18 @@ _DEFAULT_LIMITS = PredicateLimits()
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The columns of an event, the derived attributes found so far, and the session settings.
+    """All attributes of events: columns, derived attributes so far, settings and limits.
 
-    Immutable: `with_derived` gives a new space. Two spaces over one schema differ only in their
-    derived attributes, and regions of either can be compared.
+    Iteration yields the attributes that subscriptions can constrain, columns first.
+    A space is immutable: `with_derived` returns a new one. Two spaces over one schema differ only
+    in their derived attributes, and their regions can be compared.
+
+    Args:
+        columns: the columns of events, those included that are not attributes.
+        derived: derived attributes that predicates parsed so far compare, with their flags.
+        settings: session settings on which the meaning of predicates depends.
+        max_derived: largest number of derived attributes, not counting flags.
+        limits: limits of predicates.
 
     >>> space = Space.from_types({"symbol": pa.string(), "price": pa.float64()})
     >>> [f"{a.name}: {a.type}" for a in space]
@@ -147,9 +169,8 @@ class Space:
         count = sum(not attribute.is_flag for attribute in self.derived)
         if count > self.max_derived:
             raise SchemaError(
-                f"{count} derived attributes, {self.max_derived} allowed: each is "
-                "computed for every event; reuse expressions, or raise max_derived, which is "
-                "maxDerived for a Matcher"
+                f"{count} derived attributes, {self.max_derived} allowed: Spark computes each one "
+                "for every event; reuse expressions, or raise max_derived (maxDerived of a Matcher)"
             )
         object.__setattr__(self, "_by_name", by_name)
 
@@ -164,14 +185,21 @@ class Space:
         max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
-        """The space of an Arrow schema; `vectors` tells which `array<float>` are, and their length.
+        """Return the space of an Arrow schema.
 
-        Columns of other types stay: a derived attribute may read them.
+        Args:
+            schema: columns of events. Columns that cannot be attributes are kept, because derived
+                attributes may read them.
+            vectors: lengths of the `array<float>` columns that are vectors, by column name.
+            settings: session settings; default: UTC and ANSI mode.
+            max_derived: largest number of derived attributes.
+            limits: limits of predicates; default: `PredicateLimits()`.
+
+        Raises:
+            SchemaError: `vectors` names a column that is missing or not a vector of that length.
         """
         if not isinstance(schema, pa.Schema):
-            raise SchemaError(
-                f"a space is read from an Arrow schema, not from {type(schema).__name__}"
-            )
+            raise SchemaError(f"schema must be an Arrow schema, got {type(schema).__name__}")
         lengths = dict(vectors or {})
         columns = []
         for arrow_field in schema:
@@ -180,7 +208,7 @@ class Space:
                 length = lengths.pop(arrow_field.name)
                 if type_.element != FLOAT or type_.length not in (0, length) or length < 1:
                     raise SchemaError(
-                        f"column {arrow_field.name!r} is {type_}, no vector of {length} floats"
+                        f"column {arrow_field.name!r} is {type_}, not a vector of {length} floats"
                     )
                 type_ = vector_type(length)
             columns.append(Attribute(arrow_field.name, type_))
@@ -204,12 +232,23 @@ class Space:
         max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
-        """The space of columns given by name: `Space.from_types({"price": pa.float64()})`."""
+        """Return the space of columns by name: `Space.from_types({"price": pa.float64()})`.
+
+        Args:
+            types: Arrow types by column name, in the order of the columns.
+            vectors: lengths of the `array<float>` columns that are vectors, by column name.
+            settings: session settings; default: UTC and ANSI mode.
+            max_derived: largest number of derived attributes.
+            limits: limits of predicates; default: `PredicateLimits()`.
+
+        Raises:
+            SchemaError: a value is not an Arrow type, or `vectors` does not fit the columns.
+        """
         try:
             schema = pa.schema(list(types.items()))
         except (AttributeError, TypeError) as error:
             raise SchemaError(
-                f"columns are Arrow types by name, as {{'price': pa.float64()}}: {error}"
+                f"types must be Arrow types by name, such as {{'price': pa.float64()}}: {error}"
             ) from None
         return cls.from_arrow(
             schema, vectors=vectors, settings=settings, max_derived=max_derived, limits=limits
@@ -229,16 +268,21 @@ class Space:
 
     @property
     def without_derived(self) -> Space:
-        """The columns and settings alone: what predicates are parsed in."""
+        """The same space without derived attributes, in which predicates are parsed."""
         return replace(self, derived=()) if self.derived else self
 
     def with_derived(self, *attributes: Attribute) -> Space:
-        """This space with further derived attributes; those it has already are not added twice."""
+        """Return this space with more derived attributes; attributes that it has are not repeated.
+
+        Raises:
+            SchemaError: a column has the name of a derived attribute, or there are more than
+                `max_derived` attributes.
+        """
         for attribute in attributes:
             if attribute.name in self._by_name and not self._by_name[attribute.name].is_derived:
                 raise SchemaError(
-                    f"{attribute.name!r} is an expression and the name of a column too: rename the "
-                    "column"
+                    f"{attribute.name!r} is both an expression and the name of a column: rename "
+                    "the column"
                 )
         by_name = {a.name: a for a in attributes if a.name not in self._by_name}
         new = tuple(by_name.values())

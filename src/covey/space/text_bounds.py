@@ -1,9 +1,9 @@
-"""Texts that Python's `str` cannot be or order by itself: ends of intervals, and invalid UTF-8.
+"""Ends of text intervals and texts that are not valid UTF-8, neither of which `str` can represent.
 
-Intervals are closed, so that one kind of end remains. `x > 'b'` starts at `'b\\0'`, the next text
-after `'b'`; but no text is the last one before `'b'`, so `x < 'b'` ends at `Below('b')`, and an
-interval without an end at `TOP`. Both compare with `str` by Spark's order (UTF-8 bytes, which is
-the order of code points), so arrays that mix them work with NumPy's own comparisons.
+All intervals are closed, so open ends need no form of their own. `x > 'b'` starts at `'b\\0'`, the
+next text after `'b'`. No text is the last one before `'b'`, so `x < 'b'` ends at `Below('b')`, and
+an interval without an upper end ends at `TOP`. Both compare with `str` by Spark's order (UTF-8
+bytes, which is the order of code points), so that NumPy's comparisons work on arrays that mix them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["TOP", "Below", "InvalidUtf8Text", "TextBound", "next_text", "upper_b
 
 @total_ordering
 class Below:
-    """The place just before a text, after all that sort before it; `TOP` is after every text.
+    """Upper end just before a text, after all texts that sort before it; `TOP` is after all texts.
 
     >>> "a" < "azzz" < Below("b") < "b", Below("b") < TOP
     (True, True)
@@ -50,7 +50,7 @@ TOP = Below(None)
 
 
 class InvalidUtf8Text(str):
-    """A text of bytes that are no UTF-8, which Spark keeps, compares and orders as bytes.
+    """Text of bytes that are not valid UTF-8; Spark stores, compares and orders it as bytes.
 
     >>> invalid = [InvalidUtf8Text.from_bytes(raw) for raw in (b"a\\xff", b"\\xc3(")]
     >>> sorted(["b", *invalid, "a", "é"])
@@ -61,7 +61,7 @@ class InvalidUtf8Text(str):
 
     @classmethod
     def from_bytes(cls, content: bytes) -> str:
-        """Return the text of some bytes: a plain one where they are UTF-8."""
+        """Return the text of these bytes: a plain `str` if they are valid UTF-8."""
         try:
             return content.decode()
         except UnicodeDecodeError:
@@ -96,7 +96,9 @@ TextBound = str | Below
 
 
 def upper_bound_before(text: str) -> TextBound:
-    """The end of all texts that sort before this one, in its only spelling.
+    """Return the upper end of the interval of all texts that sort before this one.
+
+    A bound has one representation: before a text that ends with NUL it is a text, not `Below`.
 
     >>> upper_bound_before("b"), upper_bound_before("b\\0")
     (Below('b'), 'b')
@@ -105,5 +107,5 @@ def upper_bound_before(text: str) -> TextBound:
 
 
 def next_text(text: str) -> str:
-    """The first text that sorts after this one."""
+    """Return the first text that sorts after this one."""
     return text + "\0"

@@ -1,9 +1,9 @@
-"""Time zones: what a clock shows at a moment, and which moment it is when a clock shows something.
+"""Time zones: conversion between UTC and local time with the rules that Spark uses.
 
-Spark asks Java, whose time zone database differs from that of Python: mostly before 1970, but also
-by release, and in the names of zones. A space of a Spark session therefore has the rules of Java
-(`TimeZones`). A space that has never seen Spark asks Python, and only for zones and times on which
-both agree; the rest is an error.
+Spark uses the time zone database of Java, which differs from Python's: mostly before 1970, but also
+between releases, and in the names of zones. The space of a Spark session therefore has Java's rules
+(`TimeZones`). A space made without Spark uses Python's database, and only for zones and times on
+which both databases agree; other zones and times are an error.
 
 Cost: a microsecond for a conversion, and a millisecond for the first one in a zone.
 """
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 UTC_NAMES = ("UTC", "GMT", "UT", "Z", "Etc/UTC", "Etc/GMT")
-"""Names of UTC that mean it everywhere."""
+"""Names of UTC that Java and Python share."""
 
 _DAY_S = 86_400
 _CYCLE_DAYS = 400 * 365 + 97  # days after which the calendar and its weekdays repeat
@@ -39,28 +39,29 @@ _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
 
 class UncertainTimeError(ValueError):
-    """A time in a zone of which it is not known what Spark makes of it."""
+    """A time or zone for which Spark's conversion is not known without Spark."""
 
 
 class Clock(Protocol):
-    """Seconds by which a zone's clock is ahead of UTC."""
+    """Offsets of a time zone from UTC: seconds by which its clock is ahead."""
 
     def offset_at(self, moment_s: int) -> int:
-        """Return the offset at a moment, in seconds since 1970."""
+        """Return the offset at a moment, given in seconds since 1970 in UTC."""
         ...
 
     def offset_of_local(self, local_s: int) -> int:
-        """Return the offset when the clock shows a time, in seconds since it showed 1970.
+        """Return the offset at a local time, given in seconds since 1970 on the zone's clock.
 
-        In an overlap that is the earlier offset, and in a gap the one before it.
+        For a time that the clock shows twice (overlap) it is the earlier of both offsets, and for
+        a time that the clock skips (gap) the offset before the gap.
         """
         ...
 
 
 class ZoneRules:
-    """The clock of one zone of Java's, from its serialized `java.time.zone.ZoneRules`.
+    """Clock of one zone with Java's rules, read from its serialized `java.time.zone.ZoneRules`.
 
-    Rules without an end are written out for the 400 years after which the calendar repeats.
+    Yearly rules without an end are expanded for the 400 years after which the calendar repeats.
 
     >>> ZoneRules(bytes.fromhex("01 00000000 04 00000000 04 00")).offset_at(0)
     3600
@@ -68,7 +69,7 @@ class ZoneRules:
 
     def __init__(self, content: bytes) -> None:
         reader = _Reader(content)
-        reader.read(_BYTE)  # what is serialized
+        reader.read(_BYTE)  # type of the serialized object
         standard = [reader.read_moment() for _ in range(reader.read(_INT))]
         for _ in range(len(standard) + 1):
             reader.read_offset()
@@ -86,7 +87,8 @@ class ZoneRules:
                         offsets.append(offset)
             self._repeat_from_s = moments[-1] - _CYCLE_DAYS * _DAY_S
         self._moments, self._offsets = moments, offsets
-        # The clock is on the earlier offset until it shows the later of what it shows around then.
+        # At a transition the clock jumps from one local time to another. The earlier offset counts
+        # for all local times before the later of the two.
         pairs = pairwise(offsets)
         self._local_ends = [m + max(pair) for m, pair in zip(moments, pairs, strict=True)]
 
@@ -97,7 +99,7 @@ class ZoneRules:
         return self._offsets[bisect_right(self._local_ends, self._fold_cycle(local_s))]
 
     def _fold_cycle(self, time_s: int) -> int:
-        """Return a time at which the offset is the same, and which is written out."""
+        """Return a time with the same offset within the transitions that are expanded."""
         start = self._repeat_from_s
         if start is None or time_s < start + _CYCLE_DAYS * _DAY_S:
             return time_s
@@ -106,7 +108,18 @@ class ZoneRules:
 
 @dataclass(frozen=True, slots=True)
 class _YearlyRule:
-    """A change of the offset once a year, as Java has it in `ZoneOffsetTransitionRule`."""
+    """Change of the offset once a year, like Java's `ZoneOffsetTransitionRule`.
+
+    Args:
+        month: month of the change, from 1.
+        day: earliest day of the month; a negative one counts from the end of the month.
+        weekday: ISO weekday on or after `day` (on or before a negative one); 0 for `day` itself.
+        time_s: time of the day, in seconds.
+        clock: clock of `time_s`: 0 for UTC, 1 for local time, 2 for standard time.
+        standard: standard offset, in seconds.
+        before: offset before the change, in seconds.
+        after: offset after the change, in seconds.
+    """
 
     month: int
     day: int
@@ -132,7 +145,7 @@ class _YearlyRule:
         )  # fmt: skip
 
     def find_transition(self, year: int) -> tuple[int, int]:
-        """Return the moment of the change in a year, and the offset after it."""
+        """Return the moment of a year's change (seconds since 1970), and the offset after it."""
         if self.day < 0:  # counted from the end of the month
             following = dt.date(year + self.month // 12, self.month % 12 + 1, 1)
             day = following + dt.timedelta(days=self.day)
@@ -142,13 +155,13 @@ class _YearlyRule:
             day = dt.date(year, self.month, self.day)
             if self.weekday:
                 day += dt.timedelta(days=(self.weekday - day.isoweekday()) % 7)
-        at = (day.toordinal() - _EPOCH_DAY) * _DAY_S + self.time_s
-        return at - (0, self.before, self.standard)[self.clock], self.after
+        shown_s = (day.toordinal() - _EPOCH_DAY) * _DAY_S + self.time_s  # on the clock of the rule
+        return shown_s - (0, self.before, self.standard)[self.clock], self.after
 
 
 @dataclass(frozen=True, slots=True)
 class TimeZones:
-    """The time zones of a Java: `content` is its file `lib/tzdb.dat`."""
+    """Time zones of a Java installation: `content` is its file `lib/tzdb.dat`."""
 
     content: bytes
 
@@ -157,12 +170,12 @@ class TimeZones:
         return _index_zones(self.content).get(zone)
 
     def find_session_rules(self, zone: str) -> bytes | None:
-        """Return the rules of the zone of a session, or None where they are not needed or known."""
+        """Return the rules of a session's zone, or None if they are unknown or not needed."""
         return None if zone in UTC_NAMES + _SHORT_IDS else self.find_rules(zone)
 
     @property
     def names(self) -> list[str]:
-        """The names of all zones."""
+        """Names of all zones."""
         return list(_index_zones(self.content))
 
 
@@ -171,9 +184,9 @@ def _index_zones(content: bytes) -> Mapping[str, bytes]:
     """Return the serialized rules of all zones by name."""
     reader = _Reader(content)
     if reader.read(_BYTE) != 1 or reader.read_text() != "TZDB":
-        raise ValueError("this is no time zone database of Java's")
+        raise ValueError("content is not a time zone database of Java (lib/tzdb.dat)")
     for _ in range(reader.read(_SHORT)):
-        reader.read_text()  # a release: there is only one
+        reader.read_text()  # a release of the database; the file has only one
     names = [reader.read_text() for _ in range(reader.read(_SHORT))]
     rules = [reader.read_bytes(reader.read(_SHORT)) for _ in range(reader.read(_SHORT))]
     zones = {names[name]: rules[rule] for name, rule in reader.read_pairs()}
@@ -182,24 +195,24 @@ def _index_zones(content: bytes) -> Mapping[str, bytes]:
 
 @lru_cache(maxsize=1 << 10)
 def find_clock(zone: str, rules: bytes | None) -> Clock:
-    """Return the clock of a zone: by Java's rules, or else of Python's database.
+    """Return the clock of a zone: from Java's rules, or without these from Python's database.
 
     Raises:
-        UncertainTimeError: there are no rules, and Java may not have such a zone.
+        UncertainTimeError: `rules` is None, and Java may not have such a zone.
     """
     if rules is not None:
         return ZoneRules(rules)
     if zone in UTC_NAMES:
         return _UtcClock()
     if "/" not in zone or zone.partition("/")[0] in _OTHER_AREAS or zone in _NEW_ZONES:
-        raise UncertainTimeError(f"zone {zone!r} is not read without Spark: write an offset")
+        raise UncertainTimeError(f"zone {zone!r} cannot be read without Spark: write an offset")
     if not is_system_zone(zone):
         raise UncertainTimeError(f"zone {zone!r} is not known without Spark: write an offset")
     return _SystemClock(ZoneInfo(zone))
 
 
 def is_system_zone(zone: str) -> bool:
-    """Return whether Python knows a zone of this name."""
+    """Return whether Python's database has a zone of this name."""
     try:
         ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
@@ -207,15 +220,15 @@ def is_system_zone(zone: str) -> bool:
     return True
 
 
-_SHORT_IDS = ("EST", "MST", "HST")  # offsets or regions, as the release of Java has it
+_SHORT_IDS = ("EST", "MST", "HST")  # offsets or regions, depending on the release of Java
 _OTHER_AREAS = ("posix", "right", "SystemV")
-_NEW_ZONES = ("America/Coyhaique",)  # which not every Java has that Spark runs on
-_AGREED_FROM_S = 3652 * _DAY_S  # 1980: releases of the database still change what was before
+_NEW_ZONES = ("America/Coyhaique",)  # missing in some releases of Java on which Spark runs
+_AGREED_FROM_S = 3652 * _DAY_S  # 1980: releases of the database still change earlier times
 _FIRST_YEAR_OF_RULES = 2200
 
 
 class _UtcClock:
-    """The clock of UTC."""
+    """Clock of UTC."""
 
     def offset_at(self, moment_s: int) -> int:
         return 0
@@ -225,7 +238,7 @@ class _UtcClock:
 
 
 class _SystemClock:
-    """A clock of Python's time zones, for times on which they agree with Java's."""
+    """Clock of a zone in Python's database, for times on which it agrees with Java's."""
 
     def __init__(self, zone: ZoneInfo) -> None:
         self._zone = zone
@@ -246,15 +259,15 @@ class _SystemClock:
     def _fold_cycle(self, time_s: int) -> int:
         if time_s < _AGREED_FROM_S:
             raise UncertainTimeError(
-                f"a time before 1980 in zone {self._zone.key} is not read without Spark: write it "
-                "in UTC, as '1965-06-01 12:00:00Z'"
+                f"a time before 1980 in zone {self._zone.key} cannot be read without Spark: write "
+                "it in UTC, such as '1965-06-01 12:00:00Z'"
             )
         start = (_FIRST_YEAR_OF_RULES - 1970) * 365 * _DAY_S
         return time_s if time_s < start else start + (time_s - start) % (_CYCLE_DAYS * _DAY_S)
 
 
 class _Reader:
-    """Reads big-endian values as Java writes them."""
+    """Reader of big-endian values as Java serializes them."""
 
     def __init__(self, content: bytes) -> None:
         self._content, self._at = content, 0

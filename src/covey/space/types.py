@@ -1,8 +1,8 @@
-"""Types of attributes and of the expressions over them, by Spark's own names.
+"""Types of attributes and of expressions over them, named as in Spark.
 
 A scalar type is an ordered set of values (`covey.space.keys` turns them into integers). Tags are
-Spark's `array<string>`; a vector is an `array<float>` of which the length is known. Other types can
-be columns of an event, and parts of a derived attribute, but not attributes.
+Spark's `array<string>`; a vector is an `array<float>` of known length. Columns of other types can
+be read by derived attributes, but they are not attributes themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type by Spark's name: `Type("int")`, `decimal(10, 2)`, `vector(384)`.
+    """Type with its name in Spark: `Type("int")`, `decimal_type(10, 2)`, `vector_type(384)`.
+
+    Args:
+        name: Spark's name without parameters, or `arrow:…` for an Arrow type that Spark lacks.
+        precision: digits of a decimal.
+        scale: digits of a decimal after the point.
+        length: length of a vector; 0 for an array of any length.
+        element: type of the elements of an array.
+        fields: names and types of the fields of a struct.
 
     >>> str(decimal_type(10, 2)), decimal_type(10, 2).is_scalar
     ('decimal(10,2)', True)
@@ -89,7 +97,7 @@ class Type:
 
     @property
     def is_attribute(self) -> bool:
-        """Whether subscriptions can constrain a value of this type directly."""
+        """Whether subscriptions can constrain a column of this type directly."""
         return self.is_scalar or self.is_tags or self.is_vector
 
     def __str__(self) -> str:
@@ -112,19 +120,26 @@ TAGS = Type("array", element=STRING)
 
 
 def decimal_type(precision: int, scale: int) -> Type:
-    """`decimal(precision, scale)` as Spark has it: at most 38 digits, scale within them."""
+    """Return the type `decimal(precision, scale)`: at most 38 digits, `scale` of them a fraction.
+
+    Raises:
+        SchemaError: Spark has no decimal of this precision and scale.
+    """
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
-        raise SchemaError(f"no such type: decimal({precision},{scale}); 0 ≤ scale ≤ precision ≤ 38")
+        raise SchemaError(
+            f"decimal({precision},{scale}) does not exist: precision must be from 1 to 38, "
+            "and scale from 0 to precision"
+        )
     return Type("decimal", precision, scale)
 
 
 def vector_type(length: int) -> Type:
-    """An `array<float>` of one known length."""
+    """Return the type of an `array<float>` of this length."""
     return Type("array", length=length, element=FLOAT)
 
 
 def array_type(element: Type) -> Type:
-    """An array of any element type; of text it is tags."""
+    """Return the type of an array of these elements; an array of text is `TAGS`."""
     return Type("array", element=element)
 
 
@@ -136,13 +151,15 @@ _FROM_ARROW = {
 
 
 def type_from_arrow(arrow: pa.DataType) -> Type:
-    """The type of an Arrow column; what Spark could not hold is named `arrow:…` and no attribute.
+    """Return the type of an Arrow column.
+
+    An Arrow type that Spark does not have is named `arrow:…`; such a column is not an attribute.
 
     >>> type_from_arrow(pa.timestamp("us", "UTC"))
     Type(name='timestamp', precision=0, scale=0, length=0, element=None, fields=())
     """
-    if (known := _FROM_ARROW.get(arrow)) is not None:
-        return known
+    if (simple_type := _FROM_ARROW.get(arrow)) is not None:
+        return simple_type
     if pa.types.is_dictionary(arrow):
         return type_from_arrow(arrow.value_type)
     if pa.types.is_timestamp(arrow):
@@ -167,7 +184,11 @@ _TO_ARROW = {
 
 
 def type_to_arrow(type_: Type) -> pa.DataType:
-    """The Arrow type that Spark gives a column of this type (vectors as plain lists)."""
+    """Return the Arrow type that Spark uses for a column of this type; vectors are plain lists.
+
+    Raises:
+        SchemaError: the type has no Arrow type.
+    """
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)
     if type_.name == "array" and type_.element is not None:

@@ -1,27 +1,27 @@
 """Match DataFrames of events to DataFrames of subscriptions, on Spark.
 
 `Matcher` is an estimator of Spark ML: `fit` turns subscriptions into a `MatcherModel`, whose
-`transform` matches events. `match` does both at once. `reduce_subscriptions` finds redundant
+`transform` matches events. `match` does both in one call. `reduce_subscriptions` finds redundant
 subscriptions, and `assign_subscribers` assigns the rows of a DataFrame to brokers.
 
-The driver plans and commits; everything that grows with the data runs in Spark's Python workers.
-What runs there is a frozen dataclass whose name ends in `Task`. Names are imported when they are
-first used, so that a worker loads only the modules that its task needs.
+The driver plans and commits; all work that grows with the data runs in Spark's Python workers. The
+function of a worker is a frozen dataclass whose name ends in `Task`. Names are imported on first
+use, so that a worker loads only the modules that its task needs.
 
 In the order in which data passes through them:
 
     params            parameters that `Matcher` and `MatcherModel` share
     matcher           `Matcher` and `match`: the estimator
-    schemas           Spark schemas as spaces; columns of attributes
-    session_settings  session settings that decide what a predicate means
+    schemas           conversion of Spark schemas to spaces; columns of attributes
+    session_settings  session settings that change the meaning of predicates
     java_time_zones   time zones of the Java that Spark runs on
-    id_types          ids of Spark types as ids of a store
+    id_types          conversion of ids between Spark's types and those of a store
     validity          validity intervals: from when and until when a subscription counts
-    store_location    location of a model's store, as covey and as Spark spell it
+    store_location    location of a model's store, in the forms of covey and of Spark
     fitting           parse and index subscriptions in workers, commit one version of a store
     zones             spread subscriptions over zones, and send events to their zones
     event_sample      sample of events that does not depend on partitions
-    model_state       `ModelState`: the version that a model matches with
+    model_state       `ModelState`: the version of a store that a model matches with
     model             `MatcherModel`: transform, update, evaluation errors, SQL
     matching          match events in workers, write pairs or arrays of ids
     model_io          save and load a model
@@ -29,7 +29,7 @@ In the order in which data passes through them:
     planning          assign subscribers to brokers
     single_task       run one function in one task
     worker_errors     raise errors of workers on the driver
-    query_log         mute PySpark's own log of failed queries
+    query_log         mute PySpark's log of failed queries
 """
 
 from typing import TYPE_CHECKING

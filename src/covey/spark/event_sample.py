@@ -1,4 +1,4 @@
-"""Events of a DataFrame that stand for all of it: always the same, however it is partitioned."""
+"""Sample of the events of a DataFrame that does not depend on its partitions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,23 @@ def sample_events(
     select_attribute: Callable[[str], Column],
     max_events: int,
 ) -> Events:
-    """At most so many events, with these attributes, which Spark computes as `attribute` says."""
+    """Return a sample of events, chosen by a hash of their attributes.
+
+    Args:
+        events: the events.
+        space: the space of the sample.
+        attributes: attributes that the sample has.
+        select_attribute: returns the expression with which Spark computes an attribute.
+        max_events: largest number of events in the sample.
+
+    Raises:
+        SchemaError: the events lack a column of an attribute, or it has another type.
+    """
     try:
         check_event_columns(space, [n for n in attributes if n != VALIDITY], events.schema)
     except SchemaError as error:
-        raise SchemaError(f"of the sample: {error}") from None
+        raise SchemaError(f"the event sample does not fit the model: {error}") from None
     columns = [select_attribute(name).alias(f"c{i}") for i, name in enumerate(attributes)]
-    chosen = events.select(*columns).orderBy(F.xxhash64(*(f"c{i}" for i in range(len(attributes)))))
-    table: pa.Table = chosen.limit(max_events).toArrow()
+    hashed = events.select(*columns).orderBy(F.xxhash64(*(f"c{i}" for i in range(len(attributes)))))
+    table: pa.Table = hashed.limit(max_events).toArrow()
     return Events.from_arrow(table.rename_columns(list(attributes)), space)

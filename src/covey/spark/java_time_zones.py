@@ -1,4 +1,4 @@
-"""The time zones of the Java that Spark runs on, which decide what literals of times mean."""
+"""Time zones of the Java that Spark runs on; the meaning of time literals depends on them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _by_application: dict[str, TimeZones | None] = {}
 
 
 def read_time_zones(spark: SparkSession) -> TimeZones | None:
-    """Return the time zones of Spark's Java, or None if it does not show them.
+    """Return the time zones of Spark's Java, or None if they cannot be read.
 
-    Cost: 100 KB are read once for each application; a job through Spark Connect, and none else.
+    Cost: 100 KB are read once for each application, through Spark Connect by jobs, else without.
     """
     name: str = (
         spark.session_id  # type: ignore[attr-defined]
@@ -35,8 +35,8 @@ def read_time_zones(spark: SparkSession) -> TimeZones | None:
 def _read_file(spark: SparkSession) -> TimeZones | None:
     java = spark._jvm.java  # type: ignore[union-attr]
     try:
-        place = java.io.File(java.lang.System.getProperty("java.home"), _DATABASE)
-        return TimeZones(bytes(java.nio.file.Files.readAllBytes(place.toPath())))
+        file = java.io.File(java.lang.System.getProperty("java.home"), _DATABASE)
+        return TimeZones(bytes(java.nio.file.Files.readAllBytes(file.toPath())))
     except Py4JError:
         return None
 

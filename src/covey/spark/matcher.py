@@ -1,4 +1,4 @@
-"""The estimator: subscriptions in a DataFrame become a model that matches events."""
+"""Estimator that fits a model, which matches events, to a DataFrame of subscriptions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,21 @@ __all__ = ["Matcher", "match"]
 
 @check_arguments
 def match(events: DataFrame, subscriptions: DataFrame, **params: Any) -> DataFrame:
-    """Every event with every subscription that wants it: `Matcher`, `fit` and `transform` in one.
+    """Return every event with every subscription that matches it.
 
-    `params` are those of `Matcher`. Wrong choice for many batches of events: fit once, then.
+    The function fits a `Matcher` and transforms the events. To match many batches of events, fit a
+    model once instead.
+
+    Args:
+        events: the events; their schema is the `eventSchema`.
+        subscriptions: the subscriptions, as `Matcher.fit` takes them.
+        **params: other parameters of `Matcher`.
+
+    Returns:
+        The output of `MatcherModel.transform`; by default a row for each match.
+
+    Raises:
+        CoveyError: a parameter or a column does not fit.
     """
     model = Matcher(eventSchema=events.schema, **params).fit(subscriptions)
     return model.transform(events)
@@ -43,42 +55,43 @@ class Matcher(
     Estimator["MatcherModel"], MatcherParams, DefaultParamsReadable["Matcher"],
     DefaultParamsWritable,
 ):  # fmt: skip
-    """Makes a model of subscriptions.
+    """Estimator that fits a `MatcherModel` to subscriptions.
 
-    Guarantee: the model gives each event exactly the subscriptions whose predicate
-    `events.where(predicate)` would keep it for, under the session's time zone and ANSI mode.
-    Predicates that cannot be read do not fail the job: they are in `model.rejectedSubscriptions`.
+    Guarantee: the model matches an event with a subscription if and only if
+    `events.where(predicate)` would keep the event, under the session's time zone and ANSI mode.
+    Invalid predicates do not fail the job: they are listed in `model.rejectedSubscriptions`.
 
-    - `eventSchema`: `events.schema`, or columns as `"symbol STRING, price DOUBLE"`.
-    - `idCol`, `predicateCol`: columns of the subscriptions. Ids are of any type that can be one:
-      integers, strings, binary, decimals, dates, timestamps; each is there once.
-    - `rangeCols`: instead of predicates, closed intervals as columns, by attribute:
-      `{"price": ("low", "high")}`. A null is an open end; the columns are of the attribute's type,
-      or of one whose values it has all.
-    - `outputMode`: `"pairs"` is a row for each match, `"arrays"` a row for each event with the list
-      of all ids. `eventCols` are the columns of events to keep (without: all), `outputCol` is the
-      name of the column with ids.
-    - `handleInvalid`: `"skip"`, or `"error"` to raise the first wrong predicate.
-    - `vectors`: the lengths of `array<float>` columns that predicates take distances of.
-    - `maxDerived`: how many expressions other than columns predicates may compare, all together;
-      Spark computes each for every event.
-    - `limits`: `covey.space.PredicateLimits`, or its fields by name: how large predicates may be,
-      and which user-defined functions they may call.
-    - `validFromCol`, `validToCol`: when a subscription counts, against `eventTimeCol` of the
-      events, or else against the time of matching.
-    - `zones`: over how many zones subscriptions are spread, for those that outgrow the memory of a
-      worker: events are then shuffled once to the zone that each is in. `"auto"` makes as many as
-      are needed, often one. Give `fit` some events too, so that zones have equal work.
-    - `replication`: `"pure"` has a subscription in every zone that it meets. `"smart"` has one that
-      is covered by another only once; events then go on, by a second shuffle, to where else they
-      have matches. That needs less memory where much is covered, and takes longer; `outputMode`
-      is `"pairs"` then.
-    - `storePath`: where segments live before a save; without it a temporary folder, if Spark is
-      local, that is deleted when the process ends.
+    - `eventSchema`: schema of the events: `events.schema`, or a text such as
+      `"symbol STRING, price DOUBLE"`.
+    - `idCol`, `predicateCol`: columns of the subscriptions. Ids are integers, strings, binary,
+      decimals, dates or timestamps, and each id occurs once.
+    - `rangeCols`: columns with closed intervals by attribute, instead of predicates:
+      `{"price": ("low", "high")}`. A null is an open end. The columns must have the attribute's
+      type, or a type whose values the attribute's type can all represent.
+    - `outputMode`: `"pairs"` returns a row for each match, `"arrays"` a row for each event with the
+      list of matched ids. `eventCols` are the columns of events in the output (default: all), and
+      `outputCol` is the name of the column with ids.
+    - `handleInvalid`: `"skip"`, or `"error"` to raise the error of the first invalid predicate.
+    - `vectors`: lengths of the `array<float>` columns whose distances predicates compute.
+    - `maxDerived`: largest number of expressions other than columns that all predicates together
+      compare; Spark computes each of them for every event.
+    - `limits`: `covey.space.PredicateLimits`, or its fields by name: the size of predicates, and
+      the user-defined functions that they may call.
+    - `validFromCol`, `validToCol`: columns with the validity interval of a subscription, which is
+      compared with `eventTimeCol` of the events, or without it with the time of matching.
+    - `zones`: number of zones over which subscriptions are spread, if they need more memory than a
+      worker has. Events are then shuffled once to their zones. `"auto"` makes as many zones as
+      necessary, often one. Pass events to `fit` too, so that zones have equal work.
+    - `replication`: `"pure"` stores a subscription in every zone that it meets. `"smart"` stores a
+      subscription that another one covers only once, and forwards events by a second shuffle to
+      the zones in which they have more matches. This needs less memory if many subscriptions are
+      covered, and takes longer; `outputMode` must be `"pairs"`.
+    - `storePath`: folder of segments until the model is saved. By default it is a temporary folder
+      that is deleted when the process ends, which is possible only if Spark runs locally.
 
     Cost: subscriptions are shuffled once by id, parsed and indexed by all workers, and merged in
-    one task: about 10 µs a predicate and worker where predicates share their form. The model has
-    100 to 150 bytes per region, mapped into each machine's memory once.
+    one task: about 10 µs per predicate and worker if predicates share templates. The model has
+    100 to 150 bytes per region, which each machine maps into memory once.
 
     >>> Matcher(idCol="alert", outputMode="arrays").getIdCol()
     'alert'
@@ -107,11 +120,11 @@ class Matcher(
         storePath: str | None = None,
     ) -> None:
         super().__init__()
-        given: Mapping[str, Any] = self._input_kwargs  # type: ignore[attr-defined]
-        self._set_validated(given)
+        arguments: Mapping[str, Any] = self._input_kwargs  # type: ignore[attr-defined]
+        self._set_validated(arguments)
 
     def setParams(self, **params: Any) -> Self:
-        """Set parameters by name, as the constructor does."""
+        """Set parameters by name, like the constructor."""
         return self._set_validated(params)
 
     def setEventSchema(self, value: StructType | str) -> Self:
@@ -127,11 +140,11 @@ class Matcher(
         return self._set_validated({"predicateCol": value})
 
     def setRangeCols(self, value: Mapping[str, Sequence[str]]) -> Self:
-        """Set the columns of the two ends, by attribute."""
+        """Set the columns of the lower and the upper end, by attribute."""
         return self._set_validated({"rangeCols": value})
 
     def setHandleInvalid(self, value: str) -> Self:
-        """Set `skip` or `error`: what `fit` does with a wrong predicate."""
+        """Set what `fit` does with an invalid predicate: `skip` or `error`."""
         return self._set_validated({"handleInvalid": value})
 
     def setVectors(self, value: Mapping[str, int]) -> Self:
@@ -143,7 +156,7 @@ class Matcher(
         return self._set_validated({"maxDerived": value})
 
     def setLimits(self, value: PredicateLimits | Mapping[str, object]) -> Self:
-        """Set the limits for predicates."""
+        """Set the limits of predicates."""
         return self._set_validated({"limits": value})
 
     def setValidFromCol(self, value: str) -> Self:
@@ -159,24 +172,35 @@ class Matcher(
         return self._set_validated({"zones": value})
 
     def setReplication(self, value: str) -> Self:
-        """Set `pure` or `smart`."""
+        """Set the replication of subscriptions over zones: `pure` or `smart`."""
         return self._set_validated({"replication": value})
 
     def setStorePath(self, value: str) -> Self:
-        """Set the folder for segments that are not saved yet."""
+        """Set the folder of segments until the model is saved."""
         return self._set_validated({"storePath": value})
 
     @check_arguments
     def fit(  # type: ignore[override]
         self, dataset: DataFrame, params: Any = None, *, events: DataFrame | None = None
     ) -> MatcherModel:
-        """The model of the subscriptions; `events` are some that are typical, to cut zones by."""
+        """Return the model of the subscriptions.
+
+        Args:
+            dataset: the subscriptions.
+            params: parameters by `Param` that override those of this estimator, as in Spark ML.
+            events: typical events, by which zones are split so that they have equal work.
+
+        Raises:
+            InvalidArgumentError: a parameter or a column is missing or does not fit.
+            PredicateError: a predicate is invalid and `handleInvalid` is `"error"`.
+            SchemaError: the session settings are not supported.
+        """
         if events is None:
             model: MatcherModel = super().fit(dataset, params)
             return model
         if self._param_value(self.zones) == "1":
             raise InvalidArgumentError(
-                "events are for cutting zones: say how many, as in zones='auto'"
+                "events are used only to split zones: set the number of zones, or zones='auto'"
             )
         return self.copy(params)._fit(dataset, events)
 
@@ -184,31 +208,30 @@ class Matcher(
         schema, spark = self._event_schema(), dataset.sparkSession
         if schema is None:
             raise InvalidArgumentError(
-                "eventSchema is missing: Matcher(eventSchema=events.schema, …)"
+                "eventSchema is missing: write Matcher(eventSchema=events.schema, …)"
             )
         if self._param_value(self.zones) == "1" and self.isSet(self.replication):
             raise InvalidArgumentError(
-                "replication is that of zones: say how many, as in zones='auto'"
+                "replication requires zones: set the number of zones, or zones='auto'"
             )
         if (
             self._param_value(self.replication) == "smart"
             and self._param_value(self.outputMode) == "arrays"
         ):
             raise InvalidArgumentError(
-                "replication='smart' finds the matches of an event in several places: outputMode "
-                "is 'pairs' with it"
+                "replication='smart' finds the matches of an event in several zones: outputMode "
+                "must be 'pairs', not 'arrays'"
             )
         space = build_space(schema, read_session_settings(spark), self._param_value(self.vectors))
         limits = self._predicate_limits()
         space = replace(space, max_derived=self._param_value(self.maxDerived), limits=limits)
         id_name = self._param_value(self.idCol)
-        kind = IdType.from_spark(id_name, find_column_type(dataset, id_name, "idCol")).kind
-        place = create_store_location(spark, self._param_value(self.storePath))
+        id_kind = IdType.from_spark(id_name, find_column_type(dataset, id_name, "idCol")).kind
+        location = create_store_location(spark, self._param_value(self.storePath))
         space = with_validity(space) if self._has_validity() else space
-        with Store.create(place, space, id_kind=kind):
+        with Store.create(location, space, id_kind=id_kind):
             pass
         is_zoned = self._param_value(self.zones) != "1"
-        load = ZoneLoader(spark, self, place, events) if is_zoned else None
-        return self._copyValues(
-            MatcherModel(load_subscriptions(dataset, self, place, space, 0, commit_staged=load))
-        )
+        zone_loader = ZoneLoader(spark, self, location, events) if is_zoned else None
+        state = load_subscriptions(dataset, self, location, space, 0, commit_staged=zone_loader)
+        return self._copyValues(MatcherModel(state))

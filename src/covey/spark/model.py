@@ -1,4 +1,4 @@
-"""The model: matches events of a DataFrame, and can be saved, updated and called from SQL."""
+"""Model of a fitted `Matcher`: it matches events, and can be saved, updated and used in SQL."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ _MAX_SAMPLE_EVENTS = 20_000  # events
 
 
 class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
-    """One version of a set of subscriptions, ready to be matched.
+    """One version of a set of subscriptions that `transform` matches events with.
 
-    Guarantee: as `Matcher`. A model never changes: `update` gives another one, and both are good.
+    Guarantee: the same as that of `Matcher`. A model never changes: `update` returns another one,
+    and both can be used.
 
     Cost of `transform`: one `mapInArrow` without a shuffle, or with zones after a shuffle of the
-    events. Only the columns that some predicate constrains and those that are kept go to Python;
-    derived attributes are computed by Spark, each once. Memory of a worker does not grow with the
-    number of events or of matches; the index, or the zone of it, is mapped, and shared by the
-    workers of a machine.
+    events. Only the columns that some predicate constrains and the columns of the output are sent
+    to Python. Spark computes each derived attribute once. The memory of a worker does not grow
+    with the number of events or of matches. The index, or its part for one zone, is mapped from
+    files, and the workers of a machine share the mapped memory.
     """
 
     def __init__(self, state: ModelState) -> None:
@@ -60,28 +61,29 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @property
     def storeVersion(self) -> int:
-        """The number of its version in its store."""
+        """Number of the model's version in its store."""
         return self._state.version
 
     @property
     def numSubscriptions(self) -> int:
-        """How many subscriptions it has, without the rejected ones."""
+        """Number of subscriptions of the model, without the rejected ones."""
         return self._state.subscription_count
 
     @property
     def fitMetrics(self) -> Mapping[str, float]:
-        """Where the time of the last fit or update went.
+        """Seconds that each step of the last fit or update took.
 
-        `parse` and `index` are sums over tasks, `encode` is the time in which they were done,
-        `merge` is the one task after them, and `total` is all of it.
+        `parse` and `index` are sums over all tasks. `encode` is the elapsed time until these tasks
+        ended, `merge` the time of the single task after them, and `total` the whole time.
         """
         return self._state.fit_seconds
 
     @property
     def rejectedSubscriptions(self) -> DataFrame:
-        """The subscriptions that were not taken by the last fit or update, and why.
+        """Subscriptions that the last fit or update rejected, with the reasons.
 
-        Columns: the id, `predicate`, `error`, and where they are known `line` and `column`.
+        Columns: the id, `predicate`, `error`, and the `line` and `column` of the error in the
+        predicate, null if they are unknown.
         """
         spark = SparkSession.active()
         path = to_spark_uri(f"{self._state.location}/{self._state.rejected_path}")
@@ -90,7 +92,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @property
     def numZones(self) -> int:
-        """How many zones its subscriptions are spread over; 1 if events are not shuffled."""
+        """Number of zones over which subscriptions are spread; 1 if events are not shuffled."""
         return (
             1
             if self._state.partitioner is None
@@ -99,162 +101,203 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def update(self, changes: DataFrame) -> MatcherModel:
-        """The model with subscriptions added, replaced and removed: the next version of its store.
+        """Return a model with changed subscriptions, and commit it as the store's next version.
 
-        `changes` has the columns of the subscriptions; a null predicate removes its id, and so does
-        `delete` in a column `_change_type`. The change feed of a Delta table is taken as it is: the
-        last change of an id counts.
+        Args:
+            changes: subscriptions to add or replace, with the columns that `fit` reads. A null
+                predicate removes the subscription with this id, and so does `delete` in a column
+                `_change_type`. The change feed of a Delta table can be passed unchanged: the last
+                change of an id counts.
 
-        Cost: that of the changes, and a checksum of all that is there. What was changed is indexed
-        again some times while changes go on, when segments are merged.
+        Raises:
+            InvalidArgumentError: a column is missing, or the ids have another type than those of
+                the model.
+
+        Cost: parsing and indexing of the changes, and a checksum over the whole version. While
+        updates continue, changed subscriptions are indexed again when segments are merged.
         """
         id_name = self._param_value(self.idCol)
-        found, known = find_column_type(changes, id_name, "idCol"), self._state.id_type
-        if found != known:
+        id_type, model_id_type = find_column_type(changes, id_name, "idCol"), self._state.id_type
+        if id_type != model_id_type:
             raise InvalidArgumentError(
-                f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
-                f"{known.simpleString()}: cast it"
+                f"column {id_name!r} is {id_type.simpleString()}, but the ids of the model are "
+                f"{model_id_type.simpleString()}: cast it"
             )
-        (changed, removed, refused), mine = classify_changes(changes, self), self._state
-        space = with_time_zones(mine.space.without_derived, changes.sparkSession)
-        fitted = load_subscriptions(
+        (changed, removed, refused), state = classify_changes(changes, self), self._state
+        space = with_time_zones(state.space.without_derived, changes.sparkSession)
+        updated = load_subscriptions(
             changed,
             self,
-            mine.location,
+            state.location,
             space,
-            mine.version,
+            state.version,
             removed_column=removed,
             refusal_column=refused,
-            known_attributes=mine.space.derived,
+            known_attributes=state.space.derived,
         )
-        return self._copyValues(MatcherModel(replace(fitted, partitioner=mine.partitioner)))
+        return self._copyValues(MatcherModel(replace(updated, partitioner=state.partitioner)))
 
     @check_arguments
     def errors(self, events: DataFrame) -> DataFrame:
-        """Tell which subscriptions do not match events because computing something raises on them.
+        """Return the subscriptions that are undecided for events because an expression raises.
 
-        Columns: the id, the `reason` and the expression, the `count` of such events, and one
-        `event` of them. Only events count on which all else that the subscription asks for is
-        there. Where Spark raises, `where` would end the job; a model treats the event as one that
-        does not match, and disturbs no other subscription.
+        Columns of the result: the id, the `reason` with the expression, the `count` of such events,
+        and one `event` of them. An event counts only if it satisfies every other condition of the
+        subscription. Where an expression raises, Spark's `where` would end the job; for a model
+        such an event does not match, and no other subscription is affected.
 
-        Cost: a pass over the events now, and one job for each expression that raises; another pass
-        when the answer is read. None of it if no expression can raise.
+        Args:
+            events: the events, with the columns that `transform` needs.
+
+        Raises:
+            SchemaError: the session settings or the columns do not fit the model.
+
+        Cost: a pass over the events during the call, and one job for each expression that raises;
+        another pass when the result is read. No job runs if no expression can raise.
         """
         check_session_settings(self._state.space, events.sparkSession)
-        fitted, id_name = self._state, self._param_value(self.idCol)
-        names = [name for name in fitted.constrained_attributes if name != VALIDITY]
-        check_event_columns(fitted.space, names, events.schema)
-        expressions = find_raising_attributes(fitted.space, fitted.constrained_attributes)
+        state, id_name = self._state, self._param_value(self.idCol)
+        names = [name for name in state.constrained_attributes if name != VALIDITY]
+        check_event_columns(state.space, names, events.schema)
+        expressions = find_raising_attributes(state.space, state.constrained_attributes)
         reasons = find_failure_reasons(events, expressions)
-        raising = tuple(one for one in expressions if one.name in reasons)
-        kept = self._select_event_fields(events.schema)
-        columns = [F.struct(*(select_column(name) for name in kept.names))]
-        columns += [self._attribute(name) for name in fitted.constrained_attributes]
-        flags = [one.flag for one in raising if one.flag.name not in fitted.constrained_attributes]
+        raising = tuple(expression for expression in expressions if expression.name in reasons)
+        event_fields = self._select_event_fields(events.schema)
+        columns = [F.struct(*(select_column(name) for name in event_fields.names))]
+        columns += [self._attribute(name) for name in state.constrained_attributes]
+        flags = [
+            expression.flag
+            for expression in raising
+            if expression.flag.name not in state.constrained_attributes
+        ]
         columns += [select_attribute(flag) for flag in flags]
-        attributes = [*fitted.constrained_attributes, *(flag.name for flag in flags)]
-        places = {name: 1 + place for place, name in enumerate(attributes)}
-        given = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
+        attributes = [*state.constrained_attributes, *(flag.name for flag in flags)]
+        attribute_columns = {name: column for column, name in enumerate(attributes, start=1)}
+        selected = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
         is_raised = F.lit(False)
-        for one in raising:
-            is_raised = is_raised | ~select_column(f"c{places[one.flag.name]}")
-        work = FindUndecidedTask(
-            fitted.location, fitted.version, fitted.label, places, raising,
-            IdType.from_spark(id_name, fitted.id_type),
+        for expression in raising:
+            flag_column = select_column(f"c{attribute_columns[expression.flag.name]}")
+            is_raised = is_raised | ~flag_column
+        task = FindUndecidedTask(
+            state.location, state.version, state.label, attribute_columns, raising,
+            IdType.from_spark(id_name, state.id_type),
         )  # fmt: skip
         schema = (
             StructType()
-            .add("id", fitted.id_type)
+            .add("id", state.id_type)
             .add("expression", IntegerType())
-            .add("event", kept)
+            .add("event", event_fields)
         )
-        pairs = given.where(is_raised).mapInArrow(work, schema)
+        pairs = selected.where(is_raised).mapInArrow(task, schema)
         reason = F.lit(None).cast("string")
-        for number, one in enumerate(raising):
-            said = F.lit(f"{reasons[one.name]} In {one.name}")
-            reason = F.when(F.col("expression") == number, said).otherwise(reason)
-        found = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
-        return found.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
+        for number, expression in enumerate(raising):
+            text = F.lit(f"{reasons[expression.name]} In {expression.name}")
+            reason = F.when(F.col("expression") == number, text).otherwise(reason)
+        groups = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
+        return groups.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
 
     @check_arguments
     def zoneLoad(self, events: DataFrame) -> NDArray[np.float64]:
-        """The share of the work that each zone would have of these events, from a sample."""
+        """Return the share of the matching work that each zone has for these events.
+
+        The shares are estimated from a sample of at most 20,000 events.
+
+        Raises:
+            InvalidArgumentError: the model has no zones.
+        """
         return compute_zone_loads(self._state, self._sample_events(events))
 
     @check_arguments
     def rebalance(self, events: DataFrame) -> MatcherModel:
-        """The model with zones that have even work for these events, where they had not.
+        """Return a model whose zones have nearly equal work for these events.
 
-        Zones with too much are cut in two, neighbours with little are joined; the others stay as
-        they are. It must be of the newest version of its store. One with `replication="smart"` is
-        to be fitted anew.
+        Zones with too much work are split, and neighbours with little work are joined. Other zones
+        stay unchanged. The model must have the newest version of its store.
 
-        Cost: that of building the zones that change.
+        Args:
+            events: typical events, of which at most 20,000 are used.
+
+        Raises:
+            InvalidArgumentError: the model has no zones, or was fitted with `replication="smart"`.
+
+        Cost: building the zones that change.
         """
         if self._state.partitioner is not None and self._state.partitioner.is_smart:
             raise InvalidArgumentError(
-                "zones of replication='smart' lead to each other: fit again with these events"
+                "zones cannot be rebalanced with replication='smart', because they forward events "
+                "to each other: fit again with these events"
             )
-        moved = rebalance_model(events.sparkSession, self._state, self._sample_events(events))
-        return self._copyValues(MatcherModel(moved))
+        rebalanced = rebalance_model(events.sparkSession, self._state, self._sample_events(events))
+        return self._copyValues(MatcherModel(rebalanced))
 
     @check_arguments
     def registerTableFunction(self, name: str) -> None:
-        """Makes a table function for SQL: `SELECT * FROM name(TABLE(events))`.
+        """Register a table function for SQL: `SELECT * FROM name(TABLE(events))`.
 
-        The table has all columns that are constrained or kept, derived attributes included, as
-        columns named by their text. The output is that of `transform`.
+        The table must have all columns of the output and all attributes that are constrained; a
+        derived attribute must be a column named by its text. The output is that of `transform`.
+
+        Args:
+            name: name of the function in the active session.
+
+        Raises:
+            SchemaError: the session settings do not fit the model.
         """
         spark = SparkSession.active()
         schema = self._event_schema() or StructType()
         check_session_settings(self._state.space, spark)
-        kept = self._select_event_fields(schema)
-        shape = self._build_output_format(kept)
+        event_fields = self._select_event_fields(schema)
+        output_format = self._build_output_format(event_fields)
         names = [
-            *kept.names,
-            *(n for n in self._state.constrained_attributes if n not in kept.names),
+            *event_fields.names,
+            *(n for n in self._state.constrained_attributes if n not in event_fields.names),
         ]
-        attributes = {name: names.index(name) for name in self._state.constrained_attributes}
+        attribute_columns = {name: names.index(name) for name in self._state.constrained_attributes}
         function = build_table_function(
-            self._build_match_task(attributes, shape), names, self._param_value(self.eventTimeCol),
-            shape.output_schema(kept, self._state.id_type),
-        )  # fmt: skip
+            self._build_match_task(attribute_columns, output_format),
+            names,
+            self._param_value(self.eventTimeCol),
+            output_format.output_schema(event_fields, self._state.id_type),
+        )
         spark.udtf.register(name, function)
 
     def write(self) -> ModelWriter:
-        """Saves it: `model.write().overwrite().save(path)`."""
+        """Return a writer of the model: `model.write().overwrite().save(path)`."""
         return ModelWriter(self, self._state)
 
     @classmethod
     def read(cls) -> ModelReader[MatcherModel]:
-        """Reads a saved one."""
+        """Return a reader of saved models: `MatcherModel.read().load(path)`."""
         return ModelReader(cls)
 
     @check_arguments
     def _transform(self, dataset: DataFrame) -> DataFrame:
         check_session_settings(self._state.space, dataset.sparkSession)
-        kept = self._select_event_fields(dataset.schema)
+        event_fields = self._select_event_fields(dataset.schema)
         names = self._state.constrained_attributes
         check_event_columns(self._state.space, [n for n in names if n != VALIDITY], dataset.schema)
-        columns = [select_column(name) for name in kept.names]
-        attributes = {}
+        columns = [select_column(name) for name in event_fields.names]
+        attribute_columns = {}
         for name in names:
-            is_kept = name in kept.names and not self._state.space[name].is_derived
-            attributes[name] = kept.names.index(name) if is_kept else len(columns)
-            if not is_kept:
+            is_output = name in event_fields.names and not self._state.space[name].is_derived
+            attribute_columns[name] = event_fields.names.index(name) if is_output else len(columns)
+            if not is_output:
                 columns.append(self._attribute(name))
-        shape, routing = self._build_output_format(kept), self._state.partitioner
-        matching = self._build_match_task(attributes, shape)
-        if routing is None:
-            given = dataset.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
+        output_format = self._build_output_format(event_fields)
+        partitioner = self._state.partitioner
+        task = self._build_match_task(attribute_columns, output_format)
+        if partitioner is None:
+            selected = dataset.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
         else:
-            hashed = list(attributes.values())
-            given = routing.route_events(dataset, columns, hashed, self._attribute)
-            matching = replace(matching, zone_column=len(columns))
-            if routing.is_smart:
-                return self._match_smart_zones(given, routing, attributes, shape, kept)
-        return given.mapInArrow(matching, shape.output_schema(kept, self._state.id_type))
+            hash_columns = list(attribute_columns.values())
+            selected = partitioner.route_events(dataset, columns, hash_columns, self._attribute)
+            task = replace(task, zone_column=len(columns))
+            if partitioner.is_smart:
+                return self._match_smart_zones(
+                    selected, partitioner, attribute_columns, output_format, event_fields
+                )
+        schema = output_format.output_schema(event_fields, self._state.id_type)
+        return selected.mapInArrow(task, schema)
 
     def _match_smart_zones(
         self,
@@ -264,64 +307,65 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         output_format: OutputFormat,
         event_fields: StructType,
     ) -> DataFrame:
-        """Matches in the zone of each event, and then where else it has some."""
+        """Match events in their zones, then in the home zones to which they are forwarded."""
         assert isinstance(output_format, PairRows)
-        fitted = self._state
-        at = fitted.location, fitted.version, fitted.label, attribute_columns
-        sending = ZoneMatchTask(*at, tuple(routed_events.columns), output_format.id_type)
-        sent = routed_events.mapInArrow(
-            sending, forwarded_schema(routed_events.schema, fitted.id_type)
+        state = self._state
+        version = state.location, state.version, state.label, attribute_columns
+        zone_task = ZoneMatchTask(*version, tuple(routed_events.columns), output_format.id_type)
+        forwarded = routed_events.mapInArrow(
+            zone_task, forwarded_schema(routed_events.schema, state.id_type)
         )
-        hashed = [routed_events.columns[place] for place in attribute_columns.values()]
-        arrived = partitioner.shuffle_by_zone(sent, hashed)
-        return arrived.mapInArrow(
-            HomeMatchTask(*at, output_format),
-            output_format.output_schema(event_fields, fitted.id_type),
+        hash_columns = [routed_events.columns[column] for column in attribute_columns.values()]
+        shuffled = partitioner.shuffle_by_zone(forwarded, hash_columns)
+        return shuffled.mapInArrow(
+            HomeMatchTask(*version, output_format),
+            output_format.output_schema(event_fields, state.id_type),
         )
 
     def _attribute(self, name: str) -> Column:
-        """What Spark computes of an event for an attribute."""
+        """Return the expression with which Spark computes an attribute of an event."""
         return select_attribute_or_time(
             self._state.space, name, self._param_value(self.eventTimeCol)
         )
 
     def _sample_events(self, events: DataFrame) -> Events:
-        """Some of the events that zones are to be looked at by."""
-        fitted = self._state
-        if fitted.partitioner is None:
-            raise InvalidArgumentError("the model has no zones: fit with zones")
+        """Return a sample of events from which the work of zones is estimated."""
+        state = self._state
+        if state.partitioner is None:
+            raise InvalidArgumentError("the model has no zones: fit with zones='auto' or a number")
         return sample_events(
-            events, fitted.space, fitted.constrained_attributes, self._attribute, _MAX_SAMPLE_EVENTS
+            events, state.space, state.constrained_attributes, self._attribute, _MAX_SAMPLE_EVENTS
         )
 
     def _build_match_task(
         self, attribute_columns: Mapping[str, int], output_format: OutputFormat
     ) -> MatchTask:
-        fitted = self._state
+        state = self._state
         return MatchTask(
-            fitted.location, fitted.version, fitted.label, attribute_columns, output_format
+            state.location, state.version, state.label, attribute_columns, output_format
         )
 
     def _select_event_fields(self, schema: StructType) -> StructType:
-        """The fields of the output that are the event's."""
-        asked = self._param_value(self.eventCols)
+        """Return the fields of events that `transform` copies to its output."""
+        event_cols = self._param_value(self.eventCols)
         by_name = {field.name.lower(): field for field in schema.fields}
-        missing = [name for name in asked or () if name.lower() not in by_name]
+        missing = [name for name in event_cols or () if name.lower() not in by_name]
         if missing:
             raise InvalidArgumentError(
                 f"eventCols names {', '.join(map(repr, missing))}, but the events have "
                 f"{', '.join(schema.names)}"
             )
-        fields = schema.fields if asked is None else [by_name[name.lower()] for name in asked]
-        return StructType(list(fields))
+        if event_cols is None:
+            return StructType(list(schema.fields))
+        return StructType([by_name[name.lower()] for name in event_cols])
 
     def _build_output_format(self, event_fields: StructType) -> OutputFormat:
         name = self._output_col_name()
         if name.lower() in (field.lower() for field in event_fields.names):
             raise InvalidArgumentError(
-                f"the output would have two columns {name!r}: name that of the matched ids with "
-                "outputCol, or leave the event's out of eventCols"
+                f"the output would have two columns {name!r}: set another name for the column of "
+                "matched ids with outputCol, or leave the column of the events out of eventCols"
             )
-        kind = ArrayRows if self._param_value(self.outputMode) == "arrays" else PairRows
+        output_format = ArrayRows if self._param_value(self.outputMode) == "arrays" else PairRows
         id_type = IdType.from_spark(name, self._state.id_type)
-        return kind(tuple(event_fields.names), name, id_type)
+        return output_format(tuple(event_fields.names), name, id_type)

@@ -1,12 +1,12 @@
-"""Saving and loading a model, so that overwriting one never disturbs who is using it.
+"""Saving and loading of models; overwriting a saved model does not affect jobs that use it.
 
-    path/metadata/part-00000    what Spark ML reads: class, parameters, and which version is meant
-    path/store/                 the store, whose files are never changed
-    path/store/rejected/…       what was rejected
+    path/metadata/part-00000    metadata of Spark ML: class, parameters, and the version's number
+    path/store/                 the store, whose files never change
+    path/store/rejected/…       rejected subscriptions
 
-A save puts the files of its version into the store, then the version, and last replaces the one
-file of metadata. Running jobs hold their version's number and find its files until the retention
-has passed.
+A save writes the files of its version into the store, then commits the version, and finally
+replaces the single metadata file. Running jobs know the number of their version, and find its files
+until the retention has passed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WEEK_HOURS = 7 * 24
 
 
 class ModelWriter(MLWriter):
-    """Writes a model; `option("retentionHours", 168)` says how long replaced ones are kept."""
+    """Writer of models; `option("retentionHours", 168)` sets the retention of replaced versions."""
 
     def __init__(self, params: MatcherParams, state: ModelState) -> None:
         super().__init__()
@@ -52,42 +52,52 @@ class ModelWriter(MLWriter):
 
     @check_arguments
     def save(self, path: str) -> None:
-        """Saves the model; where one is already, only after `overwrite()`."""
-        place = to_store_location(path)
-        directory, target = open_storage(place), f"{place}/store"
+        """Save the model at a path; a model that exists there is replaced after `overwrite()` only.
+
+        Args:
+            path: path or URI of a folder.
+
+        Raises:
+            InvalidArgumentError: the folder contains a saved model, and `overwrite()` was not
+                called.
+            StoreError: the model's version cannot be read or copied.
+        """
+        location = to_store_location(path)
+        directory, target = open_storage(location), f"{location}/store"
         if directory.list("metadata") and not self.shouldOverwrite:
             raise InvalidArgumentError(
-                f"there is something at {path} already: write().overwrite() replaces it"
+                f"{path} contains a saved model already: write().overwrite() replaces it"
             )
-        keep_seconds = 3600 * _parse_hours(self.optionMap.get("retentionhours", _WEEK_HOURS))
-        replaced = _read_saved_version(directory)
+        retain_seconds = 3600 * _parse_hours(self.optionMap.get("retentionhours", _WEEK_HOURS))
+        replaced_version = _read_saved_version(directory)
         saved = self._copy_model_state(target)
         text = DefaultParamsWriter._get_metadata_to_save(
             self._params, self.sparkSession, {"covey": saved.to_json()}
         )
         directory.replace(_METADATA_FILE, text.encode() + b"\n")
-        run_in_task(self.sparkSession, partial(_vacuum_store, target, replaced, keep_seconds))
+        vacuum = partial(_vacuum_store, target, replaced_version, retain_seconds)
+        run_in_task(self.sparkSession, vacuum)
 
     def _copy_model_state(self, target: str) -> ModelState:
-        """The model's version in the store of the target, where it may be already."""
-        fitted, spark = self._state, self.sparkSession
-        copying = partial(_copy_to_store, fitted.location, target, fitted.version, uuid4().hex)
-        copied: Mapping[str, Any] = run_in_task(spark, copying)
-        if fitted.location == target:
-            return replace(fitted, version=copied["version"], label=copied["label"])
-        rejected = f"rejected/{uuid4().hex}"
-        outcomes = spark.read.parquet(to_spark_uri(f"{fitted.location}/{fitted.rejected_path}"))
-        outcomes.write.parquet(to_spark_uri(f"{target}/{rejected}"))
+        """Copy the model's version to the target store unless it is there, and return its state."""
+        state, spark = self._state, self.sparkSession
+        copy = partial(_copy_to_store, state.location, target, state.version, uuid4().hex)
+        copied: Mapping[str, Any] = run_in_task(spark, copy)
+        if state.location == target:
+            return replace(state, version=copied["version"], label=copied["label"])
+        rejected_path = f"rejected/{uuid4().hex}"
+        results = spark.read.parquet(to_spark_uri(f"{state.location}/{state.rejected_path}"))
+        results.write.parquet(to_spark_uri(f"{target}/{rejected_path}"))
         return replace(
-            fitted, location=target, version=copied["version"], label=copied["label"],
-            rejected_path=rejected,
+            state, location=target, version=copied["version"], label=copied["label"],
+            rejected_path=rejected_path,
         )  # fmt: skip
 
     saveImpl = save
 
 
 class ModelReader(MLReader[ModelT]):
-    """Reads a model, which is made of what was fitted."""
+    """Reader of saved models; `build_model` makes a model from its state."""
 
     def __init__(self, build_model: Callable[[ModelState], ModelT]) -> None:
         super().__init__()
@@ -95,7 +105,11 @@ class ModelReader(MLReader[ModelT]):
 
     @check_arguments
     def load(self, path: str) -> ModelT:
-        """The model at a path; a `StoreError` if there is none."""
+        """Return the model that is saved at a path.
+
+        Raises:
+            StoreError: there is no model at the path, or its metadata cannot be read.
+        """
         metadata = _read_metadata(path)
         model = self._build_model(read_model_state(path))
         model._resetUid(metadata["uid"])  # type: ignore[attr-defined]
@@ -104,7 +118,11 @@ class ModelReader(MLReader[ModelT]):
 
 
 def read_model_state(path: str) -> ModelState:
-    """What the model at a path knows; a `StoreError` if there is none."""
+    """Return the state of the model that is saved at a path.
+
+    Raises:
+        StoreError: there is no model at the path, or its metadata cannot be read.
+    """
     return ModelState.from_json(f"{to_store_location(path)}/store", _read_metadata(path)["covey"])
 
 
@@ -117,7 +135,9 @@ def _read_metadata(path: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise StoreError(f"there is no model at {path}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path}/{_METADATA_FILE} is not that of a model: {error!r}") from None
+        raise StoreError(
+            f"{path}/{_METADATA_FILE} is not the metadata of a covey model: {error!r}"
+        ) from None
     return metadata
 
 
@@ -127,32 +147,40 @@ def _parse_hours(value: object) -> float:
     except ValueError:
         hours = -1.0
     if not hours >= 0:
-        raise InvalidArgumentError(f"retentionHours is a number of hours, not {value!r}")
+        raise InvalidArgumentError(
+            f"retentionHours must be a number of hours from 0, got {value!r}"
+        )
     return hours
 
 
 def _read_saved_version(directory: StorageBackend) -> int | None:
-    """The version that is named at a place now, if a model is there."""
+    """Return the version of the model in a directory, or None if it contains no model."""
     try:
-        number: int = json.loads(directory.read(_METADATA_FILE))["covey"]["version"]
+        version: int = json.loads(directory.read(_METADATA_FILE))["covey"]["version"]
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
-    return number
+    return version
 
 
 def _copy_to_store(source: str, target: str, version_number: int, label: str) -> dict[str, Any]:
-    """Makes a version the newest of the target, in a task, unless it is that already."""
+    """Copy a version to the target store as its newest version, unless it is that already.
+
+    It runs in a task.
+    """
     store = Store.open(source)
-    version = store.snapshot(version_number).manifest  # all of it is there
+    manifest = store.snapshot(version_number).manifest  # raises if a file of the version is missing
     if source != target or version_number != store.versions[-1]:
-        version = copy_version(source, target, version_number, label)
-    return {"version": version.version, "label": version.label}
+        manifest = copy_version(source, target, version_number, label)
+    return {"version": manifest.version, "label": manifest.label}
 
 
 def _vacuum_store(
     location: str, replaced_version: int | None, retain_seconds: float
 ) -> dict[str, Any]:
-    """Forgets what was replaced long ago, in a task; what was replaced just now is leased."""
+    """Lease the version that was just replaced for the retention, and vacuum older ones.
+
+    It runs in a task.
+    """
     with Store.open(location) as store:
         if replaced_version is not None and replaced_version in store.versions and retain_seconds:
             store.lease(replaced_version, retain_seconds)

@@ -1,4 +1,4 @@
-"""What a fitted model knows besides its parameters: a version of a store, and how it came about."""
+"""State of a fitted model besides its parameters: a version of a store, and facts about the fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,21 @@ _FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """A version, what its subscriptions constrain, and where those are that were rejected."""
+    """State of a fitted model: a version of a store, and facts about its subscriptions.
+
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version.
+        subscription_count: number of subscriptions in the version.
+        space: space of the subscriptions.
+        constrained_attributes: attributes that some subscription constrains.
+        id_type: Spark's type of the ids.
+        rejected_path: folder of the results of the fit, rejected subscriptions among them,
+            relative to the location.
+        fit_seconds: seconds of each step of the last fit or update.
+        partitioner: partitioner of events, or None if the model has no zones.
+    """
 
     location: str
     version: int
@@ -36,7 +50,7 @@ class ModelState:
     partitioner: ZonePartitioner | None = None
 
     def to_json(self) -> JsonObject:
-        """As what `json.dumps` takes, but for the place, which is where it is found."""
+        """Return the state as JSON values, without the location, which depends on the save path."""
         return {
             "format": _FORMAT,
             "version": self.version,
@@ -52,16 +66,20 @@ class ModelState:
 
     @classmethod
     def from_json(cls, location: str, content: Mapping[str, JsonValue]) -> ModelState:
-        """Return the state that `to_json` was called on, found at a location.
+        """Return the state from the JSON values of `to_json`.
+
+        Args:
+            location: location of the store.
+            content: the JSON values.
 
         Raises:
-            StoreError: another version of covey wrote it.
+            StoreError: another version of covey wrote the content.
         """
         fields: Mapping[str, Any] = content
         if fields.get("format") != _FORMAT:
             raise StoreError(
-                f"the model has format {fields.get('format', 1)}, this covey reads {_FORMAT}: "
-                "fit it again"
+                f"the model has format {fields.get('format', 1)}, but this version of covey reads "
+                f"format {_FORMAT}: fit it again"
             )
         partitioner = fields["partitioner"]
         return cls(

@@ -1,7 +1,7 @@
-"""Parameters that `Matcher` and `MatcherModel` share, with accessors as Spark ML has them.
+"""Parameters that `Matcher` and `MatcherModel` share, with getters and setters as in Spark ML.
 
-The class docstring of `Matcher` says what each parameter means. A getter returns the value or its
-default, and raises `KeyError` if there is neither, as those of Spark ML do.
+The class docstring of `Matcher` explains each parameter. A getter returns the value or the default,
+and raises `KeyError` if there is neither, like the getters of Spark ML.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ _REPLICATIONS = ("pure", "smart")
 
 
 def _to_schema_json(value: object) -> str:
-    """A schema as JSON, so that it can be saved."""
+    """Return a schema as JSON, the form in which it is saved."""
     if isinstance(value, StructType):
         return value.json()
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return StructType.fromJson(json.loads(value)).json()
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PySparkException):
-            raise _schema_error(value, "its JSON is not that of a StructType") from None
+            raise _schema_error(value, "the JSON does not describe a StructType") from None
     if isinstance(value, str):
         try:
             schema = StructType.fromDDL(value)
         except PySparkException as error:
             if error.getCondition() == "SESSION_OR_CONTEXT_NOT_EXISTS":
-                raise _schema_error(value, "without a Spark session no text is read") from None
+                raise _schema_error(value, "a text needs an active Spark session") from None
             raise _schema_error(value, str(error).strip().splitlines()[0]) from None
         if isinstance(schema, StructType):
             return schema.json()
-        raise _schema_error(value, "it is one type without a name")
+        raise _schema_error(value, "it is a type without a column name")
     raise _schema_error(value, "it is neither a StructType nor a text")
 
 
 def _schema_error(value: object, reason: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"eventSchema is a StructType, as events.schema, or columns as 'symbol STRING, price "
-        f"DOUBLE', not {format_value(value)}: {reason}"
+        "eventSchema must be a StructType such as events.schema, or columns as 'symbol STRING, "
+        f"price DOUBLE', got {format_value(value)}: {reason}"
     )
 
 
 def _is_whole_number(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number, of NumPy's too."""
+    """Return whether a value is an integer of Python or NumPy, but not a Boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether Java can be told a text: one with a lone surrogate it cannot."""
+    """Return whether a text can be sent to Java: it must not contain a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -70,11 +70,11 @@ def _is_unicode(text: str) -> bool:
 
 
 def _choice_converter(name: str, choices: tuple[str, ...]) -> Any:
-    def convert(given: object) -> str:
-        if isinstance(given, str) and given in choices:
-            return given
+    def convert(value: object) -> str:
+        if isinstance(value, str) and value in choices:
+            return value
         raise InvalidArgumentError(
-            f"{name} is {' or '.join(map(repr, choices))}, not {format_value(given)}"
+            f"{name} must be {' or '.join(map(repr, choices))}, got {format_value(value)}"
         )
 
     return convert
@@ -87,13 +87,16 @@ def _to_zones_text(value: object) -> str:
         number = parse_whole_number(str(value))
         if number:
             return str(number)
-    raise InvalidArgumentError(f"zones is 'auto' or a number of zones, not {format_value(value)}")
+    raise InvalidArgumentError(
+        f"zones must be 'auto' or a number of zones from 1, got {format_value(value)}"
+    )
 
 
 def _to_range_columns(value: object) -> dict[str, list[str]]:
     if not isinstance(value, Mapping) or not all(map(_is_column_pair, value.values())):
         raise InvalidArgumentError(
-            f"rangeCols are two columns by attribute, not {format_value(value)}"
+            "rangeCols must be two columns by attribute, such as {'price': ('low', 'high')}, "
+            f"got {format_value(value)}"
         )
     return {str(name): [str(end) for end in ends] for name, ends in value.items()}
 
@@ -109,7 +112,8 @@ def _is_column_pair(ends: object) -> bool:
 def _to_vector_lengths(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping) or not all(map(_is_vector_length, value.values())):
         raise InvalidArgumentError(
-            f"vectors are lengths by column, as {{'embedding': 384}}, not {format_value(value)}"
+            "vectors must be lengths by column, such as {'embedding': 384}, "
+            f"got {format_value(value)}"
         )
     return {str(name): int(length) for name, length in value.items()}
 
@@ -118,12 +122,12 @@ def _to_max_derived(value: object) -> int:
     if _is_whole_number(value) and 0 <= value < 1 << 31:
         return int(value)
     raise InvalidArgumentError(
-        f"maxDerived is a whole number of expressions from 0 on, not {format_value(value)}"
+        f"maxDerived must be a whole number of expressions from 0, got {format_value(value)}"
     )
 
 
 def _to_limits_json(value: object) -> dict[str, Any]:
-    """Limits as JSON has them, so that they can be saved."""
+    """Return limits as JSON values, the form in which they are saved."""
     try:
         if isinstance(value, Mapping):
             value = PredicateLimits.from_dict(value)
@@ -132,7 +136,8 @@ def _to_limits_json(value: object) -> dict[str, Any]:
     except (TypeError, SchemaError) as error:
         raise InvalidArgumentError(f"limits: {error}") from None
     raise InvalidArgumentError(
-        f"limits are those of covey.space.PredicateLimits, not {format_value(value)}"
+        "limits must be a covey.space.PredicateLimits or a dict of its fields, "
+        f"got {format_value(value)}"
     )
 
 
@@ -141,7 +146,7 @@ def _is_vector_length(value: object) -> bool:
 
 
 class MatcherParams(Params):
-    """See `Matcher` for what each of them means."""
+    """Parameters of `Matcher` and `MatcherModel`; `Matcher` explains each of them."""
 
     eventSchema: Param[str] = Param(
         Params._dummy(), "eventSchema", "the schema of the events", _to_schema_json
@@ -153,16 +158,22 @@ class MatcherParams(Params):
         Params._dummy(), "predicateCol", "the column with predicates", TypeConverters.toString
     )
     rangeCols: Param[dict[str, list[str]]] = Param(
-        Params._dummy(), "rangeCols", "by attribute, the columns of its two ends", _to_range_columns
+        Params._dummy(),
+        "rangeCols",
+        "the columns of the lower and the upper end, by attribute",
+        _to_range_columns,
     )
     outputMode: Param[str] = Param(
         Params._dummy(),
         "outputMode",
-        "pairs or arrays",
+        "form of the output: pairs or arrays",
         _choice_converter("outputMode", _OUTPUT_MODES),
     )
     eventCols: Param[list[str]] = Param(
-        Params._dummy(), "eventCols", "the columns of events to keep", TypeConverters.toListString
+        Params._dummy(),
+        "eventCols",
+        "the columns of events in the output",
+        TypeConverters.toListString,
     )
     outputCol: Param[str] = Param(
         Params._dummy(), "outputCol", "the column with matched ids", TypeConverters.toString
@@ -170,7 +181,7 @@ class MatcherParams(Params):
     handleInvalid: Param[str] = Param(
         Params._dummy(),
         "handleInvalid",
-        "skip or error",
+        "what fit does with an invalid predicate: skip or error",
         _choice_converter("handleInvalid", _HANDLE_INVALID),
     )
     vectors: Param[dict[str, int]] = Param(
@@ -179,32 +190,45 @@ class MatcherParams(Params):
     maxDerived: Param[int] = Param(
         Params._dummy(),
         "maxDerived",
-        "how many expressions to compute",
+        "the largest number of expressions that predicates compare",
         _to_max_derived,
     )
     limits: Param[dict[str, Any]] = Param(
-        Params._dummy(), "limits", "what predicates may be", _to_limits_json
+        Params._dummy(), "limits", "the limits of predicates", _to_limits_json
     )
     validFromCol: Param[str] = Param(
-        Params._dummy(), "validFromCol", "from when a subscription counts", TypeConverters.toString
+        Params._dummy(),
+        "validFromCol",
+        "the column with the start of validity",
+        TypeConverters.toString,
     )
     validToCol: Param[str] = Param(
-        Params._dummy(), "validToCol", "until when a subscription counts", TypeConverters.toString
+        Params._dummy(),
+        "validToCol",
+        "the column with the end of validity",
+        TypeConverters.toString,
     )
     eventTimeCol: Param[str] = Param(
-        Params._dummy(), "eventTimeCol", "the time of events", TypeConverters.toString
-    )
+        Params._dummy(), "eventTimeCol", "the column with the time of events",
+        TypeConverters.toString,
+    )  # fmt: skip
     zones: Param[str] = Param(
-        Params._dummy(), "zones", "how many zones subscriptions are spread over", _to_zones_text
+        Params._dummy(),
+        "zones",
+        "the number of zones over which subscriptions are spread, or auto",
+        _to_zones_text,
     )
     replication: Param[str] = Param(
         Params._dummy(),
         "replication",
-        "pure or smart",
+        "the replication of subscriptions over zones: pure or smart",
         _choice_converter("replication", _REPLICATIONS),
     )
     storePath: Param[str] = Param(
-        Params._dummy(), "storePath", "where segments live before a save", TypeConverters.toString
+        Params._dummy(),
+        "storePath",
+        "the folder of segments until the model is saved",
+        TypeConverters.toString,
     )
 
     def __init__(self) -> None:
@@ -234,11 +258,11 @@ class MatcherParams(Params):
         return self.getOrDefault(self.predicateCol)
 
     def getRangeCols(self) -> dict[str, list[str]]:
-        """Return the columns of the two ends, by attribute."""
+        """Return the columns of the lower and the upper end, by attribute."""
         return self.getOrDefault(self.rangeCols)
 
     def getOutputMode(self) -> str:
-        """Return `pairs` or `arrays`."""
+        """Return the form of the output: `pairs` or `arrays`."""
         return self.getOrDefault(self.outputMode)
 
     def getEventCols(self) -> list[str]:
@@ -250,7 +274,7 @@ class MatcherParams(Params):
         return self._output_col_name()
 
     def getHandleInvalid(self) -> str:
-        """Return `skip` or `error`: what `fit` does with a wrong predicate."""
+        """Return what `fit` does with an invalid predicate: `skip` or `error`."""
         return self.getOrDefault(self.handleInvalid)
 
     def getVectors(self) -> dict[str, int]:
@@ -262,7 +286,7 @@ class MatcherParams(Params):
         return self.getOrDefault(self.maxDerived)
 
     def getLimits(self) -> PredicateLimits:
-        """Return the limits for predicates."""
+        """Return the limits of predicates."""
         return self._predicate_limits()
 
     def getValidFromCol(self) -> str:
@@ -282,15 +306,15 @@ class MatcherParams(Params):
         return self.getOrDefault(self.zones)
 
     def getReplication(self) -> str:
-        """Return `pure` or `smart`."""
+        """Return the replication of subscriptions over zones: `pure` or `smart`."""
         return self.getOrDefault(self.replication)
 
     def getStorePath(self) -> str:
-        """Return the folder for segments that are not saved yet."""
+        """Return the folder of segments until the model is saved."""
         return self.getOrDefault(self.storePath)
 
     def setOutputMode(self, value: str) -> Self:
-        """Set `pairs` or `arrays`."""
+        """Set the form of the output: `pairs` or `arrays`."""
         return self._set_validated({"outputMode": value})
 
     def setEventCols(self, value: Sequence[str]) -> Self:
@@ -306,24 +330,24 @@ class MatcherParams(Params):
         return self._set_validated({"eventTimeCol": value})
 
     def _param_value(self, param: Param[Any]) -> Any:
-        """The value of a parameter, None if it has none."""
+        """Return the value of a parameter or its default, or None if it has neither."""
         return self.getOrDefault(param) if self.isDefined(param) else None
 
     def _event_schema(self) -> StructType | None:
-        """The schema of the events, if it was given."""
+        """Return the schema of the events, or None if it is not set."""
         text = self._param_value(self.eventSchema)
         return None if text is None else StructType.fromJson(json.loads(text))
 
     def _predicate_limits(self) -> PredicateLimits:
-        """The limits of predicates."""
+        """Return the limits of predicates."""
         return PredicateLimits.from_dict(self._param_value(self.limits))
 
     def _has_validity(self) -> bool:
-        """Whether subscriptions say when they count."""
+        """Return whether subscriptions have validity intervals."""
         return self.isDefined(self.validFromCol) or self.isDefined(self.validToCol)
 
     def _output_col_name(self) -> str:
-        """The column of matched ids."""
+        """Return the column with matched ids: `outputCol`, or else `matches` or the name of ids."""
         if (name := self._param_value(self.outputCol)) is not None:
             return str(name)
         return (
@@ -333,19 +357,21 @@ class MatcherParams(Params):
         )
 
     def _set_validated(self, values: Mapping[str, Any]) -> Self:
-        """Set parameters by name; None leaves a parameter as it is."""
-        known = [param.name for param in self.params]
-        if unknown := [name for name in values if name not in known]:
+        """Set parameters by name; a value of None leaves the parameter unchanged."""
+        names = [param.name for param in self.params]
+        if unknown := [name for name in values if name not in names]:
             raise InvalidArgumentError(
-                f"there is no parameter {', '.join(unknown)}, there is: {', '.join(known)}"
+                f"there is no parameter {', '.join(unknown)}: use one of {', '.join(names)}"
             )
         for name, value in values.items():
             if isinstance(value, str) and not _is_unicode(value):
-                raise InvalidArgumentError(f"{name} is no text of Unicode: {format_value(value)}")
+                raise InvalidArgumentError(
+                    f"{name} must be valid Unicode text, got {format_value(value)}"
+                )
         try:
             self._set(**{name: value for name, value in values.items() if value is not None})
         except InvalidArgumentError:
             raise
-        except (TypeError, ValueError) as error:  # Spark's wrapping of what a converter says
+        except (TypeError, ValueError) as error:  # Spark wraps the errors of converters
             raise InvalidArgumentError(str(error)) from None
         return self

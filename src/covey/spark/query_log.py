@@ -1,4 +1,4 @@
-"""PySpark's query log: loggers that repeat, as JSON, the errors that PySpark raises."""
+"""PySpark's query log: loggers that write the errors that PySpark raises a second time, as JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 @contextmanager
 def mute_query_log(*, all_threads: bool = False) -> Iterator[None]:
-    """Drop what the query log says of this thread, or of all threads, until the block ends."""
-    muted = threading.get_ident()
+    """Drop messages of the query log from this thread, or from all threads, in a `with` block."""
+    muted_thread = threading.get_ident()
 
     def is_logged(record: logging.LogRecord) -> bool:
-        return not all_threads and record.thread != muted
+        return not all_threads and record.thread != muted_thread
 
     loggers = [PySparkLogger.getLogger(name) for name in QUERY_LOGGERS]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""From Spark's schemas to spaces."""
+"""Conversion of Spark schemas to spaces, and Spark columns of attributes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,13 @@ __all__ = [
 def build_space(
     schema: StructType, settings: SessionSettings, vector_lengths: Mapping[str, int]
 ) -> Space:
-    """The space of the events of a schema; `vectors` has the lengths of its vectors."""
+    """Return the space of events with this schema.
+
+    Args:
+        schema: schema of the events.
+        settings: settings of the session.
+        vector_lengths: lengths of the vector columns, by column name.
+    """
     arrow = pa.schema(
         [(field.name, _to_arrow_or_binary(field.dataType)) for field in schema.fields]
     )
@@ -43,32 +49,33 @@ def build_space(
 
 
 def to_attribute_type(data_type: DataType) -> Type:
-    """A type of Spark's, as attributes have it; one that Spark alone can compare is no attribute.
+    """Return a Spark type as the type of an attribute.
 
-    Such are texts of a collation other than Spark's own, in which 'a' may equal 'A', and texts of a
-    fixed length, which Spark compares with literals that it fills up with blanks.
+    Texts that only Spark can compare get a type that is not an attribute. These are texts with a
+    collation other than the default, in which 'a' may equal 'A', and texts of a fixed length:
+    Spark pads literals with blanks before it compares them.
     """
-    spelled = data_type.simpleString()
-    if _COMPARED_BY_SPARK.search(spelled):
-        return Type(spelled)
+    type_name = data_type.simpleString()
+    if _COMPARED_BY_SPARK.search(type_name):
+        return Type(type_name)
     return type_from_arrow(_to_arrow_or_binary(data_type))
 
 
 def to_column_type(field: StructField) -> Type:
-    """The type of a column, as attributes have it."""
-    spelled = field.metadata.get(_CHAR_OR_VARCHAR, "")
-    return (
-        Type(spelled) if _COMPARED_BY_SPARK.search(spelled) else to_attribute_type(field.dataType)
-    )
+    """Return the type of a column as the type of an attribute, by its declared type if recorded."""
+    type_name = field.metadata.get(_CHAR_OR_VARCHAR, "")
+    if _COMPARED_BY_SPARK.search(type_name):
+        return Type(type_name)
+    return to_attribute_type(field.dataType)
 
 
 _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
-"""Where Spark keeps that a column of texts is declared as CHAR or VARCHAR."""
+"""Key of a column's metadata under which Spark records that it is declared as CHAR or VARCHAR."""
 _COMPARED_BY_SPARK = re.compile(r"\bcollate\b|\bchar\(", re.IGNORECASE)
 
 
 def _to_arrow_or_binary(data_type: DataType) -> pa.DataType:
-    """A type as Arrow has it; what Arrow cannot carry is no attribute, like binary."""
+    """Return the Arrow type of a Spark type, or binary (not an attribute) if there is none."""
     try:
         return to_arrow_type(data_type, timezone="UTC")
     except Exception:
@@ -76,31 +83,41 @@ def _to_arrow_or_binary(data_type: DataType) -> pa.DataType:
 
 
 def select_column(name: str) -> Column:
-    """The column with just this name, whatever letters are in it."""
+    """Return the column with exactly this name, which may contain any characters."""
     return F.col(quote_identifier(name))
 
 
 def select_attribute(attribute: Attribute) -> Column:
-    """What Spark computes of an event for an attribute."""
+    """Return the expression with which Spark computes an attribute of an event."""
     return F.expr(attribute.sql) if attribute.is_derived else select_column(attribute.name)
 
 
 def check_event_columns(
     space: Space, constrained_attributes: Sequence[str], schema: StructType
 ) -> None:
-    """Refuses events in which an attribute that is constrained is missing or of another type."""
-    given = {field.name.lower(): to_column_type(field) for field in schema.fields}
+    """Check that events have all constrained columns, with the types of the space.
+
+    Args:
+        space: the space of the subscriptions.
+        constrained_attributes: attributes that some subscription constrains; derived attributes
+            are not checked.
+        schema: schema of the events.
+
+    Raises:
+        SchemaError: a column is missing or has another type.
+    """
+    types = {field.name.lower(): to_column_type(field) for field in schema.fields}
     for name in constrained_attributes:
         attribute = space[name]
         if attribute.is_derived:
             continue
-        if name.lower() not in given:
+        if name.lower() not in types:
             raise SchemaError(
                 f"the events have no column {name!r}, which a subscription constrains"
             )
-        found = given[name.lower()]
-        if found != replace(attribute.type, length=0):
+        event_type = types[name.lower()]
+        if event_type != replace(attribute.type, length=0):
             raise SchemaError(
-                f"column {name!r} is {found} in the events, but {attribute.type} in the schema "
-                "that the model was fitted with: cast it, or fit again"
+                f"column {name!r} is {event_type} in the events, but {attribute.type} in the "
+                "schema that the model was fitted with: cast it, or fit again"
             )

@@ -1,10 +1,10 @@
-"""The settings of a session that decide what a predicate means.
+"""Session settings of Spark that change the meaning of predicates.
 
-Some change how a predicate is read, which covey does itself, as Spark does by default: those must
-have their default. Others change what Spark computes for an expression: they are kept with the
-subscriptions, and a session that matches events must have the same.
-`tests/spark/test_session_settings.py` finds both kinds by setting each of Spark's own settings to
-something else.
+Some settings change how a predicate is parsed. covey parses predicates like Spark with default
+settings, so these settings must have their defaults. Other settings change the values of
+expressions: they are recorded with the subscriptions, and a session that matches events must have
+the same values. `tests/spark/test_session_settings.py` finds the settings of both groups: it sets
+each of Spark's own settings to another value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ REQUIRED_SETTINGS = {
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
-"""Settings that must have the value that they have by default."""
+"""Settings that must have their default, by name."""
 
 RECORDED_SETTINGS = {
     "spark.sql.charAsVarchar": "false",
@@ -82,14 +82,14 @@ RECORDED_SETTINGS = {
     "spark.sql.variant.allowDuplicateKeys": "false",
     "spark.sql.variant.validateUnicodeInJsonParsing": "true",
 }
-"""Settings that are kept where they are not as by default."""
+"""Defaults of the settings that are recorded if they have another value, by name."""
 
 
 def read_session_settings(spark: SparkSession) -> SessionSettings:
-    """Return the settings of a session that predicates depend on.
+    """Return the settings of a session on which the meaning of predicates depends.
 
     Raises:
-        SchemaError: the session reads predicates in another way than by default.
+        SchemaError: a setting changes how Spark parses predicates.
     """
     zones = read_time_zones(spark)
     return _read_settings(spark, zones)
@@ -98,49 +98,54 @@ def read_session_settings(spark: SparkSession) -> SessionSettings:
 def _read_settings(spark: SparkSession, zones: TimeZones | None) -> SessionSettings:
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     ansi = spark.conf.get("spark.sql.ansi.enabled") or "true"
-    given = spark.conf.getAll
-    for name, usual in REQUIRED_SETTINGS.items():
-        if (value := str(given.get(name, usual))).lower() != usual.lower():
+    configured = spark.conf.getAll
+    for name, default in REQUIRED_SETTINGS.items():
+        if (value := str(configured.get(name, default))).lower() != default.lower():
             raise SchemaError(
-                f"{name} is {value}, with which Spark reads predicates in another way than covey "
-                f"does: set it to {usual}"
+                f"{name} is {value}, with which Spark parses predicates differently from covey: "
+                f"set it to {default}"
             )
-    others = {name: str(given[name]) for name in RECORDED_SETTINGS if name in given}
-    unusual = {
-        n: value for n, value in others.items() if value.lower() != RECORDED_SETTINGS[n].lower()
+    values = {name: str(configured[name]) for name in RECORDED_SETTINGS if name in configured}
+    non_default = {
+        n: value for n, value in values.items() if value.lower() != RECORDED_SETTINGS[n].lower()
     }
     rules = None if zones is None else zones.find_session_rules(zone)
     return SessionSettings(
-        zone, ansi.lower() == "true", tuple(sorted(unusual.items())), rules, zones
+        zone, ansi.lower() == "true", tuple(sorted(non_default.items())), rules, zones
     )
 
 
 def with_time_zones(space: Space, spark: SparkSession) -> Space:
-    """Return a space, read from a store, with the time zones that predicates may name."""
+    """Return a stored space with the time zones of the session's Java added to its settings."""
     return replace(space, settings=space.settings.with_time_zones(read_time_zones(spark)))
 
 
 def check_session_settings(space: Space, spark: SparkSession) -> None:
-    """Refuse a session in which the predicates of a space would mean something else.
+    """Raise if predicates mean something else in this session than when they were parsed.
 
     Raises:
-        SpaceError: a setting is another one than when the subscriptions were read.
+        SchemaError: a session setting or Java's rules of the time zone differ from those of the
+            space.
     """
     recorded = space.settings
     zones = None if recorded.zone_rules is None else read_time_zones(spark)
-    present = _read_settings(spark, zones)
-    now, then = _settings_by_name(present), _settings_by_name(recorded)
-    other = [name for name in now if now[name] != then[name]]
-    if other:
-        said = ", ".join(f"{name} was {then[name]} and is {now[name]}" for name in other)
+    current = _read_settings(spark, zones)
+    current_values, recorded_values = _settings_by_name(current), _settings_by_name(recorded)
+    changes = [
+        f"{name} was {recorded_values[name]} and is {value}"
+        for name, value in current_values.items()
+        if value != recorded_values[name]
+    ]
+    if changes:
         raise SchemaError(
-            f"predicates would mean something else than when the model was fitted: {said}; set it "
-            "as it was, or fit again"
+            "predicates would mean something else than when the model was fitted: "
+            f"{', '.join(changes)}; restore the setting, or fit again"
         )
-    if not present.agrees_with(recorded):
+    if not current.agrees_with(recorded):
         raise SchemaError(
             "predicates would mean something else than when the model was fitted: this Java has "
-            f"other rules of time zone {recorded.time_zone}; run the Java of then, or fit again"
+            f"other rules of time zone {recorded.time_zone}; use the Java release of the fit, or "
+            "fit again"
         )
 
 

@@ -1,7 +1,7 @@
-"""Where a model's segments live: one place, as covey and as Spark spell it.
+"""Locations of model stores, in the forms that covey and Spark take.
 
-Spark reads a path without a scheme on its default file system, covey on this machine's; a place
-always says which.
+A path without a scheme means Spark's default file system to Spark, and the local one to covey. The
+functions here make locations that mean the same folder to both.
 """
 
 from __future__ import annotations
@@ -21,29 +21,36 @@ __all__ = ["create_store_location", "to_spark_uri", "to_store_location"]
 
 
 def to_store_location(path: str) -> str:
-    """A path as covey's store takes it: local, or a URI that pyarrow knows."""
+    """Return a path as a store location: an absolute local path, or a URI that pyarrow supports.
+
+    Raises:
+        InvalidArgumentError: the path is not a valid URI.
+    """
     try:
         parsed = urlparse(path)
     except ValueError as error:
-        raise InvalidArgumentError(f"{path!r} is no path: {error}") from None
+        raise InvalidArgumentError(f"{path!r} is not a path or URI: {error}") from None
     if parsed.scheme in ("", "file"):
         return str(Path(parsed.path if parsed.scheme else path).absolute())
     if "://" not in path:
-        raise InvalidArgumentError(f"{path!r} has a scheme but no //: write {parsed.scheme}://…")
+        raise InvalidArgumentError(f"{path!r} has a scheme without //: write {parsed.scheme}://…")
     return path.replace("s3a://", "s3://", 1).rstrip("/")
 
 
 def to_spark_uri(location: str) -> str:
-    """The same place for Spark's readers and writers."""
+    """Return a store location as a URI for Spark's readers and writers."""
     if "://" not in location:
         return Path(location).absolute().as_uri()
     return location.replace("s3://", "s3a://", 1)
 
 
 def create_store_location(spark: SparkSession, store_path: str | None) -> str:
-    """A place for a new store: below the given path, or a temporary folder if Spark is local.
+    """Return a location for a new store: below `store_path`, or in a temporary folder.
 
-    A temporary one is deleted when this process ends.
+    A temporary folder is deleted when this process ends.
+
+    Raises:
+        InvalidArgumentError: `store_path` is None and Spark does not run locally.
     """
     name = f"covey-{uuid4().hex[:12]}"
     if store_path is not None:
@@ -51,8 +58,8 @@ def create_store_location(spark: SparkSession, store_path: str | None) -> str:
     master = spark.conf.get("spark.master", "local") or "local"
     if not master.startswith("local"):
         raise InvalidArgumentError(
-            f"Spark's master is {master}: say with storePath where segments are to live, on a "
-            "file system that all workers reach"
+            f"Spark's master is {master}: set storePath to a folder for segments on a file system "
+            "that all workers can access"
         )
     folder = tempfile.mkdtemp(prefix="covey-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""Lifetimes: one more interval, on the time of an event.
+"""Validity intervals: an interval of each subscription that must contain the time of an event.
 
-A subscription counts from `validFrom` on and no longer at `validTo`; null is an open end. The time
-of an event is the column that the user names, or without one the time at which Spark matches. It is
-an attribute of its own, so that no predicate can be in its way.
+A subscription counts from `validFrom` (included) to `validTo` (excluded); null is an open end. The
+time of an event is read from a column that the user names, or is the time at which Spark matches.
+It is a separate attribute, which predicates cannot constrain.
 """
 
 from __future__ import annotations
@@ -27,34 +27,40 @@ __all__ = [
 ]
 
 VALIDITY = "covey.lifetime"
-"""The attribute that lifetimes constrain."""
+"""Name of the attribute that validity intervals constrain."""
 
 
 def with_validity(space: Space) -> Space:
-    """A space in which subscriptions have a lifetime."""
+    """Return the space with the attribute `VALIDITY`, which validity intervals constrain."""
     return replace(space, columns=(*space.columns, Attribute(VALIDITY, TIMESTAMP)))
 
 
 def without_validity(space: Space) -> Space:
-    """The space of the predicates."""
+    """Return the space without the attribute `VALIDITY`, in which predicates are parsed."""
     columns = tuple(column for column in space.columns if column.name != VALIDITY)
     return space if len(columns) == len(space.columns) else replace(space, columns=columns)
 
 
 def validity_range_columns() -> RangeColumns:
-    """The constraint, from columns that are named as here."""
+    """Return the range columns of validity intervals: `valid_from` and `valid_to`."""
     return RangeColumns(VALIDITY, "valid_from", "valid_to", is_closed=False)
 
 
 def select_attribute_or_time(space: Space, name: str, time_column: str | None) -> Column:
-    """What Spark computes of an event for an attribute."""
+    """Return the expression with which Spark computes an attribute, or the time, of an event.
+
+    Args:
+        space: the space of the subscriptions.
+        name: name of the attribute; `VALIDITY` for the time of the event.
+        time_column: column with the time of events; None for the time of matching.
+    """
     if name == VALIDITY:
         return select_event_time(time_column)
     return select_attribute(space[name])
 
 
 def select_event_time(column: str | None) -> Column:
-    """The time of an event."""
+    """Return the expression of an event's time: a column as timestamp, or else the current time."""
     if column is None:
         return F.current_timestamp()
     return select_column(column).cast("timestamp")

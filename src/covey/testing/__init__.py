@@ -1,23 +1,24 @@
-"""Oracles, contract tests and random cases, shipped so that users can test their own index.
+"""Oracles, contract tests and random cases, with which users can test their own index.
 
-Names are imported on first use: their modules depend on hypothesis, Spark or Kafka. Hypothesis
-strategies have plain names such as `regions`; import them from `covey.testing.strategies`.
+Names are imported on first use, because their modules depend on hypothesis, Spark or Kafka.
+Hypothesis strategies have plain names such as `regions`; import them from
+`covey.testing.strategies`.
 
-Random cases draw from few values, so that predicates and events really meet; a seed, or hypothesis,
-decides a whole case.
+Random cases draw from few values, so that predicates do match events. A seed, or hypothesis,
+determines a whole case.
 
 In the order in which data passes through them:
 
-    random_values     values that events hold: ends of types, and few enough to meet again
-    random_literals   literals for predicates, in all the spellings that Spark reads
+    random_values     values of events: limits of types, and few others, so that values repeat
+    random_literals   literals for predicates, in all notations that Spark accepts
     random_cases      random spaces, events and predicates, from one `random.Random`
-    invalid_texts     texts that are no predicates: noise, and predicates gone slightly wrong
+    invalid_texts     texts that are not predicates: noise, and slightly damaged predicates
     strategies        hypothesis strategies for spaces, events, regions and predicates
-    index_contract    `IndexContract`: the test class that every index passes
-    range_tree        a layered range tree in plain Python, to compare an index with
-    spark_oracle      what Spark's `where` keeps, beside what covey matches
-    store_faults      kill writers and flip bytes of a store, and check what it says
-    kafka_server      `KafkaServer`: a Kafka server to start, kill and start again
+    index_contract    `IndexContract`: the test class that every index must pass
+    range_tree        a layered range tree in plain Python, as a reference for an index
+    spark_oracle      comparison of covey's matches with Spark's `where`
+    store_faults      killed writers and flipped bytes, with a check of the store's answers
+    kafka_server      `KafkaServer`: a Kafka server that tests start, kill and restart
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""The test class that every index passes: on random cases it answers as `BruteForceIndex` does.
+"""Contract test of indexes: on random cases, the answers must equal those of `BruteForceIndex`.
 
-Needs hypothesis and pytest's way of finding tests, which covey itself does not.
+The module needs hypothesis, and pytest to collect the tests, which covey itself does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["IndexCase", "IndexContract", "index_cases"]
 
 @dataclass(frozen=True, slots=True)
 class IndexCase:
-    """Regions that an index stores, and what it is asked about, in one space."""
+    """Regions that an index stores, and regions and events to query it with, in one space."""
 
     stored_regions: Regions
     query_regions: Regions
@@ -33,28 +33,29 @@ class IndexCase:
 
 @st.composite
 def index_cases(draw: DrawFn) -> IndexCase:
-    """Random cases; asked are other regions, the stored ones again, or events as points."""
+    """Draw a case; its query regions are other regions, some stored ones, and events as points."""
     space = draw(spaces())
-    stored, these = draw(regions(space, max_regions=8)), draw(events(space))
+    stored, query_events = draw(regions(space, max_regions=8)), draw(events(space))
     other = draw(regions(space))
-    again = st.lists(st.integers(0, max(0, len(stored) - 1)), max_size=3 if len(stored) else 0)
-    asked = [other, stored.take(np.array(draw(again), np.int64)), Regions.from_events(these)]
-    return IndexCase(stored, Regions.concat(asked), these)
+    repeats = st.lists(st.integers(0, max(0, len(stored) - 1)), max_size=3 if len(stored) else 0)
+    repeated = stored.take(np.array(draw(repeats), np.int64))
+    query_regions = Regions.concat([other, repeated, Regions.from_events(query_events)])
+    return IndexCase(stored, query_regions, query_events)
 
 
-# Subclasses share these methods: a saved example may fail for one of them and pass for another,
-# which hypothesis warns of. Each runs it again and decides for itself.
+# Subclasses share these test methods. A saved example may fail for one subclass and pass for
+# another, against which hypothesis has a health check; each subclass runs the example itself.
 _contract_settings = settings(
     deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
 )
 
 
 class IndexContract:
-    """What every index keeps. Subclass it, build your index, and let pytest find the class.
+    """Tests that every index must pass: subclass it, define `build`, and let pytest collect it.
 
-    How many cases are tried is the hypothesis profile's to say, which must be loaded before this
-    module is imported (a `conftest.py` is, and so is `pytest --hypothesis-profile`). An index
-    whose parameters decide between ways of working runs it once for each way.
+    The hypothesis profile sets the number of cases. It must be loaded before this module is
+    imported, as a `conftest.py` or `pytest --hypothesis-profile` does. If parameters select
+    between algorithms of an index, write a subclass for each algorithm.
 
     >>> from covey.index import BruteForceIndex
     >>> class TestMyIndex(IndexContract):
@@ -64,20 +65,22 @@ class IndexContract:
     """
 
     def build(self, regions: Regions) -> Index:
-        """The index under test, with these regions stored: row i of them is stored row i."""
-        raise NotImplementedError("a subclass of IndexContract builds the index under test")
+        """Return the index under test with these regions stored; region i must be stored row i."""
+        raise NotImplementedError(
+            "a subclass of IndexContract must define build(), which builds the index under test"
+        )
 
     @_contract_settings
     @given(index_cases())
     def test_match(self, case: IndexCase) -> None:
-        """Each event finds the stored regions that contain it."""
+        """Check that each event gets exactly the stored regions that contain it."""
         answer = self.build(case.stored_regions).match(case.query_events)
         _assert_same_pairs(answer, BruteForceIndex(case.stored_regions).match(case.query_events))
 
     @_contract_settings
     @given(index_cases())
     def test_find_covering(self, case: IndexCase) -> None:
-        """Each region finds the stored ones that cover it."""
+        """Check that each region gets exactly the stored regions that cover it."""
         answer = self.build(case.stored_regions).find_covering(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
@@ -86,21 +89,21 @@ class IndexContract:
     @_contract_settings
     @given(index_cases(), st.integers(0, 3))
     def test_find_covering_with_limit(self, case: IndexCase, limit: int) -> None:
-        """With a limit, each region finds as many of its covers as it has, up to the limit."""
+        """Check that with a limit, each region gets all its covers or `limit` of them."""
         answer = self.build(case.stored_regions).find_covering(case.query_regions, limit=limit)
-        every = BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
+        all_covers = BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
         _assert_sorted_and_unique(answer)
-        strange = set(answer) - set(every)
-        assert not strange, f"{strange} are no covers"
-        rows = len(case.query_regions)
-        found = np.bincount(answer.query_rows, minlength=rows)
-        there = np.bincount(every.query_rows, minlength=rows)
-        assert found.tolist() == np.minimum(there, limit).tolist()
+        wrong = set(answer) - set(all_covers)
+        assert not wrong, f"pairs (query row, stored row) that are not covers: {sorted(wrong)}"
+        query_count = len(case.query_regions)
+        actual_counts = np.bincount(answer.query_rows, minlength=query_count)
+        cover_counts = np.bincount(all_covers.query_rows, minlength=query_count)
+        assert actual_counts.tolist() == np.minimum(cover_counts, limit).tolist()
 
     @_contract_settings
     @given(index_cases())
     def test_find_covered(self, case: IndexCase) -> None:
-        """Each region finds the stored ones that it covers."""
+        """Check that each region gets exactly the stored regions that it covers."""
         answer = self.build(case.stored_regions).find_covered(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_covered(case.query_regions)
@@ -109,7 +112,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_find_overlapping(self, case: IndexCase) -> None:
-        """Each region finds the stored ones that it has an event in common with."""
+        """Check that each region gets exactly the stored regions that share an event with it."""
         answer = self.build(case.stored_regions).find_overlapping(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_overlapping(case.query_regions)
@@ -118,7 +121,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_empty_batches(self, case: IndexCase) -> None:
-        """Asked nothing, an index answers nothing."""
+        """Check that an empty batch of queries gets no pairs."""
         _assert_no_answers(
             self.build(case.stored_regions),
             _select_none(case.query_regions),
@@ -128,7 +131,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_no_regions_stored(self, case: IndexCase) -> None:
-        """An index of no regions answers nothing, whatever it is asked."""
+        """Check that an index without regions returns no pairs."""
         _assert_no_answers(
             self.build(_select_none(case.stored_regions)), case.query_regions, case.query_events
         )
@@ -153,13 +156,13 @@ def _assert_no_answers(index: Index, query_regions: Regions, query_events: Event
 
 def _assert_same_pairs(actual: Pairs, expected: Pairs) -> None:
     _assert_sorted_and_unique(actual)
-    missing, strange = set(expected) - set(actual), set(actual) - set(expected)
-    assert not missing, f"(asked, stored) {sorted(missing)} are missing"
-    assert not strange, f"(asked, stored) {sorted(strange)} do not belong"
+    missing, wrong = set(expected) - set(actual), set(actual) - set(expected)
+    assert not missing, f"missing pairs (query row, stored row): {sorted(missing)}"
+    assert not wrong, f"wrong pairs (query row, stored row): {sorted(wrong)}"
 
 
 def _assert_sorted_and_unique(pairs: Pairs) -> None:
     for rows in (pairs.query_rows, pairs.stored_rows):
-        assert np.issubdtype(rows.dtype, np.integer), f"row numbers are {rows.dtype}"
-    assert (np.diff(pairs.query_rows) >= 0).all(), "pairs are not sorted by what was asked"
+        assert np.issubdtype(rows.dtype, np.integer), f"row numbers are {rows.dtype}, not integers"
+    assert (np.diff(pairs.query_rows) >= 0).all(), "pairs are not sorted by query row"
     assert len(set(pairs)) == len(pairs), "pairs are not unique"

@@ -1,4 +1,4 @@
-"""Wrong texts to feed the language: from line noise to predicates gone slightly wrong."""
+"""Invalid predicate texts to test the parser with, from noise to slightly damaged predicates."""
 
 from __future__ import annotations
 
@@ -25,27 +25,30 @@ _CONTROL_CHARACTERS = ["\0", "\n", "\t", "\u2028", '"']
 
 
 def malformed_predicates(space: Space) -> st.SearchStrategy[str]:
-    """Texts of three sorts: any characters, any words, and predicates with something changed."""
+    """Return the strategy of random characters, random words, and damaged predicates.
+
+    A few of these texts are valid predicates by chance.
+    """
     words = st.lists(st.sampled_from(_TOKENS + _CONTROL_CHARACTERS), max_size=14).map(" ".join)
-    glued = st.lists(st.sampled_from(_TOKENS + _CONTROL_CHARACTERS), max_size=10).map("".join)
+    joined = st.lists(st.sampled_from(_TOKENS + _CONTROL_CHARACTERS), max_size=10).map("".join)
     return st.one_of(
         st.text(max_size=40),
         words,
-        glued,
+        joined,
         st.integers(0, 2**63).map(lambda s: _damage_predicate(s, space)),
     )
 
 
 def _damage_predicate(seed: int, space: Space) -> str:
-    """A predicate with a few characters or words dropped, doubled, swapped or put in."""
+    """Return a random predicate with a few pieces deleted, doubled, reversed or inserted."""
     rng = random.Random(seed)
     text = random_predicate(rng, space, depth=rng.choice([0, 1, 2]))
     for _ in range(rng.choice([1, 1, 2, 4])):
         i, j = sorted(rng.randrange(len(text) + 1) for _ in range(2))
         piece = text[i : min(j, i + rng.choice([1, 2, 5, 20]))]
-        rest = text[i + len(piece) :]
+        tail = text[i + len(piece) :]
         new = rng.choice(
             ["", piece * 2, piece[::-1], rng.choice(_TOKENS), piece + rng.choice(_TOKENS)]
         )
-        text = text[:i] + new + rest
+        text = text[:i] + new + tail
     return text

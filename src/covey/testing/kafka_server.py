@@ -1,7 +1,7 @@
-"""A Kafka server of one's own, on loopback, that tests and benchmarks start, kill and start again.
+"""Private Kafka server on loopback that tests and benchmarks start, kill and restart.
 
-What it needs is in a folder of jars: `make kafka` fetches them to `.kafka`. Its data stays in a
-folder of the caller's, so that a server that was killed comes back with all that it acknowledged.
+It runs from a folder of jars: `make kafka` downloads them to `.kafka`. Its data is in a folder that
+the caller names, so that a server that was killed restarts with everything that it acknowledged.
 """
 
 from __future__ import annotations
@@ -21,13 +21,22 @@ from confluent_kafka.cimpl import NewTopic
 
 __all__ = ["KafkaServer"]
 
-_TIMEOUT_S = 180.0  # to start, on machines that are busy
-_CLUSTER_ID = "covey-tests-cluster-00"  # 22 characters, as Kafka wants
+_TIMEOUT_S = 180.0  # for the start, which is slow on a busy machine
+_CLUSTER_ID = "covey-tests-cluster-00"  # Kafka requires 22 characters
 
 
 @dataclass(slots=True)
 class KafkaServer:
-    """One server in KRaft mode, broker and controller at once.
+    """Single Kafka server in KRaft mode, broker and controller in one process.
+
+    Args:
+        jars_folder: folder with the jars of Kafka.
+        data_folder: folder of configuration, data and log; it is created on the first start.
+        port: port for clients on 127.0.0.1.
+        controller_port: port of the controller on 127.0.0.1.
+        java_options: options of the Java process.
+
+    As a context manager it is started on entry and killed on exit.
 
     >>> KafkaServer(Path("jars"), Path("data"), 19092, 19093).address
     '127.0.0.1:19092'
@@ -44,17 +53,17 @@ class KafkaServer:
     def on_free_ports(
         cls, jars_folder: Path, data_folder: Path, *, is_short_lived: bool = False
     ) -> KafkaServer:
-        """Return a server that is not started, on ports that nobody has now.
+        """Return a server on ports that are free now; the caller starts it.
 
-        Java compiles less for a server that is short-lived, which then starts sooner.
+        With `is_short_lived`, Java compiles less, so that the server starts sooner.
         """
         port, controller_port = _find_free_ports()
-        less = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if is_short_lived else ()
-        return cls(jars_folder, data_folder, port, controller_port, ("-Xmx512m", *less))
+        quick_start = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if is_short_lived else ()
+        return cls(jars_folder, data_folder, port, controller_port, ("-Xmx512m", *quick_start))
 
     @property
     def address(self) -> str:
-        """Where clients find it."""
+        """Host and port for clients, as in `bootstrap.servers`."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -74,9 +83,18 @@ class KafkaServer:
         self.kill()
 
     def start(self) -> None:
-        """Starts it, and waits until it answers; its data is made, or found as it was left."""
+        """Start the server and wait until it answers.
+
+        The first start formats the data folder; a later one continues with the data in it.
+
+        Raises:
+            FileNotFoundError: the jars are missing.
+            RuntimeError: the server ended, or did not answer within 180 seconds.
+        """
         if not any(self.jars_folder.glob("kafka_2.13-*.jar")):
-            raise FileNotFoundError(f"no Kafka in {self.jars_folder}: `make kafka` fetches it")
+            raise FileNotFoundError(
+                f"{self.jars_folder} has no jar of Kafka: download it with `make kafka`"
+            )
         properties = self.data_folder / "server.properties"
         if not properties.exists():
             self.data_folder.mkdir(parents=True, exist_ok=True)
@@ -91,45 +109,54 @@ class KafkaServer:
             ]
             subprocess.run(self._java_command(*format_), check=True, capture_output=True)
         with (self.data_folder / "log").open("ab") as log:
-            words = self._java_command("kafka.Kafka", str(properties))
-            self._process = subprocess.Popen(words, stdout=log, stderr=log)
+            command = self._java_command("kafka.Kafka", str(properties))
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
         self._wait_until_ready()
 
     def kill(self) -> None:
-        """Ends it at once, as a power cut would end its process: what is not written is lost."""
+        """Kill the server with SIGKILL, so that everything that it has not written is lost."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
             self._process = None
 
     def create_topic(self, topic: str, partitions: int = 1, **topic_config: str) -> None:
-        """Makes a topic, and waits until it is there; an option is spelled with `_` for dots."""
+        """Create a topic and wait until it exists.
+
+        Args:
+            topic: name of the topic.
+            partitions: number of partitions.
+            topic_config: Kafka's options of topics, with `_` instead of dots.
+        """
         options = {name.replace("_", "."): value for name, value in topic_config.items()}
         new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=options)
-        admin = self._connect_admin()  # lives until the topic does
+        admin = self._connect_admin()  # must live until the topic exists
         admin.create_topics([new])[topic].result(_TIMEOUT_S)
 
     def _connect_admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
 
     def _wait_until_ready(self) -> None:
-        until = time.monotonic() + _TIMEOUT_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while True:
             try:
                 self._connect_admin().list_topics(timeout=1.0)
                 return
             except KafkaException:
-                if not self.is_running or time.monotonic() > until:
+                if not self.is_running or time.monotonic() > deadline:
                     self.kill()
-                    said = (self.data_folder / "log").read_text(errors="replace")[-2000:]
-                    raise RuntimeError(f"Kafka did not start:\n{said}") from None
+                    log_end = (self.data_folder / "log").read_text(errors="replace")[-2000:]
+                    raise RuntimeError(f"Kafka did not start:\n{log_end}") from None
 
     def _java_command(self, *arguments: str) -> list[str]:
         java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
         return [str(java), *self.java_options, "-cp", f"{self.jars_folder}/*", *arguments]
 
     def _format_properties(self) -> str:
-        """One node; topics are made on purpose; nothing waits for others that do not exist."""
+        """Return the configuration of a single node.
+
+        Topics are not created automatically, and no setting waits for other servers.
+        """
         return "\n".join(
             [
                 "process.roles=broker,controller",
@@ -154,7 +181,7 @@ class KafkaServer:
 
 
 def _find_free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as other:
-        for each in (one, other):
+    with socket.socket() as first, socket.socket() as second:
+        for each in (first, second):
             each.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
+        return first.getsockname()[1], second.getsockname()[1]

@@ -1,6 +1,6 @@
-"""Random predicates and events over every type, made to meet: both draw from the same few values.
+"""Random predicates and events over every type, drawn from the same few values so that they match.
 
-Everything comes from one `random.Random`, so a seed (or hypothesis) decides the whole case.
+One `random.Random` supplies all choices, so that a seed (or hypothesis) determines the whole case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["random_events", "random_predicate", "random_space"]
 
 
 def random_space(settings: SessionSettings, vector_length: int = 3) -> Space:
-    """A space with an attribute of every type."""
+    """Return a space with a column of every type, and with vectors of this length."""
     columns: dict[str, pa.DataType] = {
         "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
         "f32": pa.float32(), "f64": pa.float64(), "d5": pa.decimal128(5, 0),
@@ -34,7 +34,7 @@ def random_space(settings: SessionSettings, vector_length: int = 3) -> Space:
 
 
 def random_events(rng: random.Random, space: Space, count: int) -> pa.Table:
-    """Events with extremes and nulls in every column."""
+    """Return `count` random events with nulls and extreme values in every column."""
     columns = {}
     for column in space.columns:
         values = [
@@ -45,15 +45,19 @@ def random_events(rng: random.Random, space: Space, count: int) -> pa.Table:
 
 
 def random_predicate(rng: random.Random, space: Space, *, depth: int = 3) -> str:
-    """A predicate that Spark accepts, with few exceptions."""
+    """Return a random predicate with `depth` levels of `AND`, `OR` and `NOT` at most.
+
+    Spark accepts nearly all of these predicates.
+    """
     if depth == 0 or rng.random() < 0.4:
         return _random_condition(rng, space)
     roll = rng.random()
     if roll < 0.2:
         return f"NOT ({random_predicate(rng, space, depth=depth - 1)})"
     word = " AND " if roll < 0.6 else " OR "
-    parts = [random_predicate(rng, space, depth=depth - 1) for _ in range(rng.choice([2, 2, 3]))]
-    return word.join(f"({part})" for part in parts)
+    count = rng.choice([2, 2, 3])
+    operands = [random_predicate(rng, space, depth=depth - 1) for _ in range(count)]
+    return word.join(f"({operand})" for operand in operands)
 
 
 def _random_condition(rng: random.Random, space: Space) -> str:
@@ -100,11 +104,11 @@ def _random_scalar_condition(rng: random.Random, attribute: Attribute) -> str:
         return f"{name} {between} {random_literal(rng, type_)} AND {random_literal(rng, type_)}"
     if roll < 0.85 or not type_.is_text:
         make = rng.choice(literal_writers(type_)) if rng.random() < 0.8 else None
-        # A decimal that is none of eight doubles would be more alternatives than there may be.
-        most = 4 if type_.name == "decimal" else 8
+        # For a decimal, NOT IN with eight doubles would exceed the largest number of regions.
+        max_length = 4 if type_.name == "decimal" else 8
         values = [
             make(rng, type_) if make else random_literal(rng, type_)
-            for _ in range(rng.choice([1, 2, 3, most]))
+            for _ in range(rng.choice([1, 2, 3, max_length]))
         ]
         values += ["NULL"] if rng.random() < 0.1 else []
         return f"{name} {rng.choice(['IN', 'NOT IN'])} ({', '.join(values)})"
@@ -138,7 +142,7 @@ _BOOLEAN_TESTS = (
 def _random_boolean_condition(rng: random.Random, name: str) -> str:
     return rng.choice(
         [name, f"NOT {name}", f"NOT ({name} <=> false)"]
-        + [f"{name} {rest}" for rest in _BOOLEAN_TESTS.split(";")]
+        + [f"{name} {test}" for test in _BOOLEAN_TESTS.split(";")]
     )
 
 
@@ -168,7 +172,7 @@ def _random_vector_condition(rng: random.Random, attribute: Attribute) -> str:
     return f"vector_cosine_similarity({centre}, {attribute.name}) {op} {bound}"
 
 
-# What each reads, and a predicate of it.
+# The columns that a condition reads, and a function that writes the condition.
 _DERIVED_CONDITIONS: Sequence[tuple[str, Callable[[random.Random], str]]] = [
     ("name", lambda rng: f"lower(name) {rng.choice(['=', '<', '>='])} {random_text(rng)}"),
     ("name", lambda rng: f"length(name) {rng.choice(['=', '<', '>='])} {rng.randrange(4)}"),

@@ -1,4 +1,4 @@
-"""Literals for random predicates, in the spellings that Spark reads."""
+"""Literals for random predicates, in the notations that Spark accepts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ __all__ = ["literal_writers", "random_literal", "random_text"]
 
 
 def random_literal(rng: random.Random, type_: Type) -> str:
-    """A literal that an attribute of a type may be compared with."""
+    """Return a random literal that can be compared with an attribute of this type."""
     return rng.choice(literal_writers(type_))(rng, type_)
 
 
 def literal_writers(type_: Type) -> list[Callable[[random.Random, Type], str]]:
-    """The ways to write a literal for a type."""
+    """Return functions that each write a random literal for a type in one notation.
+
+    A notation that occurs more than once is more likely to be drawn.
+    """
     if type_.is_numeric:
         return [
             _int_literal,
@@ -119,11 +122,10 @@ def _suffixed_literal(rng: random.Random, type_: Type) -> str:
 
 
 def _numeric_text(rng: random.Random, type_: Type) -> str:
-    whole = ["'1'", "' 5 '", "'-3'", "'+7'", "'0'"]
-    rest = ["'1.5'", "'0.1'", "'nan'", "'-Infinity'", "'1e2'"]
-    return rng.choice(
-        whole if type_.is_integral or (type_.is_decimal and rng.random() < 0.8) else whole + rest
-    )
+    integers = ["'1'", "' 5 '", "'-3'", "'+7'", "'0'"]
+    fractions = ["'1.5'", "'0.1'", "'nan'", "'-Infinity'", "'1e2'"]
+    integers_only = type_.is_integral or (type_.is_decimal and rng.random() < 0.8)
+    return rng.choice(integers if integers_only else integers + fractions)
 
 
 def _date_text(rng: random.Random, type_: Type) -> str:
@@ -164,5 +166,5 @@ def _ntz_literal(rng: random.Random, type_: Type) -> str:
 
 
 def random_text(rng: random.Random) -> str:
-    """A text that events may hold, as a literal."""
+    """Return a random text that events may hold, quoted as a literal."""
     return quote_string(rng.choice(TEXTS))

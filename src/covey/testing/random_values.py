@@ -1,4 +1,7 @@
-"""Values that random events hold: extremes, nulls' neighbours, and few enough to be met again."""
+"""Values of random events: limits of each type and their neighbours, and few others.
+
+Values are few so that predicates with the same values match them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ TIMES = [
 
 
 def random_value(rng: random.Random, type_: Type) -> object:
-    """A value that an event may hold."""
+    """Return a random non-null value of this type; tags may contain null elements."""
     if type_.name in _BITS_BY_TYPE:
         return rng.choice(_integer_values(type_))
     if type_.is_fractional:
@@ -139,6 +142,6 @@ def _random_float(rng: random.Random, type_: Type) -> float:
 
 def _decimal_values(type_: Type) -> list[int]:
     top = 10**type_.precision - 1
-    one = 10**type_.scale
-    inside = [0, one, 3 * one // 2, -one, one // 10, one + 1, 2 * one, 5 * one, 7 * one]
-    return [v for v in inside if abs(v) <= top] + [top, -top, top - 1]
+    unit = 10**type_.scale  # the unscaled integer of 1
+    inner = [0, unit, 3 * unit // 2, -unit, unit // 10, unit + 1, 2 * unit, 5 * unit, 7 * unit]
+    return [v for v in inner if abs(v) <= top] + [top, -top, top - 1]

@@ -1,13 +1,14 @@
-"""The layered range tree of the paper, for dominance: the reference of the index of projections.
+"""Layered range tree for dominance queries: the paper's reference for `RandomProjectionIndex`.
 
-k intervals [a_i, b_i] are the point (-a_1, b_1, …, -a_k, b_k) in m = 2k dimensions, and a box
-covers another if its point is at least as large in every coordinate. One tree per coordinate, each
-node of it with a tree of the next coordinate; the last two share one tree, whose nodes keep their
-points by the last coordinate and lead from a place in a node to the same place in its children.
-(papers: projection)
+k intervals [a_i, b_i] become the point (-a_1, b_1, …, -a_k, b_k) in m = 2k dimensions, and a box
+covers another if its point is at least as large in every coordinate. The structure has a tree per
+coordinate, and each node of such a tree has a tree for the next coordinate. The last two
+coordinates share one tree: its nodes have their points sorted by the last coordinate, with links
+from each position in a node to the same position in its children. (papers: projection)
 
-Cost: O(n log^(m-1) n) to build and keep, O(log^(m-1) n) and what is found to ask, in plain Python:
-some thousand points with m of 4 or 6. It is here to compare with, not to be used as an index.
+Cost: O(n log^(m-1) n) time and memory to build, O(log^(m-1) n + size of the result) for a query. It
+is plain Python, for some thousand points with m of 4 or 6: a reference for comparisons, not an
+index to use.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ __all__ = ["RangeTree", "boxes_to_points"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_LEAF_SIZE = 16  # points of a leaf, which are tried one by one
+_LEAF_SIZE = 16  # largest number of points of a leaf; a query compares each of them
 
 
 @dataclass(frozen=True, slots=True)
 class RangeTree:
-    """n points in m ≥ 1 dimensions that never change.
+    """Immutable range tree over n points in m ≥ 1 dimensions.
 
     >>> tree = RangeTree.build([[1.0, 5.0], [3.0, 3.0], [4.0, 4.0]])
     >>> tree.find_dominating([3.0, 3.0]).tolist()
@@ -39,25 +40,36 @@ class RangeTree:
 
     @classmethod
     def build(cls, points: ArrayLike) -> RangeTree:
-        """A tree of these points, by their row numbers."""
+        """Return the tree of these points, n rows and m columns; queries return row numbers."""
         matrix = np.asarray(points, np.float64)
         return cls(matrix, _build_trees(matrix, np.arange(len(matrix)), 0))
 
     def find_dominating(self, point: ArrayLike) -> Ints:
-        """The rows that are at least as large as a point in every coordinate, ascending."""
-        asked = np.asarray(point, np.float64)
-        found = [np.empty(0, np.int64), *self.root.find_dominating(self.points, asked)]
-        return np.sort(np.concatenate(found))
+        """Return the rows of points at least as large as `point` in every coordinate, sorted."""
+        query_point = np.asarray(point, np.float64)
+        rows = [np.empty(0, np.int64), *self.root.find_dominating(self.points, query_point)]
+        return np.sort(np.concatenate(rows))
 
 
 def boxes_to_points(lower: Floats, upper: Floats) -> Floats:
-    """Boxes, n rows and k columns of either end, as points of which those of covers dominate."""
+    """Return boxes as points: a box covers another if its point dominates the other's point.
+
+    Args:
+        lower: lower ends of n boxes, n rows and k columns.
+        upper: upper ends of the boxes, in the same shape.
+
+    Returns:
+        Points, n rows and 2k columns: (-lower, upper) of each column in turn.
+    """
     return np.stack([-lower, upper], axis=2).reshape(len(lower), -1)
 
 
 @dataclass(frozen=True, slots=True)
 class _LeafNode:
-    """A few points, or all if there is one coordinate: sorted by the last, tried in the others."""
+    """Leaf of a tree: at most `_LEAF_SIZE` points, or all points if there is one coordinate.
+
+    Points are sorted by the last coordinate; a query compares the other coordinates one by one.
+    """
 
     rows: Ints
     keys: Floats
@@ -69,10 +81,10 @@ class _LeafNode:
 
 @dataclass(frozen=True, slots=True)
 class _TreeNode:
-    """A node of the tree of one coordinate: its points by the next one, and both halves."""
+    """Node of the tree of one coordinate: both halves, and a tree of its points by the next one."""
 
     coordinate: int
-    split: float  # the smallest of the right half
+    split: float  # smallest coordinate in the right half
     next_coordinate: _TreeNode | _LayeredNode | _LeafNode
     left: _TreeNode | _LeafNode
     right: _TreeNode | _LeafNode
@@ -87,10 +99,10 @@ class _TreeNode:
 
 @dataclass(frozen=True, slots=True)
 class _LayeredNode:
-    """A node of the tree of the last two coordinates: its points are sorted by the last one.
+    """Node of the tree of the last two coordinates: its points are sorted by the last one.
 
-    Place i of them is place `left_ordinals[i]` of the left half and `right_ordinals[i]` of the
-    right one.
+    Position i in the node is position `left_ordinals[i]` in the left half and `right_ordinals[i]`
+    in the right half.
     """
 
     coordinate: int
@@ -104,37 +116,40 @@ class _LayeredNode:
 
     def find_dominating(self, points: Floats, query_point: Floats) -> Iterator[Ints]:
         node: _LayeredNode | _LeafNode = self
-        place = int(np.searchsorted(self.keys, query_point[-1]))
+        position = int(np.searchsorted(self.keys, query_point[-1]))
         while isinstance(node, _LayeredNode):
             if query_point[node.coordinate] > node.split:
-                place, node = int(node.right_ordinals[place]), node.right
+                position, node = int(node.right_ordinals[position]), node.right
             else:
-                yield node.right.rows[node.right_ordinals[place] :]
-                place, node = int(node.left_ordinals[place]), node.left
-        rows = node.rows[place:]
+                yield node.right.rows[node.right_ordinals[position] :]
+                position, node = int(node.left_ordinals[position]), node.left
+        rows = node.rows[position:]
         yield rows[points[rows, -2] >= query_point[-2]]
 
 
 def _next_coordinate_tree(node: _TreeNode | _LeafNode) -> _TreeNode | _LayeredNode | _LeafNode:
-    """The points of a node that is inside in its own coordinate."""
+    """Return the tree to search for a node whose points all dominate in the node's coordinate.
+
+    A leaf is searched itself, because it compares the other coordinates too.
+    """
     return node.next_coordinate if isinstance(node, _TreeNode) else node
 
 
 def _build_trees(
     points: Floats, rows: Ints, coordinate: int
 ) -> _TreeNode | _LayeredNode | _LeafNode:
-    """The trees of all coordinates from this one on."""
-    left = points.shape[1] - coordinate
-    if left <= 1 or len(rows) <= _LEAF_SIZE:
+    """Build the tree of these rows for a coordinate and all later ones."""
+    coordinates_left = points.shape[1] - coordinate
+    if coordinates_left <= 1 or len(rows) <= _LEAF_SIZE:
         return _build_leaf(points, rows)
-    by_this = rows[np.argsort(points[rows, coordinate], kind="stable")]
-    return (
-        _build_layered(points, by_this) if left == 2 else _build_tree(points, by_this, coordinate)
-    )
+    sorted_rows = rows[np.argsort(points[rows, coordinate], kind="stable")]
+    if coordinates_left == 2:
+        return _build_layered(points, sorted_rows)
+    return _build_tree(points, sorted_rows, coordinate)
 
 
 def _build_tree(points: Floats, rows: Ints, coordinate: int) -> _TreeNode | _LeafNode:
-    """Of rows that are sorted by this coordinate."""
+    """Build the tree of one coordinate; the rows must be sorted by it."""
     if len(rows) <= _LEAF_SIZE:
         return _build_leaf(points, rows)
     half = len(rows) // 2
@@ -148,15 +163,15 @@ def _build_tree(points: Floats, rows: Ints, coordinate: int) -> _TreeNode | _Lea
 
 
 def _build_layered(points: Floats, rows: Ints) -> _LayeredNode | _LeafNode:
-    """Of rows that are sorted by the last coordinate but one."""
+    """Build the tree of the last two coordinates; the rows must be sorted by the last but one."""
     if len(rows) <= _LEAF_SIZE:
         return _build_leaf(points, rows)
     half = len(rows) // 2
     left, right = _build_layered(points, rows[:half]), _build_layered(points, rows[half:])
     by_last = rows[np.argsort(points[rows, -1], kind="stable")]
     keys = points[by_last, -1]
-    places = np.append(keys, np.inf)
-    in_left, in_right = np.searchsorted(left.keys, places), np.searchsorted(right.keys, places)
+    bounds = np.append(keys, np.inf)
+    in_left, in_right = np.searchsorted(left.keys, bounds), np.searchsorted(right.keys, bounds)
     in_left[-1], in_right[-1] = half, len(rows) - half
     split = float(points[rows[half], -2])
     return _LayeredNode(points.shape[1] - 2, split, by_last, keys, in_left, in_right, left, right)

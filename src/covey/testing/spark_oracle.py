@@ -1,4 +1,4 @@
-"""Spark as the oracle: what `where` keeps, beside what covey's regions contain."""
+"""Spark as the oracle: comparison of the rows that `where` keeps with those that covey matches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,13 @@ Id = TypeVar("Id", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A predicate and an event on which Spark and covey differ; row -1: Spark refuses the text."""
+    """Predicate and event on which Spark and covey differ.
+
+    Args:
+        predicate: text of the predicate.
+        event_row: row number of the event, or -1 if Spark refuses the predicate.
+        spark_answer: whether Spark's `where` keeps the row, or Spark's error message.
+    """
 
     predicate: str
     event_row: int
@@ -45,7 +51,13 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class OracleReport:
-    """What a comparison found: how many texts covey reads, and every disagreement."""
+    """Result of a comparison with Spark.
+
+    Args:
+        parsed_count: number of texts that covey parses.
+        rejected: error for each text that covey rejects, by position.
+        disagreements: every difference on the texts that covey parses.
+    """
 
     parsed_count: int
     rejected: dict[int, Exception]
@@ -53,7 +65,7 @@ class OracleReport:
 
 
 def configure_session(spark: SparkSession, settings: SessionSettings) -> None:
-    """Gives a Spark session the settings of a space."""
+    """Set the time zone and the ANSI mode of a Spark session to those of a space."""
     spark.conf.set("spark.sql.session.timeZone", settings.time_zone)
     spark.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())
 
@@ -66,10 +78,17 @@ def compare_with_spark(
     *,
     max_predicates_per_job: int = 100,
 ) -> OracleReport:
-    """Evaluates every text on every event both ways.
+    """Evaluate every predicate on every event with Spark and with covey, and compare the answers.
 
-    Cost: a Spark query per `max_predicates_per_job` texts, about a second each; a chunk that Spark
-    refuses is asked again text by text.
+    Args:
+        spark: a session, whose time zone and ANSI mode are set to those of the space.
+        space: the space of the events; its time zone rules are read from the session.
+        table: the events, with a column for each column of the space.
+        predicate_texts: predicates, which covey may reject.
+        max_predicates_per_job: predicates that are evaluated in one Spark job.
+
+    Cost: a Spark job per `max_predicates_per_job` texts, about a second each. The texts of a job
+    that Spark refuses are evaluated again one by one.
     """
     configure_session(spark, space.settings)
     settings = space.settings.with_time_zones(_read_time_zones(spark))
@@ -78,16 +97,17 @@ def compare_with_spark(
     schema = ", ".join(f"`{column.name}` {to_ddl(column.type)}" for column in space.columns)
     frame = spark.createDataFrame(table, schema).coalesce(1).cache()
     try:
-        ours = _match_with_covey(predicates, _add_derived(frame, predicates.space, table))
-        read = [i for i in range(len(predicate_texts)) if i not in predicates.rejected]
-        found: list[Disagreement] = []
-        for start in range(0, len(read), max_predicates_per_job):
-            chunk = read[start : start + max_predicates_per_job]
-            for i, theirs in zip(
-                chunk, _yield_spark_answers(frame, [predicate_texts[i] for i in chunk]), strict=True
-            ):
-                found += _find_disagreements(predicate_texts[i], ours[:, i], theirs)
-        return OracleReport(len(read), dict(predicates.rejected), found)
+        covey_answers = _match_with_covey(predicates, _add_derived(frame, predicates.space, table))
+        parsed = [i for i in range(len(predicate_texts)) if i not in predicates.rejected]
+        disagreements: list[Disagreement] = []
+        for start in range(0, len(parsed), max_predicates_per_job):
+            chunk = parsed[start : start + max_predicates_per_job]
+            texts = [predicate_texts[i] for i in chunk]
+            for i, spark_answers in zip(chunk, _yield_spark_answers(frame, texts), strict=True):
+                disagreements += _find_disagreements(
+                    predicate_texts[i], covey_answers[:, i], spark_answers
+                )
+        return OracleReport(len(parsed), dict(predicates.rejected), disagreements)
     finally:
         frame.unpersist()
 
@@ -99,18 +119,17 @@ def match_with_spark(
     *,
     max_predicates_per_job: int = 100,
 ) -> set[tuple[object, Id]]:
-    """Return which rows of a frame Spark's `where` keeps for each predicate.
+    """Return the rows of a frame that Spark's `where` keeps for each predicate.
 
     Args:
         frame: the events.
         predicates: Spark SQL predicates by id.
-        row_column: column whose values name the rows.
+        row_column: column whose values identify the rows.
         max_predicates_per_job: predicates that are evaluated in one Spark job.
 
     Returns:
-        Pairs of a row's name and the id of a predicate that is true for it.
-
-    A row on which a predicate raises is not kept.
+        Pairs of a row's value in `row_column` and the id of a predicate that is true for the row.
+        A row on which a predicate raises does not match this predicate.
 
     Raises:
         PySparkException: Spark refuses a predicate.
@@ -122,33 +141,33 @@ def match_with_spark(
         raise InvalidArgumentError(
             f"max_predicates_per_job must be at least 1, got {max_predicates_per_job}"
         )
-    found: set[tuple[object, Id]] = set()
+    matches: set[tuple[object, Id]] = set()
     ids, texts = list(predicates), list(predicates.values())
     for start in range(0, len(ids), max_predicates_per_job):
         answer = _evaluate_predicates(
             frame, texts[start : start + max_predicates_per_job], row_column
         )
-        names = answer.column(0).to_pylist()
+        row_names = answer.column(0).to_pylist()
         for column, id_ in enumerate(ids[start : start + max_predicates_per_job], start=1):
-            kept = np.flatnonzero(answer.column(column))
-            found |= {(names[at], id_) for at in kept.tolist()}
-    return found
+            matching_rows = np.flatnonzero(answer.column(column))
+            matches |= {(row_names[row], id_) for row in matching_rows.tolist()}
+    return matches
 
 
 def to_ddl(type_: Type) -> str:
-    """A type as Spark's schemas spell it."""
+    """Return a type as Spark's DDL schemas write it."""
     return str(replace(type_, length=0)) if type_.length else str(type_)
 
 
 def _read_time_zones(spark: SparkSession) -> TimeZones:
-    """The time zones of Spark's Java, as `covey.spark` reads them."""
+    """Return the time zones of Spark's Java, like `covey.spark.java_time_zones`."""
     java = spark._jvm.java  # type: ignore[union-attr]
-    place = java.io.File(java.lang.System.getProperty("java.home"), "lib/tzdb.dat")
-    return TimeZones(bytes(java.nio.file.Files.readAllBytes(place.toPath())))
+    file = java.io.File(java.lang.System.getProperty("java.home"), "lib/tzdb.dat")
+    return TimeZones(bytes(java.nio.file.Files.readAllBytes(file.toPath())))
 
 
 def _add_derived(frame: DataFrame, space: Space, table: pa.Table) -> Events:
-    """The events with their derived attributes, as Spark computes them."""
+    """Return the events with their derived attributes, which Spark computes."""
     if space.derived:
         from pyspark.sql import functions as F
 
@@ -169,7 +188,7 @@ def _match_with_covey(predicates: Predicates, events: Events) -> Bools:
 
 
 def _yield_spark_answers(frame: DataFrame, texts: Sequence[str]) -> Iterator[Bools | str]:
-    """Yield what Spark's `where` keeps for each text, or its complaint."""
+    """Yield for each text which rows Spark's `where` keeps, or Spark's error message."""
     from pyspark.errors import PySparkException
 
     try:
@@ -184,18 +203,21 @@ def _yield_spark_answers(frame: DataFrame, texts: Sequence[str]) -> Iterator[Boo
 
 
 def _evaluate_predicates(frame: DataFrame, texts: Sequence[str], *columns: str) -> pa.Table:
-    """Return the given columns, and one for each text: whether `where` keeps the row."""
+    """Return the given columns, and for each text a Boolean column: whether `where` keeps the row.
+
+    The columns of the texts follow those of the frame, in the order of the texts.
+    """
     from pyspark.sql import functions as F
 
-    # As `where` does, WHEN takes conditions only, and neither a text nor an untyped null. A row on
-    # which a predicate raises is not kept, and is no reason to keep no other.
-    kept = [
+    # Like `where`, WHEN accepts conditions only, neither a text nor an untyped null. The guard
+    # makes a predicate false on a row on which it raises, and does not affect other rows.
+    is_kept_columns = [
         F.when(F.expr(guard_expression(f"({text}\n)")), F.lit(True))
         .otherwise(F.lit(False))
         .alias(f"p{i}")
         for i, text in enumerate(texts)
     ]
-    return frame.select(*map(quote_identifier, columns), *kept).toArrow()
+    return frame.select(*map(quote_identifier, columns), *is_kept_columns).toArrow()
 
 
 def _find_disagreements(

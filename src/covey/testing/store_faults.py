@@ -1,7 +1,7 @@
-"""Faults on purpose: writers that are killed, and bytes that change on disk.
+"""Fault injection for stores: killed writers and changed bytes on disk.
 
-Each driver makes a store in an empty folder, does it harm many times, and checks after each time
-that the store says what it must. Reports count what happened; what must not happen is listed.
+Each test creates a store in an empty folder, injects faults one after another, and checks the
+answers of the store after each fault. A report has counts, and a text for every wrong answer.
 """
 
 from __future__ import annotations
@@ -32,16 +32,22 @@ __all__ = ["FlipReport", "KillReport", "flip_bytes", "kill_writers"]
 _SPACE = Space.from_types({"x": pa.int64()})
 _MERGE_POLICY = TieredMergePolicy(min_level_regions=16, level_factor=2)
 _VALUE_COUNT = 100  # events and intervals lie in [0, 100)
-_MARKER_ID = -1  # the id of a subscription that tells the number of the last batch
+_MARKER_ID = -1  # id of the subscription whose interval encodes the number of the last batch
 _MARKER_OFFSET = 1_000_000
 
 ExpectedIntervals = dict[int, tuple[int, int]]
-"""What a store must hold: of every id its interval."""
+"""Expected content of a store: the interval of each id, both ends included."""
 
 
 @dataclass(frozen=True, slots=True)
 class KillReport:
-    """`batch_count` were acknowledged; `violations` say what was not there after which kill."""
+    """Report of `kill_writers`.
+
+    Args:
+        kill_count: number of kills that were requested.
+        batch_count: number of batches in the store at the end.
+        violations: texts that say after which kill the store had wrong content, and which.
+    """
 
     kill_count: int
     batch_count: int
@@ -50,7 +56,13 @@ class KillReport:
 
 @dataclass(frozen=True, slots=True)
 class FlipReport:
-    """Flips that raised `StoreError`, that changed no answer, and that did (`wrong_answers`)."""
+    """Report of `flip_bytes`.
+
+    Args:
+        detected_count: flips for which a query raised `StoreError`.
+        harmless_count: flips after which all answers were right.
+        wrong_answers: texts about the flips that changed an answer.
+    """
 
     detected_count: int
     harmless_count: int
@@ -60,45 +72,60 @@ class FlipReport:
 def kill_writers(
     folder: Path, kills: int, *, seed: int = 0, max_delay_s: float = 0.3
 ) -> KillReport:
-    """Kills a process with SIGKILL while it applies batches and merges, again and again.
+    """Kill a writer with SIGKILL while it applies batches and merges, and check the store.
 
-    After each kill the store must open, with all batches that were acknowledged, at most one more,
-    and nothing else. Forks, so call it where no other threads run.
+    After each kill the store must open, contain every batch that was acknowledged and at most one
+    more, and nothing else. The function forks, so call it where no other threads run.
 
-    Cost: up to `max_delay_s` a kill, and a few milliseconds.
+    Args:
+        folder: an empty folder for the store.
+        kills: number of kills.
+        seed: seed of batches and delays.
+        max_delay_s: longest time for which a writer works before it is killed, in seconds.
+
+    Cost: up to `max_delay_s` and a few milliseconds for each kill.
     """
-    with tempfile.TemporaryDirectory() as scratch:  # what it compiles and loads, forks inherit
+    with tempfile.TemporaryDirectory() as scratch:  # forks inherit compiled kernels and modules
         flip_bytes(Path(scratch) / "store", 1)
-    rng, batches, lost = random.Random(seed), 0, []
+    rng, batches, violations = random.Random(seed), 0, []
     model: ExpectedIntervals = {}
     Store.create(folder, _SPACE).close()
     for kill in range(kills):
-        # On a busy machine a batch may take longer than that: one at least is waited for.
+        # On a busy machine a batch may take longer than the delay: the first writer must write one.
         acknowledged = _run_and_kill_writer(
             folder, batches, seed, rng.uniform(0, max_delay_s), waits_for_batch=kill == 0
         )
         try:
             snapshot = Store.open(folder).snapshot()
-            there = _find_last_batch(snapshot)
-            if not acknowledged <= there <= acknowledged + 1:
-                lost.append(f"kill {kill}: batch {there} is the last, {acknowledged} was promised")
-            for number in range(batches + 1, there + 1):
+            last_batch = _find_last_batch(snapshot)
+            if not acknowledged <= last_batch <= acknowledged + 1:
+                violations.append(
+                    f"kill {kill}: the last batch is {last_batch}, "
+                    f"but batch {acknowledged} was the last one acknowledged"
+                )
+            for number in range(batches + 1, last_batch + 1):
                 _apply_batch_to_model(model, number, seed)
             if (difference := _describe_difference(snapshot, model)) is not None:
-                lost.append(f"kill {kill}: {difference}")
-            batches = there
+                violations.append(f"kill {kill}: {difference}")
+            batches = last_batch
         except StoreError as error:
-            lost.append(f"kill {kill}: {error}")
+            violations.append(f"kill {kill}: {error}")
             break
-    return KillReport(kills, batches, tuple(lost))
+    return KillReport(kills, batches, tuple(violations))
 
 
 def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
-    """Changes one byte of some file of a store, asks the store, and changes it back; many times.
+    """Change one byte of a random file of a store, query the store, and restore the byte.
 
-    Asked are the newest version and one other: each must answer right, or raise `StoreError`.
+    After each flip the newest version and a random one are queried: each must answer right or
+    raise `StoreError`.
 
-    Cost: some milliseconds a flip.
+    Args:
+        folder: an empty folder for the store.
+        flips: number of flips.
+        seed: seed of the store's content and of the flips.
+
+    Cost: some milliseconds for each flip.
     """
     rng = random.Random(seed)
     models = _make_store(folder, seed)
@@ -122,9 +149,9 @@ def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
 def _run_and_kill_writer(
     folder: Path, last_batch: int, seed: int, delay_s: float, waits_for_batch: bool
 ) -> int:
-    """Let a process write for some time, kill it, and return the last batch it acknowledged.
+    """Fork a writer, kill it after a delay, and return the last batch that it acknowledged.
 
-    With `waits_for_batch`, the time counts from its first batch on.
+    With `waits_for_batch`, the delay begins when the writer acknowledges its first batch.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -139,12 +166,16 @@ def _run_and_kill_writer(
         _, status = os.waitpid(child, 0)
         numbers += acknowledgements.read()
     if not os.WIFSIGNALED(status):
-        raise RuntimeError(f"the writer ended by itself, with exit code {status >> 8}")
+        raise RuntimeError(f"the writer ended before it was killed, with exit code {status >> 8}")
     return int.from_bytes(numbers[-8:], "little") if numbers else last_batch
 
 
 def _write_forever(folder: Path, last_batch: int, seed: int, acknowledgement_fd: int) -> NoReturn:
-    """Applies batches, telling each when it is acknowledged; merges and collects in between."""
+    """Apply batches until the process is killed, with merges and vacuums in between.
+
+    The number of each batch is written to `acknowledgement_fd` (8 bytes, little-endian) after the
+    store has acknowledged the batch.
+    """
     try:
         store, number = Store.open(folder, merge_policy=_MERGE_POLICY), last_batch
         while True:
@@ -162,31 +193,31 @@ def _write_forever(folder: Path, last_batch: int, seed: int, acknowledgement_fd:
 
 
 def _make_batch(number: int, seed: int) -> Changes:
-    put, removed = _draw_batch(number, seed)
-    put[_MARKER_ID] = (_MARKER_OFFSET + number, _MARKER_OFFSET + number)
-    texts = [f"x BETWEEN {low} AND {high}" for low, high in put.values()]
-    return Changes.upsert(list(put), Parser(_SPACE).parse(texts), removed_ids=removed)
+    upserts, removed = _draw_batch(number, seed)
+    upserts[_MARKER_ID] = (_MARKER_OFFSET + number, _MARKER_OFFSET + number)
+    texts = [f"x BETWEEN {low} AND {high}" for low, high in upserts.values()]
+    return Changes.upsert(list(upserts), Parser(_SPACE).parse(texts), removed_ids=removed)
 
 
 def _apply_batch_to_model(model: ExpectedIntervals, number: int, seed: int) -> None:
-    """Does to a model what a batch does to a store."""
-    put, removed = _draw_batch(number, seed)
-    model.update(put)
+    """Change the model as batch `number` changes the store."""
+    upserts, removed = _draw_batch(number, seed)
+    model.update(upserts)
     for id_ in removed:
         model.pop(id_, None)
 
 
 def _draw_batch(number: int, seed: int) -> tuple[ExpectedIntervals, list[int]]:
-    """What batch `number` puts and removes."""
+    """Return the intervals that batch `number` upserts, by id, and the ids that it removes."""
     rng = random.Random(f"{seed} {number}")
     ids = rng.sample(range(200), 12)
     ends = [sorted((rng.randrange(_VALUE_COUNT), rng.randrange(_VALUE_COUNT))) for _ in ids[:8]]
-    put = {id_: (low, high) for id_, (low, high) in zip(ids[:8], ends, strict=True)}
-    return put, ids[8:]
+    upserts = {id_: (low, high) for id_, (low, high) in zip(ids[:8], ends, strict=True)}
+    return upserts, ids[8:]
 
 
 def _find_last_batch(snapshot: Snapshot) -> int:
-    """The number of the last batch that a version has, 0 if none."""
+    """Return the number of the last batch in a snapshot, or 0 if it has none."""
     rows = snapshot.find_rows([_MARKER_ID])
     if rows[0] < 0:
         return 0
@@ -195,18 +226,24 @@ def _find_last_batch(snapshot: Snapshot) -> int:
 
 
 def _describe_difference(snapshot: Snapshot, model: ExpectedIntervals) -> str | None:
-    """How the answers of a version differ from what they must be, if they do."""
-    found = set(snapshot.take_ids(snapshot.rows).to_pylist()) - {_MARKER_ID}
-    if found != set(model):
-        return f"ids {sorted(found ^ set(model))} are missing, or there though they were removed"
+    """Return how the content of a snapshot differs from the model, or None if it does not."""
+    ids = set(snapshot.take_ids(snapshot.rows).to_pylist()) - {_MARKER_ID}
+    if ids != set(model):
+        return f"ids {sorted(ids ^ set(model))} are missing, or are present although removed"
     events = Events.from_arrow(pa.table({"x": np.arange(_VALUE_COUNT)}), _SPACE)
     answer = sorted(snapshot.match_ids(events))
-    right = sorted((x, id_) for id_, (low, high) in model.items() for x in range(low, high + 1))
-    return None if answer == right else f"{len(answer)} notifications, not the {len(right)} right"
+    expected = sorted((x, id_) for id_, (low, high) in model.items() for x in range(low, high + 1))
+    if answer == expected:
+        return None
+    return f"{len(answer)} notifications differ from the {len(expected)} that are expected"
 
 
 def _make_store(folder: Path, seed: int) -> dict[int, ExpectedIntervals]:
-    """A store with some versions, segments and tombstones; and what each version must hold."""
+    """Create a store with several versions, segments and tombstones.
+
+    Returns:
+        The expected content of each version.
+    """
     models: dict[int, ExpectedIntervals] = {}
     model: ExpectedIntervals = {}
     with Store.create(folder, _SPACE, merge_policy=_MERGE_POLICY) as store:
@@ -223,9 +260,9 @@ def _make_store(folder: Path, seed: int) -> dict[int, ExpectedIntervals]:
 @contextmanager
 def _flip_byte(path: Path, offset: int, xor_mask: int) -> Iterator[None]:
     content = path.read_bytes()
-    harmed = bytearray(content)
-    harmed[offset] ^= xor_mask
-    path.write_bytes(harmed)
+    damaged = bytearray(content)
+    damaged[offset] ^= xor_mask
+    path.write_bytes(damaged)
     try:
         yield
     finally:

@@ -1,7 +1,8 @@
-"""Hypothesis strategies for spaces, events, regions and predicates, made to meet.
+"""Hypothesis strategies for spaces, events, regions and predicates that match each other.
 
-All draw from the same few values, ends of the types and neighbours included, so that covers,
-overlaps and matches really occur. Needs hypothesis, which covey itself does not.
+All strategies draw from the same few values, including the limits of each type and their
+neighbours, so that covers, overlaps and matches occur. The module needs hypothesis, which covey
+itself does not.
 
     from hypothesis import given, strategies as st
     from covey.testing.strategies import regions, spaces
@@ -51,18 +52,19 @@ _COSINES = [-1.0, -0.5, 0.0, 0.5, 0.70710677, 1.0]
 
 @st.composite
 def spaces(draw: DrawFn, *, max_attributes: int = 4) -> Space:
-    """Spaces of one to `max_attributes` attributes, of any type, with vectors of some length."""
-    every = random_space(draw(st.sampled_from(_SESSION_SETTINGS)), draw(st.sampled_from([2, 9])))
-    chosen = st.lists(st.sampled_from(list(every)), min_size=1, max_size=max_attributes)
-    return Space(tuple(dict.fromkeys(draw(chosen))), settings=every.settings)
+    """Draw a space of 1 to `max_attributes` attributes of any type; vectors have length 2 or 9."""
+    full = random_space(draw(st.sampled_from(_SESSION_SETTINGS)), draw(st.sampled_from([2, 9])))
+    selection = st.lists(st.sampled_from(list(full)), min_size=1, max_size=max_attributes)
+    return Space(tuple(dict.fromkeys(draw(selection))), settings=full.settings)
 
 
 @st.composite
 def tables(draw: DrawFn, space: Space, *, max_events: int = 6) -> pa.Table:
-    """Events as an Arrow table of the columns of a space (of their attributes alone).
+    """Draw at most `max_events` events as an Arrow table, with a column for each attribute.
 
-    Among them: null, NaN, both zeros, infinities, the ends of every type (dates that Python does
-    not have too), text beyond the BMP, empty lists, null elements, vectors of a wrong length.
+    Values include null, NaN, both zeros, infinities, the limits of every type (also dates that
+    Python cannot represent), text beyond the BMP, empty lists, null elements, and vectors of a
+    wrong length.
     """
     count = draw(st.integers(0, max_events))
     return pa.table(
@@ -76,16 +78,16 @@ def tables(draw: DrawFn, space: Space, *, max_events: int = 6) -> pa.Table:
 
 
 def events(space: Space, *, max_events: int = 6) -> SearchStrategy[Events]:
-    """The same as `tables`, as `Events`."""
+    """Return the strategy of `Events` with the values that `tables` draws."""
     return tables(space, max_events=max_events).map(lambda table: Events.from_arrow(table, space))
 
 
 @st.composite
 def regions(draw: DrawFn, space: Space, *, max_regions: int = 6) -> Regions:
-    """At most `max_regions` regions with constraints of every kind, some attributes left free.
+    """Draw at most `max_regions` regions with constraints of every form on some attributes.
 
-    A ball has a centre near the origin, one without direction among them; null scores of cosine
-    are left out by every cosine interval drawn.
+    Centres of balls are near the origin and include the zero vector. No cosine interval that is
+    drawn contains the null score that the zero vector has.
     """
     count = draw(st.integers(0, max_regions))
     constraints = {}
@@ -98,7 +100,12 @@ def regions(draw: DrawFn, space: Space, *, max_regions: int = 6) -> Regions:
 
 
 def predicates(space: Space, depth: int = 3) -> SearchStrategy[str]:
-    """Texts of predicates over the columns of a space from `spaces` or `random_space`."""
+    """Return the strategy of predicate texts over the columns of a space.
+
+    Args:
+        space: a space from `spaces` or `random_space`.
+        depth: largest nesting of `AND`, `OR` and `NOT`.
+    """
 
     def text(rng: random.Random) -> str:
         return random_predicate(rng, space, depth=depth)
@@ -111,20 +118,20 @@ def _optional_rows(row_strategy: SearchStrategy[Any], count: int) -> SearchStrat
 
 
 def _sample_keys(type_: Type) -> list[Any]:
-    """A few keys of a scalar type: the ends, some in between, and their neighbours."""
+    """Return a few keys of a scalar type: both ends of its domain, some between, and neighbours."""
     if type_.is_text:
         return _TEXTS
-    whole = key_domain(type_)
-    near = [-1, 0, 1, 2, 3]
+    domain = key_domain(type_)
+    inner = [-1, 0, 1, 2, 3]
     if type_.is_fractional:
         dtype = np.float64 if type_.name == "double" else np.float32
-        near = [-1, 1, *encode_floats(np.array(_FLOATS, dtype)).tolist(), whole.high - 2]
-    ends = [whole.low, whole.low + 1, whole.high - 1, whole.high]
-    return sorted({key for key in near + ends if whole.low <= key <= whole.high})
+        inner = [-1, 1, *encode_floats(np.array(_FLOATS, dtype)).tolist(), domain.high - 2]
+    ends = [domain.low, domain.low + 1, domain.high - 1, domain.high]
+    return sorted({key for key in inner + ends if domain.low <= key <= domain.high})
 
 
 def _cell_values(type_: Type) -> SearchStrategy[Any]:
-    """What a row of a column may hold, besides null."""
+    """Return the strategy of the values of a column that are not null; scalars are keys."""
     if type_.is_tags:
         return st.lists(st.none() | st.sampled_from(_TOKENS), max_size=4)
     if type_.is_vector:
@@ -139,19 +146,22 @@ def _cell_values(type_: Type) -> SearchStrategy[Any]:
 
 
 def _to_arrow_column(cells: list[Any], type_: Type) -> pa.Array:
-    """Cells as Arrow: days and microseconds as numbers, as Python's calendar is too short."""
+    """Return values as an Arrow column.
+
+    Dates and times are cast from days and microseconds, because Python's calendar is too short.
+    """
     if type_.is_datetime:
         width = pa.int32() if type_.name == "date" else pa.int64()
         return pa.array(cells, width).cast(type_to_arrow(type_))
     if type_.is_scalar and not type_.is_text:
         cells = [None if key is None else decode_key(key, type_) for key in cells]
-    if type_.is_fractional:  # every other zero is a negative one
+    if type_.is_fractional:  # zeros in odd rows become negative zeros
         cells = [-0.0 if cell == 0 and i % 2 else cell for i, cell in enumerate(cells)]
     return pa.array(cells, type_to_arrow(type_))
 
 
 def _constraint_values(type_: Type) -> SearchStrategy[Any]:
-    """One row of a batch, as `_build_batch` reads it."""
+    """Return the strategy of one constraint, in the form that `_build_batch` reads."""
     if type_.is_tags:
         return _tag_rules()
     return _ball_lists(type_.length) if type_.is_vector else _scalar_intervals(type_)
@@ -159,20 +169,20 @@ def _constraint_values(type_: Type) -> SearchStrategy[Any]:
 
 @st.composite
 def _scalar_intervals(draw: DrawFn, type_: Type) -> tuple[Any, Any, bool, int, list[Any]]:
-    """(lower, upper, null or not, kind of list, list)"""
-    whole, keys = key_domain(type_), _sample_keys(type_)
+    """Draw a constraint on a scalar: lower end, upper end, null admitted, list mode, list."""
+    domain, keys = key_domain(type_), _sample_keys(type_)
     if draw(st.integers(0, 9)) == 0:
-        return whole.high, whole.low, True, ALL, []
+        return domain.high, domain.low, True, ALL, []
     uppers = [*keys, TOP, Below("a"), Below("b")] if type_.is_text else keys
     lower, upper = draw(st.sampled_from(keys)), draw(st.sampled_from(uppers))
-    upper = upper if lower <= upper else whole.high
-    listed = draw(st.sampled_from([ALL, ALL, ONLY, EXCEPT]))
-    names = draw(st.lists(st.sampled_from(keys), min_size=1, max_size=4)) if listed else []
-    return lower, upper, draw(st.booleans()), listed, names
+    upper = upper if lower <= upper else domain.high
+    list_mode = draw(st.sampled_from([ALL, ALL, ONLY, EXCEPT]))
+    listed_keys = draw(st.lists(st.sampled_from(keys), min_size=1, max_size=4)) if list_mode else []
+    return lower, upper, draw(st.booleans()), list_mode, listed_keys
 
 
 def _tag_rules() -> SearchStrategy[TagRule]:
-    some = st.frozensets(st.sampled_from(_TOKENS), min_size=1, max_size=2)
+    token_sets = st.frozensets(st.sampled_from(_TOKENS), min_size=1, max_size=2)
     return st.builds(
         TagRule,
         states=st.sampled_from(
@@ -183,19 +193,19 @@ def _tag_rules() -> SearchStrategy[TagRule]:
                 ValueState.NULL | ValueState.VALUE,
             ]
         ),
-        groups=st.frozensets(some, max_size=2),
-        forbidden=st.just(frozenset()) | some,
+        groups=st.frozensets(token_sets, max_size=2),
+        forbidden=st.just(frozenset()) | token_sets,
         whole=st.booleans(),
         only=st.none() | st.frozensets(st.sampled_from(_TOKENS), max_size=3),
     ).map(TagRule.normalize)
 
 
 def _ball_lists(length: int) -> SearchStrategy[tuple[int, list[Ball]]]:
-    values = st.sampled_from(
+    usual_states = st.sampled_from(
         [ValueState.VALUE, ValueState.VALUE, ValueState.VALUE | ValueState.NULL, 14, 15]
     )
-    several = st.lists(_random_ball(length), max_size=2)
-    return st.tuples(values, several) | st.tuples(st.integers(1, 15), several)
+    balls = st.lists(_random_ball(length), max_size=2)
+    return st.tuples(usual_states, balls) | st.tuples(st.integers(1, 15), balls)
 
 
 @st.composite
@@ -217,14 +227,14 @@ def _build_batch(rows: Sequence[Any], attribute: Attribute) -> ConstraintBatch:
         return Tags.from_rules(rows)
     if type_.is_vector:
         return Balls.from_rows(rows, type_.length)
-    whole = key_domain(type_)
-    ends = np.empty((2, len(rows)), whole.dtype)
+    domain = key_domain(type_)
+    ends = np.empty((2, len(rows)), domain.dtype)
     ends[0, :], ends[1, :] = [row[0] for row in rows], [row[1] for row in rows]
     return Scalars.from_intervals(
-        whole,
+        domain,
         ends[0],
         ends[1],
         nulls=np.array([row[2] for row in rows], np.bool_),
         list_modes=np.array([row[3] for row in rows], np.int8),
-        lists=RaggedArray.from_rows([row[4] for row in rows], whole.dtype),
+        lists=RaggedArray.from_rows([row[4] for row in rows], domain.dtype),
     )

@@ -1,19 +1,19 @@
-"""Reduce a set of subscriptions on Spark: find redundant ones, and build filters for all.
+"""Reduction on Spark: find redundant subscriptions, and build filters that contain all of them.
 
-`covey.covering` has the algorithms; its executor is a protocol, which this package implements with
-Spark tasks over portions of rows. Arrays that all tasks need are written to the store once and
+`covey.covering` has the algorithms and a protocol for their executor, which this package implements
+with Spark tasks over portions of rows. Arrays that all tasks need are written to the store once and
 mapped by each worker.
 
 In the order in which data passes through them:
 
-    reduce            `reduce_subscriptions`: fit, reduce, publish, write tables
+    reduce            `reduce_subscriptions`: fit, reduce, commit, write tables
     executor          `SparkExecutor`: covers, subsumption and hull merging in Spark tasks
     shared_array_job  `SharedArrayJob`: run a function over portions of rows with shared arrays
     tables            status of each subscription, tables of statuses and filters
     result            `ReductionResult`: statuses, active and redundant subscriptions, filters
 
-Guarantee: the result does not depend on partitions or retries; the model of the result notifies
-exactly as a model of all subscriptions would.
+Guarantee: the result does not depend on partitions or retries. The model of the result has exactly
+the matches that a model of all subscriptions has.
 """
 
 from typing import TYPE_CHECKING

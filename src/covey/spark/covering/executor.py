@@ -1,4 +1,4 @@
-"""The parts of a compaction that workers share, as Spark runs them."""
+"""Executor of the distributable steps of a reduction in Spark tasks."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from covey.store.storage import MappedArrays
 __all__ = ["SparkExecutor"]
 
 Rows = NDArray[np.int64]
-_PORTION_ROWS = 1 << 17  # at once: enough for all to have some, few enough to see progress
-_PORTION_GROUPS = 64
+_PORTION_ROWS = 1 << 17  # rows of a task: few enough to use all workers and to show progress
+_PORTION_GROUPS = 64  # groups of hulls of a task
 
 
 @dataclass(frozen=True, slots=True)
 class SparkExecutor:
-    """`covey.covering.Executor` whose work is done in Spark's tasks."""
+    """Implementation of `covey.covering.Executor` with Spark tasks."""
 
     job: SharedArrayJob
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
-        """For each indexed region another that covers it, -1 if there is none."""
+        """Return for each indexed region the row of another one that covers it, -1 if none does."""
         with self._share_indexes({}, index=index) as file:
             answers = self.job.run(_find_covers_in_portion, file, len(index), _PORTION_ROWS)
         return concat_answers(answers, "found").astype(np.int64)
 
     def find_subsumed(self, absorbing: AbsorberIndex, budget: int) -> Subsumption:
-        """What becomes of all boxes if at most so many are taken out of each."""
+        """Find the subsumed boxes by subtraction of at most `budget` other boxes from each."""
         boxes = absorbing.boxes
         arrays: dict[str, NDArray[Any]] = {
             "lower": boxes.lower, "upper": boxes.upper, "rest": boxes.residual_ids,
@@ -62,7 +62,7 @@ class SparkExecutor:
     def propose_merges(
         self, groups: Sequence[HullGroup], unwanted: NDArray[np.int32] | None, limit: float
     ) -> list[HullMerges]:
-        """What each group proposes."""
+        """Return for each group the hull merges that `propose_merges` of the core returns."""
         if not groups:
             return []
         arrays: dict[str, NDArray[Any]] = {
@@ -76,22 +76,22 @@ class SparkExecutor:
             work = partial(_propose_merges_in_portion, limit)
             answers = self.job.run(work, file, len(groups), _PORTION_GROUPS)
         starts = np.cumsum(concat_answers(answers, "counts"))[:-1]
-        parts = [np.split(concat_answers(answers, name), starts) for name in HullMerges._fields]
-        return [HullMerges(*fields) for fields in zip(*parts, strict=True)]
+        columns = [np.split(concat_answers(answers, name), starts) for name in HullMerges._fields]
+        return [HullMerges(*fields) for fields in zip(*columns, strict=True)]
 
     def _share_indexes(self, arrays: NamedArrays, **indexes: SegmentIndex) -> Any:
-        """Shares arrays and indexes."""
-        indexed = {
-            f"{which}.{name}": array
-            for which, index in indexes.items()
+        """Share arrays and the arrays of indexes, these with the index name as prefix."""
+        index_arrays = {
+            f"{index_name}.{name}": array
+            for index_name, index in indexes.items()
             for name, array in index.to_arrays().items()
         }
-        spaces = {which: space_to_json(index.space) for which, index in indexes.items()}
-        return self.job.share_arrays({**arrays, **indexed}, spaces)
+        spaces = {name: space_to_json(index.space) for name, index in indexes.items()}
+        return self.job.share_arrays({**arrays, **index_arrays}, spaces)
 
 
 def _open_index(shared_arrays: MappedArrays, index_name: str = "index") -> SegmentIndex:
-    """A shared index."""
+    """Return the shared index of this name."""
     arrays = {
         name.removeprefix(f"{index_name}."): array
         for name, array in shared_arrays.arrays.items()
@@ -101,11 +101,8 @@ def _open_index(shared_arrays: MappedArrays, index_name: str = "index") -> Segme
 
 
 def _find_covers_in_portion(shared_arrays: MappedArrays, start: int, stop: int) -> NamedArrays:
-    return {
-        "found": find_covering_rows(_open_index(shared_arrays), np.arange(start, stop)).astype(
-            np.int32
-        )
-    }
+    rows = find_covering_rows(_open_index(shared_arrays), np.arange(start, stop))
+    return {"found": rows.astype(np.int32)}
 
 
 def _find_subsumed_in_portion(
@@ -118,11 +115,11 @@ def _find_subsumed_in_portion(
         boxes, arrays["ranks"], indexes[0], arrays["leaders"], indexes[1],
         bool(arrays["is_crowded"][0]),
     )  # fmt: skip
-    found = find_subsumed(absorbing, np.arange(start, stop), budget)
+    subsumption = find_subsumed(absorbing, np.arange(start, stop), budget)
     return {
-        "lengths": found.absorbers.lengths.astype(np.int32),
-        "absorbers": found.absorbers.values.astype(np.int32),
-        "witnessed": found.is_witnessed,
+        "lengths": subsumption.absorbers.lengths.astype(np.int32),
+        "absorbers": subsumption.absorbers.values.astype(np.int32),
+        "witnessed": subsumption.is_witnessed,
     }
 
 
@@ -131,15 +128,16 @@ def _propose_merges_in_portion(
 ) -> NamedArrays:
     arrays = shared_arrays.arrays
     unwanted, starts = arrays.get("unwanted"), arrays["starts"]
-    found = []
+    merges = []
     for n in range(start, stop):
-        inside = slice(starts[n], starts[n + 1])
+        group_rows = slice(starts[n], starts[n + 1])
         group = HullGroup(
-            *(np.ascontiguousarray(arrays[name][inside]) for name in HullGroup._fields)
+            *(np.ascontiguousarray(arrays[name][group_rows]) for name in HullGroup._fields)
         )
-        found.append(propose_merges(group, unwanted, limit))
-    counts = np.array([len(some.costs) for some in found], np.int64)
+        merges.append(propose_merges(group, unwanted, limit))
+    counts = np.array([len(each.costs) for each in merges], np.int64)
     fields = {
-        name: np.concatenate([getattr(m, name) for m in found]) for name in HullMerges._fields
+        name: np.concatenate([getattr(each, name) for each in merges])
+        for name in HullMerges._fields
     }
     return {"counts": counts, **fields}

@@ -1,4 +1,4 @@
-"""Subscriptions of a DataFrame made few: which are active, what absorbs the others, and filters."""
+"""Reduction of the subscriptions of a DataFrame to active and redundant ones, with filters."""
 
 from __future__ import annotations
 
@@ -49,20 +49,36 @@ def reduce_subscriptions(
     max_subtractions: int = 32,
     **params: Any,
 ) -> ReductionResult:
-    """Finds which subscriptions are redundant, and filters for all of them.
+    """Find redundant subscriptions, and build filters that contain all subscriptions.
 
-    `params` are those of `Matcher`, `eventSchema` among them. A subscription is active unless each
-    of its regions is equal to another, covered by one or inside the union of several (found by
-    exact subtraction of at most `max_subtractions` others; beyond that it is kept). Filters are
-    hulls of active regions: perfect ones, and with `max_false_positive_rate` above 0 others as long
-    as they let in no more than that share of events which nobody wants, of the sample, or without
-    one of the space.
+    A subscription is redundant if each of its regions is equal to another region, covered by one,
+    or subsumed by several. Filters are hulls of active regions.
 
-    Guarantee: the union of the active ones is the union of all; filters contain it; the model of
-    the result notifies as one of all would. Partitions and retries change nothing.
+    Args:
+        subscriptions: the subscriptions, as `Matcher.fit` takes them.
+        sample: typical events, of which at most 100,000 are used to estimate false forwards.
+            Without a sample they are estimated by volume, measured by the distribution of the
+            regions' ends.
+        max_false_positive_rate: largest share of events that filters may forward although no
+            subscription matches them. With 0, only perfect merges of hulls are made.
+        max_subtractions: largest number of regions that are subtracted from a region to find out
+            whether it is subsumed. The subtraction is exact; a region that would need more stays
+            active.
+        **params: parameters of `Matcher`, `eventSchema` among them.
 
-    Cost: a fit; then about 50 µs a region, shared by all workers, and a copy of all regions in the
-    driver's memory, about 500 bytes each.
+    Returns:
+        Statuses, filters, and a model of the subscriptions.
+
+    Raises:
+        InvalidArgumentError: a parameter does not fit, or no subscription is valid.
+        SchemaError: the sample does not fit the subscriptions.
+
+    Guarantee: the union of the active subscriptions is the union of all, and filters contain it.
+    The model of the result has the matches of a model of all subscriptions. The result does not
+    depend on partitions or retries.
+
+    Cost: a fit; then about 50 µs per region, divided among all workers, and a copy of all regions
+    in the driver's memory, about 500 bytes each.
     """
     if not 0 <= max_false_positive_rate < 1:
         raise InvalidArgumentError(
@@ -72,87 +88,97 @@ def reduce_subscriptions(
     check_range("max_subtractions", max_subtractions, 0)
     if params.get("zones", 1) != 1:
         raise InvalidArgumentError(
-            "a reduction has one segment of active subscriptions: zones must be 1"
+            "a reduction makes a single segment of active subscriptions: zones must be 1, "
+            f"got {params['zones']!r}"
         )
     clock = StepTimer()
     model = Matcher(**params).fit(subscriptions)
     clock.lap("fit")
-    portions = SharedArrayJob(subscriptions.sparkSession, model._state.location)
+    job = SharedArrayJob(subscriptions.sparkSession, model._state.location)
     snapshot = Store.open(model._state.location).snapshot(model.storeVersion)
     if not snapshot.live_segments:
         raise _no_subscriptions_error(model)
-    owned = SubscriptionBatch.concat([part.take_live() for part in snapshot.live_segments])
-    is_sampled = len(model._state.constrained_attributes) > 0  # else filters let in all, or nothing
-    events = _sample_events(model, sample) if sample is not None and is_sampled else None
-    found = reduce_regions(
-        owned.regions,
-        owned.subscription_rows,
+    batch = SubscriptionBatch.concat([segment.take_live() for segment in snapshot.live_segments])
+    # If no attribute is constrained, a filter admits all events or none, and needs no sample.
+    is_constrained = len(model._state.constrained_attributes) > 0
+    events = _sample_events(model, sample) if sample is not None and is_constrained else None
+    reduction = reduce_regions(
+        batch.regions,
+        batch.subscription_rows,
         sample=events,
         limits=ReductionLimits(max_subtractions, max_false_positive_rate),
-        executor=SparkExecutor(portions),
+        executor=SparkExecutor(job),
     )
     clock.lap("compact")
-    statuses = SubscriptionStatuses.from_reduction(owned, found)
+    statuses = SubscriptionStatuses.from_reduction(batch, reduction)
     is_active = statuses.statuses == RegionStatus.ACTIVE
     if not is_active.all() and is_active.any():
-        version = publish_active_first(portions, model.storeVersion, is_active, uuid4().hex)
-        fitted = replace(model._state, version=version.version, label=version.label)
-        model = model._copyValues(MatcherModel(fitted))
+        manifest = publish_active_first(job, model.storeVersion, is_active, uuid4().hex)
+        state = replace(model._state, version=manifest.version, label=manifest.label)
+        model = model._copyValues(MatcherModel(state))
     clock.lap("arrange")
-    ids = IdType.from_spark(model._param_value(model.idCol), model._state.id_type)
-    folder = write_result_tables(model._state.location, ids, owned, statuses, found)
+    id_type = IdType.from_spark(model._param_value(model.idCol), model._state.id_type)
+    folder = write_result_tables(model._state.location, id_type, batch, statuses, reduction)
     clock.lap("write")
     summary = replace(
-        found.summary, subscriptions=len(owned.ids), redundant=int((~is_active).sum())
+        reduction.summary, subscriptions=len(batch.ids), redundant=int((~is_active).sum())
     )
-    seconds = _merge_step_seconds(clock.seconds_by_step, found.seconds_by_step)
     return ReductionResult(
-        model, summary, seconds, folder, _count_statuses_by_attribute(owned.regions, found.statuses)
+        model,
+        summary,
+        _merge_step_seconds(clock.seconds_by_step, reduction.seconds_by_step),
+        folder,
+        _count_statuses_by_attribute(batch.regions, reduction.statuses),
     )
 
 
 def _merge_step_seconds(
     steps: dict[str, float], covering_seconds: Mapping[str, float]
 ) -> dict[str, float]:
-    """The steps in their order, the parts of one of them in its place, and the total."""
-    taken = {
+    """Return the seconds of all steps in their order, and the total.
+
+    The step "compact" is replaced by its parts, which are `covering_seconds`.
+    """
+    seconds = {
         "fit": steps["fit"],
         **covering_seconds,
         "arrange": steps["arrange"],
         "write": steps["write"],
+        "total": sum(steps.values()),
     }
-    return {step: round(s, 2) for step, s in (taken | {"total": sum(steps.values())}).items()}
+    return {step: round(s, 2) for step, s in seconds.items()}
 
 
 def _no_subscriptions_error(model: MatcherModel) -> InvalidArgumentError:
-    """The error for subscriptions of which none can be read, or none is there."""
+    """Return the error for a set of subscriptions that is empty, or in which none is valid."""
     rejected = model.rejectedSubscriptions
     first = rejected.orderBy(quote_identifier(rejected.columns[0])).first()
     if first is None:
-        return InvalidArgumentError("there are no subscriptions to compact")
+        return InvalidArgumentError("there are no subscriptions to reduce")
     return InvalidArgumentError(
-        f"no subscription can be read; of {rejected.count()}, the first by id is "
-        f"{first[0]!r}: {first['error']}; `covey doctor` says what is wrong with each"
+        f"none of {rejected.count()} subscriptions is valid; the first by id is "
+        f"{first[0]!r}: {first['error']}; `covey doctor` explains each error"
     )
 
 
 def _count_statuses_by_attribute(
     regions: Regions, statuses: NDArray[np.int8]
 ) -> dict[str, dict[str, int]]:
-    """For each attribute how many regions of each status constrain it."""
+    """Return for each attribute and status the number of regions that constrain the attribute."""
     names = STATUS_NAMES[:NEVER_MATCHES]
     counts = {
-        name: np.bincount(statuses[given.rows], minlength=len(names))
-        for name, given in regions.constraints.items()
+        name: np.bincount(statuses[constraints.rows], minlength=len(names))
+        for name, constraints in regions.constraints.items()
     }
     return {
-        name: dict(zip(names, some.tolist(), strict=True)) for name, some in sorted(counts.items())
+        name: dict(zip(names, status_counts.tolist(), strict=True))
+        for name, status_counts in sorted(counts.items())
     }
 
 
 def _sample_events(model: MatcherModel, sample: DataFrame) -> Events:
-    """At most 100,000 events, with all that subscriptions constrain."""
-    fitted = model._state
+    """Return at most 100,000 events with all attributes that subscriptions constrain."""
+    state = model._state
     return sample_events(
-        sample, fitted.space, fitted.constrained_attributes, model._attribute, _MAX_SAMPLE_EVENTS
+        sample, state.space, state.constrained_attributes, model._attribute, _MAX_SAMPLE_EVENTS
     )

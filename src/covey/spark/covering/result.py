@@ -1,4 +1,4 @@
-"""The result of a compaction: what is active, what absorbs the rest, filters, and a model."""
+"""Result of a reduction: active and redundant subscriptions, filters, and a model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ __all__ = ["ReductionResult"]
 
 @dataclass(frozen=True, slots=True)
 class ReductionResult:
-    """A set of subscriptions and how it was made small.
+    """Result of `reduce_subscriptions`; `str` of it is a summary in one line.
 
-    `model` notifies as one of all subscriptions would: redundant ones are tried only on events that
-    some active one matches. `summary` counts what each step removed, `seconds` where time went;
-    `by_attribute` counts, for each attribute, the regions of each status that constrain it;
-    `str` of it is one line.
+    Args:
+        model: model with the same matches as a model of all subscriptions. It tries redundant
+            subscriptions only on events that match an active one.
+        summary: numbers of regions that each step removed, and of filters.
+        seconds_by_step: seconds of each step.
+        folder: folder of the tables, relative to the location of the store.
+        status_counts_by_attribute: for each attribute and status, the number of regions that
+            constrain the attribute.
     """
 
     model: MatcherModel
@@ -34,32 +38,36 @@ class ReductionResult:
 
     @property
     def statuses(self) -> DataFrame:
-        """Every subscription: its id, `status` (active, equal, covered, subsumed or never), and
-        `absorbed_by`, the ids of those whose union contains it, which are active or absorbed by
-        larger ones in turn.
+        """Status of every subscription.
+
+        Columns: the id; `status`, which is active, equal, covered, subsumed or never; and
+        `absorbed_by`, the ids of subscriptions whose union contains this one. Absorbers are active
+        or have larger absorbers themselves.
         """
         name = self.model._param_value(self.model.idCol)
         return self._read_table("subscriptions").withColumnRenamed("id", name)
 
     @property
     def active(self) -> DataFrame:
-        """The ids of those that are active."""
+        """Ids of the active subscriptions."""
         name = self.model._param_value(self.model.idCol)
         return self.statuses.where("status = 'active'").select(F.col(f"`{name}`"))
 
     @property
     def redundant(self) -> DataFrame:
-        """The others, and what absorbs them."""
+        """Rows of `statuses` of the redundant subscriptions."""
         return self.statuses.where("status != 'active'")
 
     @property
     def filters(self) -> DataFrame:
-        """Filters that contain all that is active: a number, a predicate, and of how many regions
-        it is the hull. Predicates are written when they are asked for, 0.1 ms each.
+        """Filters that together contain all active subscriptions.
+
+        Columns: `filter`, a number; `predicate`; and `regions`, the number of regions of which the
+        filter is the hull. Predicates are rendered when the DataFrame is read, 0.1 ms each.
         """
-        place = f"{self.model._state.location}/{self.folder}/store"
+        location = f"{self.model._state.location}/{self.folder}/store"
         schema = "filter long, predicate string, regions long"
-        return self._read_table("filters").mapInArrow(RenderFiltersTask(place), schema)
+        return self._read_table("filters").mapInArrow(RenderFiltersTask(location), schema)
 
     def __str__(self) -> str:
         s = self.summary

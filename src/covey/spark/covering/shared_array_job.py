@@ -1,4 +1,4 @@
-"""Work of the core over portions of rows, in Spark's workers, with arrays that all of them map."""
+"""Jobs in Spark's workers over portions of rows, with arrays that all workers map from one file."""
 
 from __future__ import annotations
 
@@ -24,44 +24,60 @@ __all__ = ["NamedArrays", "SharedArrayJob"]
 
 NamedArrays = Mapping[str, NDArray[Any]]
 PortionWork = Callable[[MappedArrays, int, int], NamedArrays]
-"""From what is shared, the first row of a portion and the row after its last, to its answer."""
+"""Function of a portion: shared arrays, its first row, the row after its last; returns arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedArrayJob:
-    """A place whose files all workers reach, and where shared arrays are while they are needed."""
+    """Runner of functions over portions of rows, with shared arrays.
+
+    Args:
+        spark: the session.
+        location: folder for shared arrays, which all workers can access.
+    """
 
     spark: SparkSession
     location: str
 
     @contextmanager
     def share_arrays(self, arrays: NamedArrays, meta: Mapping[str, JsonValue]) -> Iterator[str]:
-        """Writes arrays for workers, and deletes them in the end; gives the name of the file."""
-        files, packed = _open_files(self.location), encode_arrays(arrays, meta)
-        files.put(packed)
+        """Write arrays to a file for workers, yield its name, and delete the file at the end.
+
+        Args:
+            arrays: the arrays by name.
+            meta: JSON values that are stored with the arrays.
+        """
+        files, encoded = _open_files(self.location), encode_arrays(arrays, meta)
+        files.put(encoded)
         try:
-            yield packed.sha256
+            yield encoded.sha256
         finally:
-            files.delete(packed.sha256)
+            files.delete(encoded.sha256)
 
     def run(
         self, work: PortionWork, file: str, row_count: int, portion_rows: int
     ) -> list[NamedArrays]:
-        """The answers of `work` for all portions of at most `size` of `count` rows, in order.
+        """Run a function on all portions of the rows, and return the answers in order.
 
-        Spark runs a portion again where it fails. Answers come through the driver: they should be
-        a few bytes a row.
+        Spark runs a portion again if it fails. Answers are collected on the driver, so they should
+        have only a few bytes per row.
+
+        Args:
+            work: the function.
+            file: name of the file of shared arrays.
+            row_count: number of rows.
+            portion_rows: largest number of rows of a portion.
         """
         portions = max(1, -(-row_count // portion_rows))
-        place = self.location
+        location = self.location
 
         def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for portion in batch.column(0).to_pylist():
                     start, stop = (row_count * n // portions for n in (portion, portion + 1))
-                    found = _encode_answer(work(_open_arrays(place, file), start, stop))
+                    encoded = _encode_answer(work(_open_arrays(location, file), start, stop))
                     yield pa.RecordBatch.from_pydict(
-                        {"portion": [portion], "answer": pa.array([found], pa.binary())}
+                        {"portion": [portion], "answer": pa.array([encoded], pa.binary())}
                     )
             freeze_gc()
 
@@ -73,13 +89,13 @@ class SharedArrayJob:
 
 
 def concat_answers(answers: Sequence[NamedArrays], name: str) -> NDArray[Any]:
-    """An array of all answers, one after another."""
+    """Return the array of this name in all answers, concatenated."""
     return np.concatenate([answer[name] for answer in answers])
 
 
 @lru_cache(4)
 def _open_arrays(location: str, file: str) -> MappedArrays:
-    """Shared arrays, mapped once in a worker."""
+    """Return shared arrays, which a worker maps once."""
     return _open_files(location).open(file)
 
 
@@ -88,9 +104,9 @@ def _open_files(location: str) -> ContentStore:
 
 
 def _encode_answer(arrays: NamedArrays) -> bytes:
-    into = io.BytesIO()
-    np.savez(into, allow_pickle=False, **arrays)
-    return into.getvalue()
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
 
 
 def _decode_answer(content: bytes) -> NamedArrays:

@@ -1,4 +1,4 @@
-"""What a compaction says of each subscription, as tables, and the version it makes of a store."""
+"""Tables of a reduction's result, and the version of the store in which active ones come first."""
 
 from __future__ import annotations
 
@@ -36,17 +36,18 @@ __all__ = [
 
 Rows = NDArray[np.int64]
 NEVER_MATCHES = max(RegionStatus) + 1
-"""Of a subscription that can match nothing: it has no region."""
-STATUS_NAMES = (*(one.name.lower() for one in RegionStatus), "never")
-"""Standings as tables have them."""
-_FILE_ROWS, _ROW_GROUP_ROWS = 500_000, 50_000  # rows of a file, and of what one task reads
+"""Status of a subscription that is unsatisfiable: it has no region."""
+STATUS_NAMES = (*(status.name.lower() for status in RegionStatus), "never")
+"""Names of statuses in tables, by number."""
+_FILE_ROWS, _ROW_GROUP_ROWS = 500_000, 50_000  # rows of a file, and of a row group (for a task)
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatuses:
-    """For each subscription its status, and the rows of those that absorb it if it is redundant.
+    """Status of each subscription, and the rows of the subscriptions that absorb it.
 
-    A subscription stands as the first of its regions does, active ones first.
+    The status of a subscription is the smallest of its regions' statuses: it is active if one of
+    its regions is. An active subscription has no absorbers.
     """
 
     statuses: NDArray[np.int8]
@@ -56,15 +57,17 @@ class SubscriptionStatuses:
     def from_reduction(
         cls, subscriptions: SubscriptionBatch, reduction: Reduction
     ) -> SubscriptionStatuses:
-        """From what became of regions."""
+        """Return the statuses of subscriptions from the reduction of their regions."""
         status = np.full(len(subscriptions.ids), NEVER_MATCHES, np.int8)
         np.minimum.at(status, subscriptions.subscription_rows, reduction.statuses)
-        whose = subscriptions.subscription_rows[
+        absorbed = subscriptions.subscription_rows[
             np.repeat(np.arange(len(subscriptions.subscription_rows)), reduction.absorbers.lengths)
         ]
-        by = subscriptions.subscription_rows[reduction.absorbers.values]
-        redundant = np.flatnonzero((status[whose] != RegionStatus.ACTIVE) & (whose != by))
-        pairs = Pairs(whose[redundant], by[redundant])
+        absorbers = subscriptions.subscription_rows[reduction.absorbers.values]
+        redundant = np.flatnonzero(
+            (status[absorbed] != RegionStatus.ACTIVE) & (absorbed != absorbers)
+        )
+        pairs = Pairs(absorbed[redundant], absorbers[redundant])
         if (
             len(subscriptions.subscription_rows) > len(subscriptions.ids)
             or (np.diff(subscriptions.subscription_rows) < 0).any()
@@ -77,12 +80,21 @@ class SubscriptionStatuses:
 def publish_active_first(
     job: SharedArrayJob, base_version: int, is_active: NDArray[np.bool_], label: str
 ) -> Manifest:
-    """The version in which redundant subscriptions are asked only for what active ones contain."""
+    """Commit a version with a segment of active subscriptions, and a gated one of the others.
+
+    Only events that match an active subscription are matched with the redundant ones.
+
+    Args:
+        job: runner of the tasks that stage the segments.
+        base_version: version whose subscriptions are divided.
+        is_active: for each live row of the version, whether the subscription is active.
+        label: label of the new version.
+    """
     with job.share_arrays({"is_active": is_active}, {}) as file:
         work = partial(_stage_active_or_redundant, job.location, base_version)
-        over, under = (_decode_staged(answer) for answer in job.run(work, file, 2, 1))
+        active, redundant = (_decode_staged(answer) for answer in job.run(work, file, 2, 1))
     with Store.open(job.location) as store:
-        return store.commit_gated(over, under, label, base_version)
+        return store.commit_gated(active, redundant, label, base_version)
 
 
 def write_result_tables(
@@ -92,9 +104,16 @@ def write_result_tables(
     statuses: SubscriptionStatuses,
     reduction: Reduction,
 ) -> str:
-    """Writes the tables of subscriptions and of filters; gives the folder that they are in.
+    """Write the tables of subscriptions and of filters, and return their folder.
 
-    Filters are a store of their own, from which `Filters` writes predicates.
+    Filters are written to a separate store, from which `RenderFiltersTask` renders predicates.
+
+    Args:
+        location: location of the model's store.
+        id_type: conversion of ids.
+        subscriptions: the subscriptions.
+        statuses: status and absorbers of each subscription.
+        reduction: the reduction, with the filters.
     """
     folder, directory = f"compacted/{uuid4().hex}", open_storage(location)
     numbers = np.arange(len(reduction.filters))
@@ -107,17 +126,20 @@ def write_result_tables(
         "subscriptions": _build_status_tables(id_type, subscriptions, statuses),
         "filters": iter([counts]),
     }
-    for name, parts in tables.items():
-        for n, part in enumerate(parts):
+    for name, files in tables.items():
+        for n, table in enumerate(files):
             content = io.BytesIO()
-            pq.write_table(part, content, row_group_size=_ROW_GROUP_ROWS)
+            pq.write_table(table, content, row_group_size=_ROW_GROUP_ROWS)
             directory.put({f"{folder}/{name}/{n:05d}.parquet": (content.getbuffer(),)})
     return folder
 
 
 @dataclass(frozen=True, slots=True)
 class RenderFiltersTask:
-    """The function of a `mapInArrow` that writes the predicates of filters by number."""
+    """Function of a `mapInArrow` that adds the predicates of filters to their numbers.
+
+    `location` is the location of the store of filters.
+    """
 
     location: str
 
@@ -125,10 +147,10 @@ class RenderFiltersTask:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            store = open_snapshot(self.location, 1, None)
-            regions, of = store.take_regions(store.find_rows(batch.column("filter")))
-            some = regions.take(np.argsort(of))
-            texts = pa.array([render(some, i) for i in range(len(some))], pa.string())
+            snapshot = open_snapshot(self.location, 1, None)
+            regions, batch_rows = snapshot.take_regions(snapshot.find_rows(batch.column("filter")))
+            filters = regions.take(np.argsort(batch_rows))
+            texts = pa.array([render(filters, i) for i in range(len(filters))], pa.string())
             columns = [batch.column("filter"), texts, batch.column("regions")]
             yield pa.RecordBatch.from_arrays(columns, ["filter", "predicate", "regions"])
 
@@ -140,12 +162,14 @@ def _build_status_tables(
     for start in range(0, max(1, len(subscriptions.ids)), _FILE_ROWS):
         rows = np.arange(start, min(start + _FILE_ROWS, len(subscriptions.ids)))
         absorbers = statuses.absorbers.take(rows)
-        by = id_type.from_store(subscriptions.ids.take(absorbers.values).to_arrow())
+        absorber_ids = id_type.from_store(subscriptions.ids.take(absorbers.values).to_arrow())
         yield pa.table(
             {
                 "id": id_type.from_store(subscriptions.ids.take(rows).to_arrow()),
                 "status": names.take(pa.array(statuses.statuses[rows])),
-                "absorbed_by": pa.ListArray.from_arrays(absorbers.offsets.astype(np.int32), by),
+                "absorbed_by": pa.ListArray.from_arrays(
+                    absorbers.offsets.astype(np.int32), absorber_ids
+                ),
             }
         )
 
@@ -153,25 +177,25 @@ def _build_status_tables(
 def _stage_active_or_redundant(
     location: str, base_version: int, shared_arrays: MappedArrays, start: int, stop: int
 ) -> NamedArrays:
-    """The segment of the active subscriptions, or that of the others."""
+    """Stage the segment of the active subscriptions (portion 0) or of the others (portion 1)."""
     assert stop == start + 1
     is_active = shared_arrays.arrays["is_active"]
-    rows = np.flatnonzero(is_active if start == 0 else ~is_active)
+    positions = np.flatnonzero(is_active if start == 0 else ~is_active)
     store = Store.open(location)
-    version = store.snapshot(base_version)
-    chosen = version.rows[rows]
-    regions, of = version.take_regions(chosen)
+    snapshot = store.snapshot(base_version)
+    rows = snapshot.rows[positions]
+    regions, subscription_rows = snapshot.take_regions(rows)
     changes = Changes(
-        version.take_ids(chosen),
+        snapshot.take_ids(rows),
         regions,
-        of.astype(np.int64),
-        revisions=version.take_revisions(chosen),
+        subscription_rows.astype(np.int64),
+        revisions=snapshot.take_revisions(rows),
     )
-    prepared = store.stage(changes, base_version)
-    assert prepared is not None
+    staged = store.stage(changes, base_version)
+    assert staged is not None
     return {
-        "name": np.frombuffer(prepared.file.encode(), np.uint8),
-        "sizes": np.array([prepared.size_bytes, prepared.subscriptions]),
+        "name": np.frombuffer(staged.file.encode(), np.uint8),
+        "sizes": np.array([staged.size_bytes, staged.subscriptions]),
     }
 
 

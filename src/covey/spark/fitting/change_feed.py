@@ -1,4 +1,4 @@
-"""Changes of subscriptions as Spark has them: a DataFrame, or the change feed of a Delta table."""
+"""Changes of subscriptions in a DataFrame, which may be the change feed of a Delta table."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ _UNKNOWN_TYPE_REASON = (
 
 
 def classify_changes(changes: DataFrame, params: MatcherParams) -> tuple[DataFrame, Column, Column]:
-    """Return changes, which of them remove their id, and why some are refused, null for the others.
+    """Return the changes that count, with columns that classify them.
 
-    Those without a predicate remove it, where there are predicates. Of a change feed, deletions
-    remove too, and there is one change for each id: the last one, and within one commit what is
-    there after it.
+    A change with a null predicate removes its subscription, unless constraints are range columns.
+    In a change feed, deletions also remove, and only the last change of each id counts. Within one
+    commit this is the state after the commit.
+
+    Returns:
+        The changes; whether each one removes its subscription; and the reason why it is refused,
+        null if it is not.
     """
     removes = F.lit(False)
     if not params.isDefined(params.rangeCols):
         removes = select_column(params._param_value(params.predicateCol)).isNull()
     if _CHANGE_TYPE_COL not in changes.columns:
         return changes, removes, F.lit(None).cast("string")
-    # What was there before an update is gone, unless its id is there after it too.
-    gone, put = (
-        F.col(_CHANGE_TYPE_COL).isin(*_DELETE_TYPES),
-        F.col(_CHANGE_TYPE_COL).isin(*_UPSERT_TYPES),
-    )
+    # The row before an update removes its id, unless the row after the update has the same id.
+    is_deletion = F.col(_CHANGE_TYPE_COL).isin(*_DELETE_TYPES)
+    is_upsert = F.col(_CHANGE_TYPE_COL).isin(*_UPSERT_TYPES)
     order = [F.col(_COMMIT_VERSION_COL).desc()] if _COMMIT_VERSION_COL in changes.columns else []
-    newest = Window.partitionBy(select_column(params._param_value(params.idCol))).orderBy(
-        *order, gone
-    )
-    last = changes.withColumn("_covey_last", F.row_number().over(newest)).where("_covey_last = 1")
+    id_column = select_column(params._param_value(params.idCol))
+    newest_first = Window.partitionBy(id_column).orderBy(*order, is_deletion)
+    numbered = changes.withColumn("_covey_last", F.row_number().over(newest_first))
     return (
-        last,
-        F.coalesce(gone, F.lit(False)) | removes,
-        F.when(~F.coalesce(gone | put, F.lit(False)), _UNKNOWN_TYPE_REASON),
+        numbered.where("_covey_last = 1"),
+        F.coalesce(is_deletion, F.lit(False)) | removes,
+        F.when(~F.coalesce(is_deletion | is_upsert, F.lit(False)), _UNKNOWN_TYPE_REASON),
     )

@@ -1,7 +1,7 @@
-"""Subscriptions to segments, in Spark's workers: parse or take ranges, index, write.
+"""Tasks that encode subscriptions: parse predicates or read ranges, index, stage a segment.
 
-Each task turns its partition into one segment that no version names yet; what it cannot read it
-hands back with the reason. Rows are partitioned by id, so that a task sees all rows of an id.
+Each task writes its partition as one staged segment, and returns the subscriptions that are invalid
+with the reasons. Rows are partitioned by id, so that a task gets all rows of an id.
 """
 
 from __future__ import annotations
@@ -32,19 +32,29 @@ __all__ = ["EncodeTask", "ReencodeTask"]
 _NO_TYPES = KnownTypes({})
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-_PORTION_ROWS = 100_000  # predicates, which share templates
-_INVALID_UTF8 = "is no valid UTF-8"
+_PORTION_ROWS = 100_000  # predicates that are parsed together, so that they share templates
+_INVALID_UTF8 = "is not valid UTF-8"
 _TOO_MANY_EXPRESSIONS = (
-    "subscriptions compare too many different expressions to ask Spark about each"
+    "subscriptions compare too many different expressions for Spark to analyse each of them"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class EncodeTask:
-    """The function of a `mapInArrow` over subscriptions.
+    """Function of a `mapInArrow` that encodes subscriptions as a staged segment.
 
-    The columns: `id`, whether it is `removed`, why it is `refused` if it is, then `predicate` if
-    `has_predicates`, then the ends of `ranges`.
+    Input columns: `id`; `removed`, whether the subscription is removed; `refused`, the reason why
+    the row is rejected or null; `predicate` if `has_predicates`; and the ends of `range_columns`.
+    Output columns: those of `task_result_schema`.
+
+    Args:
+        location: location of the store.
+        base_version: version to which the subscriptions are added.
+        space: space of the subscriptions.
+        id_type: conversion of ids.
+        range_columns: attributes with range columns.
+        has_predicates: whether there are predicates.
+        expression_types: types of expressions that Spark has analysed.
     """
 
     location: str
@@ -58,110 +68,136 @@ class EncodeTask:
     def with_expression_types(
         self, types: SparkExpressionTypes, *, is_last_round: bool = False
     ) -> EncodeTask:
-        """Return the same with what Spark has said; if it is the last time, nothing waits."""
+        """Return the same task with the types that Spark has found.
+
+        In the last round, subscriptions with other expressions are rejected and do not wait.
+        """
         otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if is_last_round else None
         return replace(self, expression_types=KnownTypes(dict(types.known_types), otherwise))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        outcomes = TaskResults(self.id_type.arrow_type)
+        results = TaskResults(self.id_type.arrow_type)
         parser = Parser(without_validity(self.space), types=self.expression_types)
-        read = []
+        portions = []
         for table in _group_batches(batches):
             started = time.perf_counter()
-            read.append(self._parse_portion(table, parser, outcomes))
-            outcomes.add_seconds("parse", time.perf_counter() - started)
-            yield from outcomes.drain_rejections()
-        if read:
+            portions.append(self._parse_portion(table, parser, results))
+            results.add_seconds("parse", time.perf_counter() - started)
+            yield from results.drain_rejections()
+        if portions:
             started = time.perf_counter()
-            self._stage_segments(read, outcomes)
-            outcomes.add_seconds("index", time.perf_counter() - started)
-        yield from outcomes.drain_rejections()
-        yield from outcomes.waiting_batches()
-        yield from outcomes.segment_batches()
+            self._stage_segments(portions, results)
+            results.add_seconds("index", time.perf_counter() - started)
+        yield from results.drain_rejections()
+        yield from results.waiting_batches()
+        yield from results.segment_batches()
         freeze_gc()
 
     def _parse_portion(
         self, subscriptions: pa.Table, parser: Parser, results: TaskResults
     ) -> _ParsedPortion:
-        """The regions of some subscriptions; says which are wrong."""
-        ids, is_garbled = _replace_invalid_utf8(subscriptions.column("id"))
-        named = np.asarray(ids.is_valid())
+        """Return the regions of a portion of subscriptions, and add invalid ones to the results."""
+        ids, is_garbled_id = _replace_invalid_utf8(subscriptions.column("id"))
+        has_id = np.asarray(ids.is_valid())
         refusals = subscriptions.column("refused").combine_chunks()
-        refused = named & np.asarray(refusals.is_valid())
-        removed = named & ~refused & np.asarray(subscriptions.column("removed").combine_chunks())
-        taken = named & ~refused & ~removed
-        texts, waiting = pa.nulls(len(ids), pa.string()), np.zeros(len(ids), np.bool_)
-        regions, of = Regions(self.space, len(ids), {}), np.arange(len(ids))
+        is_refused = has_id & np.asarray(refusals.is_valid())
+        is_removed = np.asarray(subscriptions.column("removed").combine_chunks())
+        is_removed = has_id & ~is_refused & is_removed
+        is_accepted = has_id & ~is_refused & ~is_removed
+        texts, is_waiting = pa.nulls(len(ids), pa.string()), np.zeros(len(ids), np.bool_)
+        regions, subscription_rows = Regions(self.space, len(ids), {}), np.arange(len(ids))
         if self.has_predicates:
-            texts, garbled = _replace_invalid_utf8(subscriptions.column("predicate"))
-            _reject_rows(results, ids, texts, garbled & taken, f"the predicate {_INVALID_UTF8}")
-            missing = ~np.asarray(texts.is_valid())
-            _reject_rows(results, ids, texts, missing & taken & ~garbled, "the predicate is null")
-            taken &= ~missing
+            texts, is_garbled = _replace_invalid_utf8(subscriptions.column("predicate"))
+            reason = f"the predicate {_INVALID_UTF8}"
+            _reject_rows(results, ids, texts, is_garbled & is_accepted, reason)
+            is_missing = ~np.asarray(texts.is_valid())
+            is_null = is_missing & is_accepted & ~is_garbled
+            _reject_rows(results, ids, texts, is_null, "the predicate is null")
+            is_accepted &= ~is_missing
             parsed = parser.parse(texts.fill_null("false").to_pylist())
             for row, error in parsed.rejected.items():
-                if taken[row]:
+                if is_accepted[row]:
                     results.add_rejection(ids[row].as_py(), texts[row].as_py(), error)
-                    taken[row] = False
-            waiting[list(parsed.missing_types)] = True
-            waiting &= taken
+                    is_accepted[row] = False
+            is_waiting[list(parsed.missing_types)] = True
+            is_waiting &= is_accepted
             results.add_expressions(
-                parsed.missing_types[row] for row in np.flatnonzero(waiting).tolist()
+                parsed.missing_types[row] for row in np.flatnonzero(is_waiting).tolist()
             )
-            taken &= ~waiting
+            is_accepted &= ~is_waiting
             space = replace(self.space, derived=parsed.space.derived)
-            regions, of = replace(parsed.regions, space=space), parsed.predicate_rows
-        _reject_rows(results, ids, texts, ~named & ~is_garbled, "the id is null")
-        _reject_rows(results, ids, texts, is_garbled, f"the id {_INVALID_UTF8}")
-        for row in np.flatnonzero(refused).tolist():
+            regions, subscription_rows = replace(parsed.regions, space=space), parsed.predicate_rows
+        _reject_rows(results, ids, texts, ~has_id & ~is_garbled_id, "the id is null")
+        _reject_rows(results, ids, texts, is_garbled_id, f"the id {_INVALID_UTF8}")
+        for row in np.flatnonzero(is_refused).tolist():
             results.add_rejection(ids[row].as_py(), texts[row].as_py(), refusals[row].as_py())
-        for one in self.range_columns:
-            for name in (one.lower_col, one.upper_col):
-                ends, garbled = _replace_invalid_utf8(subscriptions.column(name))
-                why = f"an end of {one.attribute} {_INVALID_UTF8}"
-                _reject_rows(results, ids, texts, garbled & taken, why)
-                taken &= ~garbled
+        for ranges in self.range_columns:
+            for name in (ranges.lower_col, ranges.upper_col):
+                ends, is_garbled = _replace_invalid_utf8(subscriptions.column(name))
+                reason = f"an end of {ranges.attribute} {_INVALID_UTF8}"
+                _reject_rows(results, ids, texts, is_garbled & is_accepted, reason)
+                is_accepted &= ~is_garbled
                 subscriptions = subscriptions.set_column(
                     subscriptions.schema.get_field_index(name), name, ends
                 )
-        regions, of = intersect_ranges(regions, of, subscriptions, self.range_columns)
-        rows = subscriptions.filter(pa.array(waiting))
-        return _ParsedPortion(ids, texts, taken, removed, waiting, regions, of, rows)
+        regions, subscription_rows = intersect_ranges(
+            regions, subscription_rows, subscriptions, self.range_columns
+        )
+        return _ParsedPortion(
+            ids,
+            texts,
+            is_accepted,
+            is_removed,
+            is_waiting,
+            regions,
+            subscription_rows,
+            subscriptions.filter(pa.array(is_waiting)),
+        )
 
     def _stage_segments(self, portions: Sequence[_ParsedPortion], results: TaskResults) -> None:
-        """One segment of all that was read, and one of the ids that are to be removed."""
-        ids = pa.concat_arrays([part.ids for part in portions])
-        taken = np.concatenate([part.is_accepted for part in portions])
-        removed = np.concatenate([part.is_removed for part in portions])
-        repeated = self.id_type.find_duplicates(ids)
-        wanted = taken | removed | np.concatenate([part.is_waiting for part in portions])
-        if (repeated & wanted).any():
-            texts = pa.concat_arrays([part.texts for part in portions])
-            why = "the id is there more than once: give each subscription one row and one id"
-            _reject_rows(results, ids, texts, repeated & wanted, why)
-            taken, removed = taken & ~repeated, removed & ~repeated
-        starts = np.cumsum([0, *(len(part.ids) for part in portions)])
-        for part, start in zip(portions, starts, strict=False):
-            once = ~repeated[start : start + len(part.ids)]
-            results.add_waiting(part.waiting_rows.filter(pa.array(once[part.is_waiting])))
-        of = np.concatenate(
-            [part.subscription_rows + start for part, start in zip(portions, starts, strict=False)]
+        """Stage a segment of all accepted subscriptions, and one of the ids to remove."""
+        ids = pa.concat_arrays([portion.ids for portion in portions])
+        is_accepted = np.concatenate([portion.is_accepted for portion in portions])
+        is_removed = np.concatenate([portion.is_removed for portion in portions])
+        is_waiting = np.concatenate([portion.is_waiting for portion in portions])
+        is_repeated = self.id_type.find_duplicates(ids)
+        is_rejected = is_repeated & (is_accepted | is_removed | is_waiting)
+        if is_rejected.any():
+            texts = pa.concat_arrays([portion.texts for portion in portions])
+            reason = "the id occurs more than once: give each subscription one row and one id"
+            _reject_rows(results, ids, texts, is_rejected, reason)
+            is_accepted, is_removed = is_accepted & ~is_repeated, is_removed & ~is_repeated
+        starts = np.cumsum([0, *(len(portion.ids) for portion in portions)])
+        for portion, start in zip(portions, starts, strict=False):
+            is_unique = ~is_repeated[start : start + len(portion.ids)]
+            waiting_rows = portion.waiting_rows.filter(pa.array(is_unique[portion.is_waiting]))
+            results.add_waiting(waiting_rows)
+        rows = np.concatenate(
+            [
+                portion.subscription_rows + start
+                for portion, start in zip(portions, starts, strict=False)
+            ]
         )
-        regions = Regions.concat([part.regions for part in portions])
-        kept = np.flatnonzero(taken[of])
-        if len(kept) < len(of):
-            regions, of = regions.take(kept), of[kept]
-        number = np.cumsum(taken) - 1
-        put = Changes(self.id_type.to_store(ids.filter(pa.array(taken))), regions, number[of])
-        gone = Changes(self.id_type.to_store(ids.filter(pa.array(removed))), None, of[:0])
+        regions = Regions.concat([portion.regions for portion in portions])
+        accepted_regions = np.flatnonzero(is_accepted[rows])
+        if len(accepted_regions) < len(rows):
+            regions, rows = regions.take(accepted_regions), rows[accepted_regions]
+        upsert_ids = self.id_type.to_store(ids.filter(pa.array(is_accepted)))
+        removed_ids = self.id_type.to_store(ids.filter(pa.array(is_removed)))
+        upsert_rows = (np.cumsum(is_accepted) - 1)[rows]
+        upserts = Changes(upsert_ids, regions, upsert_rows)
+        removals = Changes(removed_ids, None, rows[:0])
         store = Store.open(self.location)
-        results.add_segment(UPSERT_KIND, store.stage(put, self.base_version))
-        results.add_segment(REMOVAL_KIND, store.stage(gone, self.base_version))
+        results.add_segment(UPSERT_KIND, store.stage(upserts, self.base_version))
+        results.add_segment(REMOVAL_KIND, store.stage(removals, self.base_version))
 
 
 @dataclass(frozen=True, slots=True)
 class ReencodeTask:
-    """The function of a `mapInArrow` over subscriptions that have waited."""
+    """Function of a `mapInArrow` that encodes subscriptions again after Spark's analysis.
+
+    The single input column has the rows of waiting subscriptions as Arrow IPC streams.
+    """
 
     encode_task: EncodeTask
 
@@ -176,7 +212,11 @@ class ReencodeTask:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedPortion:
-    """Some subscriptions: which are taken, which remove their id, and whose each region is."""
+    """Portion of subscriptions after parsing, with arrays that have a value for each input row.
+
+    `regions` are the regions of all valid predicates, and `subscription_rows` has the input row of
+    each region.
+    """
 
     ids: pa.Array
     texts: pa.Array
@@ -186,33 +226,39 @@ class _ParsedPortion:
     regions: Regions
     subscription_rows: Ints
     waiting_rows: pa.Table
-    """Those that wait for what Spark says of their expressions, as they came."""
+    """Input rows of the subscriptions that wait for types of their expressions."""
 
 
 def _group_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows of batches, many at a time."""
-    waiting: list[pa.RecordBatch] = []
+    """Yield the rows of batches as tables of at least `_PORTION_ROWS` rows.
+
+    The last table may be smaller; no table is empty.
+    """
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= _PORTION_ROWS:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if sum(one.num_rows for one in waiting):
-        yield pa.Table.from_batches(waiting)
+        pending.append(batch)
+        if sum(each.num_rows for each in pending) >= _PORTION_ROWS:
+            yield pa.Table.from_batches(pending)
+            pending = []
+    if sum(each.num_rows for each in pending):
+        yield pa.Table.from_batches(pending)
 
 
 def _replace_invalid_utf8(column: pa.ChunkedArray) -> tuple[pa.Array, Bools]:
-    """Return a column with nulls in place of texts that are no UTF-8, and where these are."""
-    whole = column.combine_chunks()
-    garbled = np.zeros(len(whole), np.bool_)
-    if pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type):
+    """Return a column with nulls instead of invalid UTF-8, and for each row whether it was invalid.
+
+    Columns that are not texts are returned unchanged.
+    """
+    values = column.combine_chunks()
+    is_garbled = np.zeros(len(values), np.bool_)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         try:
-            whole.validate(full=True)
+            values.validate(full=True)
         except pa.ArrowInvalid:
-            content = whole.cast(pa.binary()).to_pylist()
-            garbled[:] = [one is not None and not _is_utf8(one) for one in content]
-            whole = pc.if_else(pa.array(garbled), pa.scalar(None, whole.type), whole)
-    return whole, garbled
+            contents = values.cast(pa.binary()).to_pylist()
+            is_garbled[:] = [content is not None and not _is_utf8(content) for content in contents]
+            values = pc.if_else(pa.array(is_garbled), pa.scalar(None, values.type), values)
+    return values, is_garbled
 
 
 def _is_utf8(content: bytes) -> bool:

@@ -1,17 +1,17 @@
-"""What Spark's analyzer says of the expressions that subscriptions compare.
+"""Types of the expressions that subscriptions compare, from Spark's analyzer.
 
-Each derived attribute is a column of the projection that Spark computes for every event. One that
-Spark refuses would end the job for everybody, so each is analysed before a subscription with it is
-taken: many in one projection, which is cut in two where Spark refuses it, until it is clear which
-expressions are at fault.
+Each derived attribute is a column of the projection that Spark computes for every event. An
+expression that Spark refuses would end the job for all subscriptions, so each expression is
+analysed before a subscription with it is accepted. Many expressions are analysed in one projection.
+If Spark refuses the projection, it is split in two, until the invalid expressions are found.
 
-Every expression is analysed with its own literals, since types depend on them: `q * 5` and `q * 50`
-over a DECIMAL(38,10) differ in their scale, as `round(q, 1)` and `round(q, 2)` do. Only when no
-further expression can be taken are those refused unseen that differ in literals from one that is an
-attribute.
+Every expression is analysed with its own literals, because types depend on them: `q * 5` and
+`q * 50` over a DECIMAL(38,10) differ in their scale, and so do `round(q, 1)` and `round(q, 2)`.
+Once the largest number of expressions is reached, an expression that differs only in literals from
+a derived attribute is refused without analysis.
 
-Cost: 0.1 to 0.3 s for a hundred expressions, in the driver. No job, except through Spark Connect:
-whoever waits for an answer may hold all the cores that a job would need.
+Cost: 0.1 to 0.3 s for a hundred expressions, on the driver. No job is run, except through Spark
+Connect, because the caller may occupy all the cores that a job would need.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _MAX_PROJECTED_EXPRESSIONS = 100  # expressions in one projection
-_MAX_TYPE_DEPTH = 100  # types inside each other; some 300 cannot be sent to workers
+_MAX_TYPE_DEPTH = 100  # nested types; about 300 cannot be sent to workers
 
 
 class SparkExpressionTypes:
@@ -52,10 +52,10 @@ class SparkExpressionTypes:
     Implements `covey.language.semantics.expression_types.TypeAnalyzer`.
 
     Args:
-        spark: the session, whose settings count.
+        spark: the session, with whose settings expressions are analysed.
         schema: the columns of events.
-        known: derived attributes that are compared already.
-        max_attributes: how many expressions may be compared all together. Further ones are refused.
+        known_attributes: derived attributes of the subscriptions so far.
+        max_attributes: largest number of derived attributes. Further expressions are refused.
     """
 
     def __init__(
@@ -71,27 +71,30 @@ class SparkExpressionTypes:
         self._templates: set[str] = set()  # of expressions that are attributes
 
     def find(self, expression: str) -> Type | Refusal | None:
-        """Return the type of an expression, why it is refused, or None if it was not asked for."""
+        """Return the type of an expression or its refusal; None if it was not analysed."""
         return self.known_types.get(expression)
 
     @mute_query_log()
     def ask(self, expressions: Sequence[str]) -> None:
-        """Let Spark analyse expressions, of which the first are admitted where there are many."""
-        new = [one for one in dict.fromkeys(expressions) if one not in self.known_types]
-        admitted = sum(map(_is_attribute, self.known_types.values()))
+        """Analyse expressions with Spark; `find` then returns their types.
+
+        If there are more than `max_attributes`, the first ones are accepted and the others refused.
+        """
+        new = [text for text in dict.fromkeys(expressions) if text not in self.known_types]
+        accepted = sum(map(_is_attribute, self.known_types.values()))
         for start in range(0, len(new), _MAX_PROJECTED_EXPRESSIONS):
-            some = new[start : start + _MAX_PROJECTED_EXPRESSIONS]
-            if admitted >= self._max_attributes:
-                surplus = [one for one in some if _extract_template(one) in self._templates]
+            batch = new[start : start + _MAX_PROJECTED_EXPRESSIONS]
+            if accepted >= self._max_attributes:
+                surplus = [text for text in batch if _extract_template(text) in self._templates]
                 self.known_types |= dict.fromkeys(surplus, self._surplus_refusal)
-                some = [one for one in some if one not in self.known_types]
-            if some:
-                self._analyse_expressions(some)
-            for one in filter(self._is_known_attribute, some):
-                admitted += 1
-                self._templates.add(_extract_template(one))
-                if admitted > self._max_attributes:
-                    self.known_types[one] = self._surplus_refusal
+                batch = [text for text in batch if text not in self.known_types]
+            if batch:
+                self._analyse_expressions(batch)
+            for expression in filter(self._is_known_attribute, batch):
+                accepted += 1
+                self._templates.add(_extract_template(expression))
+                if accepted > self._max_attributes:
+                    self.known_types[expression] = self._surplus_refusal
         self._refuse_unplannable(list(filter(self._is_known_attribute, new)))
 
     def _is_known_attribute(self, expression: str) -> bool:
@@ -100,15 +103,15 @@ class SparkExpressionTypes:
     @property
     def _surplus_refusal(self) -> Refusal:
         return Refusal(
-            f"subscriptions compare more than {self._max_attributes} expressions other "
-            "than columns, each of which is computed for every event; reuse expressions, "
-            "or raise max_derived, which is maxDerived for a Matcher"
+            f"subscriptions compare more than {self._max_attributes} expressions other than "
+            "columns, and Spark computes each one for every event; reuse expressions, or raise "
+            "max_derived (maxDerived of a Matcher)"
         )
 
     def _analyse_expressions(self, expressions: Sequence[str]) -> None:
-        """Find out about each of some expressions by itself, though in one projection."""
+        """Record the type or the refusal of each expression; all are analysed in one projection."""
         try:
-            columns = [F.expr(one).alias(f"e{i}") for i, one in enumerate(expressions)]
+            columns = [F.expr(text).alias(f"e{i}") for i, text in enumerate(expressions)]
             fields = self._empty_events.select(*columns).schema.fields
         except (PySparkException, Py4JJavaError, RecursionError) as error:
             self._bisect_failure(expressions, error, self._analyse_expressions)
@@ -117,30 +120,30 @@ class SparkExpressionTypes:
         self.known_types |= dict(zip(expressions, types, strict=True))
 
     def _refuse_unplannable(self, expressions: Sequence[str]) -> None:
-        """Refuse expressions that Spark can analyse and not plan.
+        """Refuse expressions that Spark can analyse but not plan.
 
-        Spark looks at some literals, such as patterns of dates, only when it plans a job.
+        Spark reads some literals, such as patterns of dates, only when it plans a job.
         """
         if not expressions:
             return
         columns = [
-            F.expr(guard_expression(one)).alias(f"e{i}") for i, one in enumerate(expressions)
+            F.expr(guard_expression(text)).alias(f"e{i}") for i, text in enumerate(expressions)
         ]
         try:
             if is_remote():
-                nobody = self._spark.range(0, 1, 1, 1).mapInArrow(_drop_rows_task, self._schema)
-                nobody.select(*columns).collect()
+                no_events = self._spark.range(0, 1, 1, 1).mapInArrow(_drop_rows_task, self._schema)
+                no_events.select(*columns).collect()
             else:
                 empty = self._spark.sparkContext.emptyRDD()
-                nobody = self._spark.createDataFrame(empty, self._schema)
-                _generate_code(self._spark, nobody.select(*columns))
+                no_events = self._spark.createDataFrame(empty, self._schema)
+                _generate_code(self._spark, no_events.select(*columns))
         except (PySparkException, Py4JJavaError) as error:
             self._bisect_failure(expressions, error, self._refuse_unplannable)
 
     def _bisect_failure(
         self, expressions: Sequence[str], error: Exception, retry: Callable[[Sequence[str]], None]
     ) -> None:
-        """Refuse the expression that Spark refuses; of several, try each half again."""
+        """Refuse a single expression with Spark's error, or call `retry` on each half of many."""
         if len(expressions) == 1:
             self.known_types[expressions[0]] = Refusal(extract_spark_reason(error))
             return
@@ -154,7 +157,9 @@ class SparkExpressionTypes:
 
 
 def read_expression_type(data_type: DataType) -> Type | Refusal:
-    """Return the type of an expression as attributes have it, or why workers cannot take it.
+    """Return a Spark type as the type of an attribute, or a refusal if it is nested too deeply.
+
+    Deeply nested types cannot be sent to workers.
 
     >>> from pyspark.sql.types import IntegerType
     >>> str(read_expression_type(ArrayType(IntegerType())))
@@ -162,12 +167,12 @@ def read_expression_type(data_type: DataType) -> Type | Refusal:
     """
     level, depth = [data_type], 0
     while level:
-        level = [inner for one in level for inner in _list_inner_types(one)]
+        level = [inner for outer in level for inner in _list_inner_types(outer)]
         depth += 1
     if depth > _MAX_TYPE_DEPTH:
         return Refusal(
-            f"its type has more than {_MAX_TYPE_DEPTH} types inside each other; take a part of it "
-            "in a column of the events"
+            f"its type has more than {_MAX_TYPE_DEPTH} levels of nesting; compute a part of it as "
+            "a column of the events"
         )
     return to_attribute_type(data_type)
 
@@ -181,7 +186,10 @@ def _list_inner_types(data_type: DataType) -> list[DataType]:
 
 
 def _generate_code(spark: SparkSession, frame: DataFrame) -> None:
-    """Let the driver make what tasks would compute a projection with, as they do."""
+    """Generate on the driver the code with which tasks would compute a projection.
+
+    It raises the errors that a task would raise when it generates this code.
+    """
     plan = frame._jdf.queryExecution().optimizedPlan()
     if plan.nodeName() == "Project":
         catalyst: Any = spark._jvm.org.apache.spark.sql.catalyst  # type: ignore[union-attr]
@@ -190,39 +198,51 @@ def _generate_code(spark: SparkSession, frame: DataFrame) -> None:
 
 
 def _drop_rows_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function of a `mapInArrow` that gives no rows, which Spark does not know beforehand."""
+    """Return no rows, which Spark cannot know before it runs this function of a `mapInArrow`."""
     for _ in batches:
         pass
     return iter(())
 
 
 def extract_spark_reason(error: Exception) -> str:
-    """Return what Spark says is wrong, without its codes and its plans.
+    """Return Spark's error message without error codes, query context and stack trace.
 
     >>> error = Exception("[UNRESOLVED_ROUTINE] Cannot resolve `f`. SQLSTATE: 42883; line 1")
     >>> extract_spark_reason(error)
     'Spark: Cannot resolve `f`.'
     """
-    said = str(getattr(error, "java_exception", error))
+    message = str(getattr(error, "java_exception", error))
     for end in ("SQLSTATE:", "== SQL", "\n\tat "):
-        said = said.partition(end)[0]
-    said = re.sub(r"^[\w.$]+(?:Exception|Error): ", "", " ".join(said.split()))
-    said = re.sub(r"^\[[\w.]+\] ", "", said)
-    return f"Spark: {said[:500]}"
+        message = message.partition(end)[0]
+    message = re.sub(r"^[\w.$]+(?:Exception|Error): ", "", " ".join(message.split()))
+    message = re.sub(r"^\[[\w.]+\] ", "", message)
+    return f"Spark: {message[:500]}"
 
 
 @mute_query_log()
 def find_failure_reasons(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
-    """Return why Spark cannot compute expressions for some of the events, of those that raise."""
+    """Return Spark's reason for each expression that it cannot compute on some event.
+
+    Args:
+        events: the events.
+        expressions: derived attributes that can raise.
+
+    Returns:
+        Reasons by the name of the expression. Expressions that raise on no event are left out.
+
+    Cost: a pass over the events, and a job for each expression that raises.
+    """
     if not expressions:
         return {}
-    raises = [~select_attribute(one.flag) for one in expressions]
-    computed = events.select(*(one.alias(f"c{i}") for i, one in enumerate(raises)))
-    ever = computed.agg(*(F.max(name).alias(name) for name in computed.columns)).first()
+    raises = [~select_attribute(expression.flag) for expression in expressions]
+    flags = events.select(*(column.alias(f"c{i}") for i, column in enumerate(raises)))
+    raises_ever = flags.agg(*(F.max(name).alias(name) for name in flags.columns)).first()
     reasons = {}
-    for expression, condition, is_raising in zip(expressions, raises, ever or (), strict=True):
+    for expression, condition, is_raising in zip(
+        expressions, raises, raises_ever or (), strict=True
+    ):
         if is_raising:
-            reasons[expression.name] = "Spark: it cannot be computed."
+            reasons[expression.name] = "Spark: the expression cannot be computed."
             try:
                 events.where(condition).select(F.expr(expression.name)).limit(1).collect()
             except (PySparkException, Py4JJavaError) as error:

@@ -1,4 +1,4 @@
-"""Constraints that are given as two columns, a lower and an upper end; null is an open end."""
+"""Range columns: constraints in two columns, a lower and an upper end; null is an open end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63, "float": 24, "do
 
 @dataclass(frozen=True, slots=True)
 class RangeColumns:
-    """An attribute, and the columns of its ends; the lower end is included, the upper if closed."""
+    """Attribute with the columns of its lower and upper end.
+
+    The lower end belongs to the range; the upper end does if `is_closed`.
+    """
 
     attribute: str
     lower_col: str
@@ -31,19 +34,24 @@ class RangeColumns:
     is_closed: bool = True
 
     def build_constraints(self, regions: Regions, subscriptions: pa.Table) -> Scalars:
-        """The ranges of the rows of a table."""
+        """Return the constraint of each row of a table; a row without ends is unconstrained.
+
+        Args:
+            regions: regions in the space of the attribute.
+            subscriptions: the table with the columns of the ends.
+        """
         type_ = regions.space[self.attribute].type
-        whole = key_domain(type_)
+        domain = key_domain(type_)
         lower, has_lower = encode_column(
             subscriptions.column(self.lower_col).combine_chunks(), type_
         )
         upper, has_upper = encode_column(
             subscriptions.column(self.upper_col).combine_chunks(), type_
         )
-        lower = np.where(has_lower, lower, whole.low).astype(whole.dtype)
+        lower = np.where(has_lower, lower, domain.low).astype(domain.dtype)
         upper = upper if self.is_closed else upper - 1
-        upper = np.where(has_upper, upper, whole.high).astype(whole.dtype)
-        return Scalars.from_intervals(whole, lower, upper, nulls=~(has_lower | has_upper))
+        upper = np.where(has_upper, upper, domain.high).astype(domain.dtype)
+        return Scalars.from_intervals(domain, lower, upper, nulls=~(has_lower | has_upper))
 
 
 def intersect_ranges(
@@ -52,22 +60,31 @@ def intersect_ranges(
     subscriptions: pa.Table,
     range_columns: Sequence[RangeColumns],
 ) -> tuple[Regions, Ints]:
-    """Regions, each with the ranges of its row `of[r]` too; those that admit nothing are left out.
+    """Return regions with the ranges of their subscriptions as further constraints.
 
-    The regions do not constrain the attributes of the ranges otherwise.
+    Args:
+        regions: regions that do not constrain the attributes of the ranges.
+        subscription_rows: for each region the row of its subscription in the table.
+        subscriptions: the table with the columns of the ends.
+        range_columns: the attributes and their columns.
+
+    Returns:
+        The regions that are not empty, and the row of the subscription of each.
     """
     constraints = dict(regions.constraints)
-    for one in range_columns:
-        batch = one.build_constraints(regions, subscriptions)
+    for each in range_columns:
+        batch = each.build_constraints(regions, subscriptions)
         rows = np.flatnonzero(~batch.is_unconstrained[subscription_rows])
         if len(rows):
-            constraints[one.attribute] = Constraints(rows, batch.take(subscription_rows[rows]))
-    regions, kept = Regions.from_constraints(regions.space, len(regions), constraints)
-    return regions, subscription_rows[kept]
+            constraints[each.attribute] = Constraints(rows, batch.take(subscription_rows[rows]))
+    regions, nonempty_rows = Regions.from_constraints(regions.space, len(regions), constraints)
+    return regions, subscription_rows[nonempty_rows]
 
 
 def can_hold(wide: Type, narrow: Type) -> bool:
-    """Whether every value of a type is one of the other too, so that a cast changes none.
+    """Return whether type `wide` can represent every value of type `narrow`.
+
+    A cast then changes no value.
 
     >>> can_hold(DOUBLE, FLOAT), can_hold(FLOAT, DOUBLE), can_hold(DOUBLE, Type("bigint"))
     (True, False, False)
@@ -79,6 +96,6 @@ def can_hold(wide: Type, narrow: Type) -> bool:
     if narrow.is_integral and wide.is_decimal:
         return len(str(1 << _BITS[narrow.name])) <= wide.precision - wide.scale
     if narrow.is_decimal and wide.is_decimal:
-        whole = narrow.precision - narrow.scale
-        return narrow.scale <= wide.scale and whole <= wide.precision - wide.scale
+        integer_digits = narrow.precision - narrow.scale
+        return narrow.scale <= wide.scale and integer_digits <= wide.precision - wide.scale
     return False

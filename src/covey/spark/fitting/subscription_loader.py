@@ -1,7 +1,7 @@
-"""Subscriptions of a DataFrame into a store: one pass over them, then one task.
+"""Load the subscriptions of a DataFrame into a store: a parallel pass over them, then one task.
 
-Workers parse and index in parallel, each its part, and write what they have; a single task then
-makes one segment of it. The driver sees names of files.
+Workers parse and index their partitions in parallel and write staged segments. A single task then
+commits and merges these. The driver gets only the names of files.
 """
 
 from __future__ import annotations
@@ -44,14 +44,18 @@ from covey.store.manifest import space_from_json, space_to_json
 __all__ = ["find_column_type", "load_subscriptions"]
 
 CommitStaged = Callable[[int, Space, Sequence[StagedSegment]], Mapping[str, object] | None]
-"""From a version, the space of predicates and what was prepared, to what `_load` would say."""
+"""Function of the base version, the space and the staged segments that commits a version.
+
+It returns the same facts as `_commit_and_merge`, or None if it committed nothing.
+"""
 
 _DEFAULT_PARALLELISM = 8
-"""Tasks where a plan does not tell how many run at once."""
+"""Number of parallel tasks that is assumed if Spark's plan does not contain it."""
 _MAX_PARALLELISM = 1000
 _MAX_ANALYSIS_ROUNDS = 5
+"""Largest number of passes; between two passes, Spark analyses expressions."""
 _MAX_EXPRESSIONS_PER_ROUND = 10_000
-"""How often Spark is asked about expressions during a fit, and about how many each time."""
+"""Largest number of expressions that Spark analyses between two passes."""
 
 
 def load_subscriptions(
@@ -66,15 +70,29 @@ def load_subscriptions(
     commit_staged: CommitStaged | None = None,
     known_attributes: Sequence[Attribute] = (),
 ) -> ModelState:
-    """Puts the subscriptions of a DataFrame to those of version `base`, as the next version.
+    """Add the subscriptions of a DataFrame to a version, and commit the result as the next version.
 
-    Those for which `removed` is true are taken away instead, and those for which `refused` says why
-    are rejected. `load` makes the version where that
-    is not to be one segment, if it finds so. `known` are the derived attributes of the version.
+    Args:
+        subscriptions: the subscriptions.
+        params: parameters of the matcher.
+        location: location of the store.
+        space: space of the subscriptions, without derived attributes.
+        base_version: version to which the subscriptions are added.
+        removed_column: true for rows whose subscription is removed instead; None for no rows.
+        refusal_column: reason for which a row is rejected, or null; None for no rows.
+        commit_staged: function that may commit the staged segments in another way, over zones.
+        known_attributes: derived attributes of the base version.
+
+    Returns:
+        The state of a model of the new version.
+
+    Raises:
+        InvalidArgumentError: a column is missing or has a wrong type.
+        PredicateError: a subscription is rejected, and `handleInvalid` is `"error"`.
 
     Cost: a shuffle of the subscriptions, parsing and indexing in parallel, and a merge in one task.
-    Subscriptions with expressions that are not known wait until Spark has analysed these, and are
-    parsed again then.
+    Subscriptions with expressions of unknown type wait until Spark has analysed the expressions,
+    and are then parsed again.
     """
     spark, started = subscriptions.sparkSession, time.perf_counter()
     id_name = params._param_value(params.idCol)
@@ -82,50 +100,52 @@ def load_subscriptions(
     ranges = _list_range_columns(params)
     has_predicates = not params.isDefined(params.rangeCols)
     is_removed = (F.lit(False) if removed_column is None else removed_column).alias("removed")
-    why_refused = (F.lit(None).cast("string") if refusal_column is None else refusal_column).alias(
+    refusal = (F.lit(None).cast("string") if refusal_column is None else refusal_column).alias(
         "refused"
     )
-    chosen = subscriptions.select(
-        is_removed, why_refused, *_select_columns(subscriptions, params, space, ranges)
+    selected = subscriptions.select(
+        is_removed, refusal, *_select_columns(subscriptions, params, space, ranges)
     )
-    # What becomes one segment is prepared in few large parts, and zones out of as many as Spark
-    # makes of its own accord: a worker then never needs room for more than one of them.
+    # For a single segment, few large segments are staged. For zones, Spark chooses the number of
+    # partitions, so that a worker never needs memory for more than one of them.
     if commit_staged is None:
-        parts = chosen.repartition(2 * _estimate_parallelism(spark), "id")
+        partitioned = selected.repartition(2 * _estimate_parallelism(spark), "id")
     else:
-        parts = chosen.repartition("id")
-    rejected = f"rejected/{uuid4().hex}"
-    path = to_spark_uri(f"{location}/{rejected}")
-    encoding = EncodeTask(
+        partitioned = selected.repartition("id")
+    rejected_path = f"rejected/{uuid4().hex}"
+    path = to_spark_uri(f"{location}/{rejected_path}")
+    task = EncodeTask(
         location, base_version, space, IdType.from_spark(id_name, id_type), ranges, has_predicates
     )
     schema = task_result_schema(id_type)
     types = SparkExpressionTypes(
         spark, params._event_schema() or StructType(), known_attributes, space.max_derived
     )
-    encoded = parts.mapInArrow(encoding.with_expression_types(types), schema)
+    encoded = partitioned.mapInArrow(task.with_expression_types(types), schema)
     for turn in range(_MAX_ANALYSIS_ROUNDS):
         with reraise_worker_errors():
             encoded.write.parquet(f"{path}/turn={turn}")
-        outcomes = spark.read.schema(schema).parquet(f"{path}/turn={turn}")
-        asked = outcomes.where(F.col("kind") == EXPRESSION_KIND)
-        if not (expressions := _find_most_used(asked)):
+        results = spark.read.schema(schema).parquet(f"{path}/turn={turn}")
+        expression_rows = results.where(F.col("kind") == EXPRESSION_KIND)
+        if not (expressions := _find_most_used(expression_rows)):
             break
         types.ask(expressions)
         is_last = turn == _MAX_ANALYSIS_ROUNDS - 2
-        again = ReencodeTask(encoding.with_expression_types(types, is_last_round=is_last))
-        waiting = outcomes.where(F.col("kind") == WAITING_KIND).select("rows")
-        encoded = waiting.repartition(2 * _estimate_parallelism(spark)).mapInArrow(again, schema)
-    outcomes = spark.read.schema(schema).parquet(path)
+        reencode_task = ReencodeTask(task.with_expression_types(types, is_last_round=is_last))
+        waiting = results.where(F.col("kind") == WAITING_KIND).select("rows")
+        repartitioned = waiting.repartition(2 * _estimate_parallelism(spark))
+        encoded = repartitioned.mapInArrow(reencode_task, schema)
+    results = spark.read.schema(schema).parquet(path)
     if params._param_value(params.handleInvalid) == "error":
-        _raise_first_error(outcomes)
-    rows = outcomes.where("file IS NOT NULL").drop("id").collect()
-    encoded_s = time.perf_counter() - started
-    put, gone = _collect_staged(rows, UPSERT_KIND), _collect_staged(rows, REMOVAL_KIND)
-    committed = None if commit_staged is None else commit_staged(base_version, space, put)
+        _raise_first_error(results)
+    rows = results.where("file IS NOT NULL").drop("id").collect()
+    encode_s = time.perf_counter() - started
+    upserts, removals = _collect_staged(rows, UPSERT_KIND), _collect_staged(rows, REMOVAL_KIND)
+    committed = None if commit_staged is None else commit_staged(base_version, space, upserts)
     loaded: Mapping[str, Any] = (
         run_in_task(
-            spark, partial(_commit_and_merge, location, base_version, put, gone, uuid4().hex)
+            spark,
+            partial(_commit_and_merge, location, base_version, upserts, removals, uuid4().hex),
         )
         if committed is None
         else committed
@@ -138,28 +158,36 @@ def load_subscriptions(
         space_from_json(loaded["space"]),
         tuple(loaded["constrained"]),
         id_type,
-        rejected,
-        {**_sum_task_seconds(rows), "encode": round(encoded_s, 2), "merge": loaded["seconds"],
+        rejected_path,
+        {**_sum_task_seconds(rows), "encode": round(encode_s, 2), "merge": loaded["seconds"],
          "total": round(time.perf_counter() - started, 2)},
         loaded.get("routing"),
     )  # fmt: skip
 
 
 def _find_most_used(expression_rows: DataFrame) -> list[str]:
-    """Return the expressions that most subscriptions compare, of which there may be any number."""
-    by_use = expression_rows.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
-    chosen = by_use.orderBy(F.desc("uses"), "predicate").limit(_MAX_EXPRESSIONS_PER_ROUND)
-    return [row["predicate"] for row in chosen.collect()]
+    """Return the expressions that most subscriptions compare, limited in number for the driver."""
+    counts = expression_rows.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
+    most_used = counts.orderBy(F.desc("uses"), "predicate").limit(_MAX_EXPRESSIONS_PER_ROUND)
+    return [row["predicate"] for row in most_used.collect()]
 
 
 def find_column_type(frame: DataFrame, column: str, param_name: str) -> DataType:
-    """The type of a column, which must be there."""
+    """Return Spark's type of a column; names are compared without case.
+
+    Args:
+        frame: the DataFrame.
+        column: name of the column.
+        param_name: parameter that names the column, for the error message.
+
+    Raises:
+        InvalidArgumentError: there is no such column.
+    """
     for field in frame.schema.fields:
         if field.name.lower() == column.lower():
             return field.dataType
     raise InvalidArgumentError(
-        f"there is no column {column!r}, there is: {', '.join(frame.columns)}; "
-        f"name it with {param_name}"
+        f"there is no column {column!r}: set {param_name} to one of {', '.join(frame.columns)}"
     )
 
 
@@ -169,74 +197,82 @@ def _select_columns(
     space: Space,
     range_columns: Sequence[RangeColumns],
 ) -> list[Column]:
-    """The columns that `EncodeTask` takes, as it calls them."""
-    chosen = [select_column(params._param_value(params.idCol)).alias("id")]
+    """Return the columns that `EncodeTask` reads, under the names that it uses."""
+    selected = [select_column(params._param_value(params.idCol)).alias("id")]
     if not params.isDefined(params.rangeCols):
         name = params._param_value(params.predicateCol)
         if not isinstance(
             type_ := find_column_type(subscriptions, name, "predicateCol"), StringType
         ):
             raise InvalidArgumentError(
-                f"predicates are texts, but {name!r} is {type_.simpleString()}"
+                f"predicates must be strings, but column {name!r} is {type_.simpleString()}"
             )
-        chosen.append(select_column(name).alias("predicate"))
+        selected.append(select_column(name).alias("predicate"))
     ends = _range_ends_by_attribute(params)
-    for one in range_columns:
-        wanted = space[one.attribute].type
-        for name, given in zip((one.lower_col, one.upper_col), ends[one.attribute], strict=True):
+    for ranges in range_columns:
+        attribute, end_names = ranges.attribute, (ranges.lower_col, ranges.upper_col)
+        type_of_ends = space[attribute].type
+        for end_name, column in zip(end_names, ends[attribute], strict=True):
             end = (
                 F.lit(None)
-                if given is None
-                else _select_range_end(subscriptions, given, one.attribute, wanted)
+                if column is None
+                else _select_range_end(subscriptions, column, attribute, type_of_ends)
             )
-            chosen.append(end.cast(str(wanted)).alias(name))
-    return chosen
+            selected.append(end.cast(str(type_of_ends)).alias(end_name))
+    return selected
 
 
 def _select_range_end(
     subscriptions: DataFrame, column: str, attribute: str, target_type: Type
 ) -> Column:
-    """The column of an end, whose values must all be values of the attribute's type."""
-    found = to_attribute_type(
+    """Return the column of a range's end, after a check that its type fits the attribute.
+
+    Raises:
+        InvalidArgumentError: the attribute's type cannot represent all values of the column's type.
+    """
+    column_type = to_attribute_type(
         find_column_type(subscriptions, column, "rangeCols, validFromCol or validToCol")
     )
-    if not can_hold(target_type, found):
-        of = "the time of events" if attribute == VALIDITY else f"{attribute!r}"
+    if not can_hold(target_type, column_type):
+        name = "the time of events" if attribute == VALIDITY else f"{attribute!r}"
         raise InvalidArgumentError(
-            f"column {column!r} is {found}, but {of} is {target_type}, which does not hold all "
-            "of its values: cast it, so that it is you who says how to round"
+            f"column {column!r} is {column_type}, but {name} is {target_type}, which cannot "
+            "represent all of its values: cast it, so that you decide how values are rounded"
         )
     return select_column(column)
 
 
 def _list_range_columns(params: MatcherParams) -> tuple[RangeColumns, ...]:
-    given: dict[str, Any] = params._param_value(params.rangeCols) or {}
-    ranges = [RangeColumns(name, f"lower{i}", f"upper{i}") for i, name in enumerate(given)]
+    range_cols: dict[str, Any] = params._param_value(params.rangeCols) or {}
+    ranges = [RangeColumns(name, f"lower{i}", f"upper{i}") for i, name in enumerate(range_cols)]
     return (*ranges, *([validity_range_columns()] if params._has_validity() else []))
 
 
 def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | None]]:
-    """By attribute, the columns of the two ends."""
-    lifetime = [params._param_value(params.validFromCol), params._param_value(params.validToCol)]
+    """Return for each attribute the user's columns of the lower and the upper end."""
+    validity = [params._param_value(params.validFromCol), params._param_value(params.validToCol)]
     return {
         **(params._param_value(params.rangeCols) or {}),
-        validity_range_columns().attribute: lifetime,
+        validity_range_columns().attribute: validity,
     }
 
 
 def _estimate_parallelism(spark: SparkSession) -> int:
-    """Return how many tasks run at once, as Spark plans them: without a context, and no job."""
+    """Return the number of tasks that Spark runs at once, read from a plan.
+
+    This works through Spark Connect too, and needs no job.
+    """
     plan = spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
     return min(int(splits[1]), _MAX_PARALLELISM) if splits else _DEFAULT_PARALLELISM
 
 
 def _raise_first_error(results: DataFrame) -> None:
-    wrong = results.where("error IS NOT NULL").orderBy("id").limit(1).collect()
-    for row in wrong:
+    first_rejected = results.where("error IS NOT NULL").orderBy("id").limit(1).collect()
+    for row in first_rejected:
         problem = f"subscription {row['id']!r}: {row['error']}"
-        place = (row["line"] or 1, row["column"] or 1)
-        raise PredicateError.from_position(problem, row["predicate"] or "", *place)
+        position = (row["line"] or 1, row["column"] or 1)
+        raise PredicateError.from_position(problem, row["predicate"] or "", *position)
 
 
 def _collect_staged(rows: Sequence[Row], kind: str) -> list[StagedSegment]:
@@ -248,9 +284,12 @@ def _collect_staged(rows: Sequence[Row], kind: str) -> list[StagedSegment]:
 
 
 def _sum_task_seconds(rows: Sequence[Row]) -> dict[str, float]:
-    """Seconds of all tasks together, by part."""
-    spent = [json.loads(row["seconds"]) for row in rows]
-    return {part: round(sum(one.get(part, 0.0) for one in spent), 2) for part in ("parse", "index")}
+    """Return the seconds of each step, summed over all tasks."""
+    by_task = [json.loads(row["seconds"]) for row in rows]
+    return {
+        step: round(sum(seconds.get(step, 0.0) for seconds in by_task), 2)
+        for step in ("parse", "index")
+    }
 
 
 def _commit_and_merge(
@@ -260,20 +299,23 @@ def _commit_and_merge(
     staged_removals: Sequence[StagedSegment],
     label: str,
 ) -> dict[str, Any]:
-    """Makes the version, in a task; segments are merged where there have become many."""
+    """Commit staged segments, merge segments by the merge policy, and return facts of the version.
+
+    It runs in a task.
+    """
     started = time.perf_counter()
     with Store.open(location) as store:
-        version = store.commit_staged(
+        manifest = store.commit_staged(
             staged_upserts, staged_removals, label=label, base_version=base_version
         )
         while (merged := store.merge()) is not None:
-            version = merged
-        snapshot = store.snapshot(version.version)
+            manifest = merged
+        snapshot = store.snapshot(manifest.version)
         return {
-            "version": version.version,
-            "label": version.label,
-            "subscriptions": version.subscriptions,
-            "space": space_to_json(version.space),
+            "version": manifest.version,
+            "label": manifest.label,
+            "subscriptions": manifest.subscriptions,
+            "space": space_to_json(manifest.space),
             "constrained": snapshot.constrained_attributes,
             "seconds": round(time.perf_counter() - started, 2),
         }

@@ -1,9 +1,9 @@
-"""What became of the subscriptions of one task: segments that it wrote, and what it rejected.
+"""Results of a task that encodes subscriptions: staged segments, rejections, open expressions.
 
-All are rows of one DataFrame, since a task has one output. A row with a `file` is a segment, a row
-with an `error` a subscription that was rejected. A row with `rows` has subscriptions that wait for
-what Spark says of their expressions, and one of kind `ASKED` such an expression, with the number of
-subscriptions that compare it.
+All results are rows of one DataFrame, because a task has one output. A row with a `file` is a
+staged segment, and a row with an `error` a rejected subscription. A row with `rows` contains
+subscriptions that wait for the types of their expressions. A row of kind `EXPRESSION_KIND` is such
+an expression, with the number of subscriptions that compare it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ __all__ = [
 
 UPSERT_KIND, REMOVAL_KIND, EXPRESSION_KIND, WAITING_KIND = "put", "removed", "asked", "waiting"
 REJECTION_COLUMNS = ("predicate", "error", "line", "column")
-"""The columns that a rejected subscription has besides its id."""
+"""Columns of a rejected subscription besides its id."""
 _BATCH_ROWS = 10_000  # rejected subscriptions in one batch
 
 
 def task_result_schema(id_type: DataType) -> StructType:
-    """The columns of outcomes."""
+    """Return the schema of task results; `id_type` is Spark's type of the ids."""
     return (
         StructType()
         .add("id", id_type)
@@ -65,7 +65,10 @@ def task_result_schema(id_type: DataType) -> StructType:
 
 @dataclass(slots=True)
 class TaskResults:
-    """What one task says of its partition."""
+    """Results of one task for its partition, collected and then returned as batches of rows.
+
+    `id_type` is the Arrow type of the ids; `seconds` are the seconds of each step.
+    """
 
     id_type: pa.DataType
     seconds: dict[str, float] = field(default_factory=dict)
@@ -75,18 +78,18 @@ class TaskResults:
     _waiting_tables: list[bytes] = field(default_factory=list)
 
     def add_seconds(self, step: str, seconds: float) -> None:
-        """Counts time for a part of the work."""
+        """Add elapsed seconds to those of a step."""
         self.seconds[step] = self.seconds.get(step, 0.0) + seconds
 
     def add_segment(self, kind: str, staged_segment: StagedSegment | None) -> None:
-        """Counts a segment, if there is one."""
+        """Add a staged segment of upserts or removals, unless it is None."""
         if staged_segment is not None:
             self._segments.append((kind, staged_segment))
 
     def add_rejection(
         self, subscription_id: object, predicate: str | None, error: str | PredicateError
     ) -> None:
-        """Counts a subscription that is not taken."""
+        """Add a rejected subscription with its error."""
         row: dict[str, Any] = {"id": subscription_id, "predicate": predicate, "error": str(error)}
         if isinstance(error, PredicateError):
             problem = f"{error.problem}; {error.hint}" if error.hint else error.problem
@@ -94,12 +97,12 @@ class TaskResults:
         self._rejections.append(row)
 
     def add_expressions(self, expressions: Iterable[Sequence[str]]) -> None:
-        """Count the expressions that subscriptions wait for."""
-        for some in expressions:
-            self._expression_counts.update(some)
+        """Count the expressions whose types are missing, given for each waiting subscription."""
+        for subscription_expressions in expressions:
+            self._expression_counts.update(subscription_expressions)
 
     def add_waiting(self, rows: pa.Table) -> None:
-        """Keep subscriptions that wait, as they came."""
+        """Add the input rows of subscriptions that wait for types of expressions."""
         if rows.num_rows:
             content = io.BytesIO()
             with pa.ipc.new_stream(content, rows.schema) as stream:
@@ -107,7 +110,7 @@ class TaskResults:
             self._waiting_tables.append(content.getvalue())
 
     def waiting_batches(self) -> Iterator[pa.RecordBatch]:
-        """What is to be asked, and who waits for it."""
+        """Yield rows with the waiting subscriptions, and a row for each expression without type."""
         rows: list[dict[str, Any]] = [
             {"kind": WAITING_KIND, "rows": content} for content in self._waiting_tables
         ]
@@ -118,20 +121,20 @@ class TaskResults:
         yield from self._to_batches(rows)
 
     def drain_rejections(self) -> Iterator[pa.RecordBatch]:
-        """What was rejected since the last call, so that it need not be kept."""
+        """Yield the rows of the subscriptions rejected since the last call, and forget them."""
         rows, self._rejections = self._rejections, []
         yield from self._to_batches(rows)
 
     def segment_batches(self) -> Iterator[pa.RecordBatch]:
-        """What was written, and the time that all took."""
+        """Yield the rows of the staged segments; the first one has the seconds of all steps."""
         rows: list[dict[str, Any]] = []
-        for n, (kind, prepared) in enumerate(self._segments):
+        for n, (kind, staged) in enumerate(self._segments):
             rows.append(
                 {
                     "kind": kind,
-                    "file": prepared.file,
-                    "size_bytes": prepared.size_bytes,
-                    "subscriptions": prepared.subscriptions,
+                    "file": staged.file,
+                    "size_bytes": staged.size_bytes,
+                    "subscriptions": staged.subscriptions,
                     "seconds": json.dumps(self.seconds) if n == 0 else "{}",
                 }
             )
@@ -144,6 +147,6 @@ class TaskResults:
 
 
 def _arrow_schema(id_type: pa.DataType) -> pa.Schema:
-    """`task_result_schema` as Arrow has it."""
-    others = task_result_schema(LongType()).fields[1:]
-    return pa.schema([("id", id_type), *((f.name, to_arrow_type(f.dataType)) for f in others)])
+    """Return `task_result_schema` as an Arrow schema."""
+    fields = task_result_schema(LongType()).fields[1:]
+    return pa.schema([("id", id_type), *((f.name, to_arrow_type(f.dataType)) for f in fields)])

@@ -1,8 +1,8 @@
-"""Events and subscriptions between which Spark raises an exception instead of an answer.
+"""Undecided pairs: an event and a subscription for which an expression raises on the event.
 
-An expression that can raise is computed so that it is null where it does (`covey.space.guard`), and
-then does not match. That is what `where` comes to, but nobody would hear of it: here are the pairs
-for which such an expression would have decided.
+An expression that can raise is null on such an event (`covey.space.guard`), and so the event does
+not match. Spark's `where` would end the job instead. This module finds the pairs for which the
+expression would have decided, so that the user can be informed.
 """
 
 from __future__ import annotations
@@ -38,24 +38,42 @@ _MAX_QUERY_EVENTS = 1 << 10  # events
 
 
 def find_raising_attributes(space: Space, constrained_attributes: Sequence[str]) -> list[Attribute]:
-    """Return the expressions that can raise, of those that some subscription looks at."""
+    """Return the derived attributes that can raise and that some subscription constrains."""
     names = set(constrained_attributes)
-    return [one for one in space.derived if one.can_raise and {one.name, one.flag.name} & names]
+    return [
+        attribute
+        for attribute in space.derived
+        if attribute.can_raise and {attribute.name, attribute.flag.name} & names
+    ]
 
 
 def find_computable_rows(
     batch: pa.RecordBatch, attribute_columns: Mapping[str, int], expressions: Sequence[Attribute]
 ) -> dict[str, Bools]:
-    """Return by expression on which rows it does not raise, from the columns of their flags."""
+    """Return for each expression the rows on which it does not raise.
+
+    Args:
+        batch: events with their attributes.
+        attribute_columns: number of the column of each attribute, the flags included.
+        expressions: derived attributes that can raise.
+
+    Returns:
+        For the name of each expression, a Boolean for each row of the batch.
+    """
     return {
-        one.name: np.asarray(batch.column(attribute_columns[one.flag.name]).fill_null(False))
-        for one in expressions
+        expression.name: np.asarray(
+            batch.column(attribute_columns[expression.flag.name]).fill_null(False)
+        )
+        for expression in expressions
     }
 
 
 @dataclass(frozen=True, slots=True)
 class UndecidedPairs:
-    """An expression that raises on events, of which row `rows[i]` is then lost for `ids[i]`."""
+    """Undecided pairs of one expression, which raises on these events.
+
+    Pair i is the event with row number `event_rows[i]` and the subscription `subscription_ids[i]`.
+    """
 
     expression: str
     event_rows: Rows
@@ -65,57 +83,74 @@ class UndecidedPairs:
 def find_undecided_pairs(
     snapshot: Snapshot, events: Events, computable: Mapping[str, Bools]
 ) -> Iterator[UndecidedPairs]:
-    """Find whom expressions that raise keep from being decided.
+    """Yield the pairs that are undecided because an expression raises on the event.
 
-    A pair counts where all else that a region of the subscription asks for is there, and the event
-    does not match. `computable` says of expressions on which events they do not raise.
+    A pair counts if the event does not match, but satisfies all other conditions of a region of the
+    subscription.
 
-    Cost: a question to the index for events on which an expression raises, none for the others.
+    Args:
+        snapshot: the subscriptions.
+        events: the events.
+        computable: for each expression the events on which it does not raise.
+
+    Cost: index queries for the events on which an expression raises, none for other events.
     """
     names = list(computable)
     failed = np.stack([~computable[name] for name in names], axis=1)
-    rows = np.flatnonzero(failed.any(axis=1))
-    together, of = np.unique(failed[rows], axis=0, return_inverse=True)
-    for number, those in enumerate(together):
-        some = rows[of.ravel() == number]
-        for start in range(0, len(some), _MAX_QUERY_EVENTS):
-            asked = some[start : start + _MAX_QUERY_EVENTS]
-            points = Regions.from_events(events.take(asked))
-            expressions = [names[i] for i in np.flatnonzero(those)]
-            if_all = snapshot.find_overlapping(_free_expressions(points, expressions))
+    failed_rows = np.flatnonzero(failed.any(axis=1))
+    # Events on which the same expressions raise are queried together.
+    patterns, pattern_numbers = np.unique(failed[failed_rows], axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        expressions = [names[i] for i in np.flatnonzero(pattern)]
+        pattern_rows = failed_rows[pattern_numbers.ravel() == number]
+        for start in range(0, len(pattern_rows), _MAX_QUERY_EVENTS):
+            query_rows = pattern_rows[start : start + _MAX_QUERY_EVENTS]
+            points = Regions.from_events(events.take(query_rows))
+            # Pairs that match if every expression that raises had a suitable value.
+            possible = snapshot.find_overlapping(_free_expressions(points, expressions))
             for expression in expressions:
-                others = [one for one in expressions if one != expression]
+                others = [other for other in expressions if other != expression]
                 decided = snapshot.find_overlapping(_free_expressions(points, others))
-                undecided = _subtract_pairs(if_all, decided)
+                undecided = _subtract_pairs(possible, decided)
                 if len(undecided):
                     ids = snapshot.take_ids(undecided.stored_rows)
-                    yield UndecidedPairs(expression, asked[undecided.query_rows], ids)
+                    yield UndecidedPairs(expression, query_rows[undecided.query_rows], ids)
 
 
 def _free_expressions(points: Regions, expressions: Sequence[str]) -> Regions:
-    """Return events as regions in which some expressions have any value."""
+    """Return the regions of events without constraints on these expressions and their flags."""
     flags = (points.space[name].flag.name for name in expressions)
     free = {*expressions, *flags}
-    constraints = {n: given for n, given in points.constraints.items() if n not in free}
+    constraints = {
+        name: constraint for name, constraint in points.constraints.items() if name not in free
+    }
     return replace(points, constraints=constraints)
 
 
 def _subtract_pairs(pairs: Pairs, others: Pairs) -> Pairs:
     """Return the pairs that are not among the others."""
-    most = 1 + max(int(one.stored_rows.max(initial=0)) for one in (pairs, others))
-    mine, theirs = (
-        one.query_rows.astype(np.int64) * most + one.stored_rows for one in (pairs, others)
+    row_count = 1 + max(int(each.stored_rows.max(initial=0)) for each in (pairs, others))
+    pair_numbers, other_numbers = (
+        each.query_rows.astype(np.int64) * row_count + each.stored_rows for each in (pairs, others)
     )
-    left = np.setdiff1d(mine, theirs)
-    return Pairs(left // most, left % most)
+    difference = np.setdiff1d(pair_numbers, other_numbers)
+    return Pairs(difference // row_count, difference % row_count)
 
 
 @dataclass(frozen=True, slots=True)
 class FindUndecidedTask:
-    """The function of a `mapInArrow` over events on which some expression raises.
+    """Function of a `mapInArrow` that finds undecided pairs of events with subscriptions.
 
-    Its columns: the event, then attributes as `attributes` says, among them the flags of
-    `expressions`. What comes out: the id, the number of the expression, and the event.
+    Input columns: the event as a struct, then attributes, the flags of `expressions` among them.
+    Output columns: the id, the number of the expression, and the event.
+
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version.
+        attribute_columns: number of the column of each attribute.
+        expressions: derived attributes that raise on some event.
+        id_type: conversion of ids.
     """
 
     location: str
@@ -126,16 +161,16 @@ class FindUndecidedTask:
     id_type: IdType
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version = open_snapshot(self.location, self.version, self.label)
-        numbers = {one.name: number for number, one in enumerate(self.expressions)}
+        snapshot = open_snapshot(self.location, self.version, self.label)
+        numbers = {expression.name: number for number, expression in enumerate(self.expressions)}
         for batch in rebatch(batches):
-            events = to_events(batch, self.attribute_columns, version.space)
+            events = to_events(batch, self.attribute_columns, snapshot.space)
             computable = find_computable_rows(batch, self.attribute_columns, self.expressions)
-            for raised in find_undecided_pairs(version, events, computable):
+            for pairs in find_undecided_pairs(snapshot, events, computable):
                 columns: list[Any] = [
-                    self.id_type.from_store(raised.subscription_ids),
-                    pa.repeat(numbers[raised.expression], len(raised.event_rows)).cast(pa.int32()),
-                    batch.column(0).take(pa.array(raised.event_rows)),
+                    self.id_type.from_store(pairs.subscription_ids),
+                    pa.repeat(numbers[pairs.expression], len(pairs.event_rows)).cast(pa.int32()),
+                    batch.column(0).take(pa.array(pairs.event_rows)),
                 ]
                 yield pa.RecordBatch.from_arrays(columns, ["id", "expression", "event"])
         freeze_gc()

@@ -1,7 +1,7 @@
-"""Events to matches, in Spark's workers: the function of the one `mapInArrow` of a `transform`.
+"""Matching of events in Spark's workers: the function of the single `mapInArrow` of `transform`.
 
-Batches are brought together until matching them pays, and apart again where an answer would be too
-large: memory is bounded by what one event matches, not by a batch.
+Batches are joined until they are large enough to match efficiently, and split if they have too many
+matches. The memory that a worker needs is thus bounded by the matches of one event, not of a batch.
 """
 
 from __future__ import annotations
@@ -23,17 +23,23 @@ __all__ = ["MatchTask", "match_bounded", "rebatch", "to_events"]
 
 Rows = NDArray[np.int64]
 
-_MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # at once
-_MAX_PAIRS = 1 << 22  # at once, unless one event alone has more
+_MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # of a batch that is matched at once
+_MAX_PAIRS = 1 << 22  # of one query, unless a single event has more
 
 
 @dataclass(frozen=True, slots=True)
 class MatchTask:
-    """Matches batches of events against one version of a store.
+    """Function of a `mapInArrow` that matches events with one version of a store.
 
-    Column `attributes[name]` of a batch is the attribute of that name; `shape` says what is made of
-    the matches. Names of columns do not count: an attribute may be any expression. All events of a
-    task are in the zone that column `zone` says, if there is one.
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version.
+        attribute_columns: number of the column of each attribute. Columns are not found by name,
+            because the name of an attribute may be any expression.
+        output_format: conversion of matches to rows.
+        zone_column: number of the column with the zone of the events, which is the same for all
+            events of a task; None if the version has no zones.
     """
 
     location: str
@@ -45,11 +51,11 @@ class MatchTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in rebatch(batches):
-            version = self._open_snapshot(batch)
-            events = to_events(batch, self.attribute_columns, version.space)
-            for rows, matches in match_bounded(version, events, np.arange(len(events))):
-                some = batch.slice(rows[0], len(rows))
-                yield from self.output_format.to_batches(some, matches.event_rows, matches.ids)
+            snapshot = self._open_snapshot(batch)
+            events = to_events(batch, self.attribute_columns, snapshot.space)
+            for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
+                portion = batch.slice(rows[0], len(rows))
+                yield from self.output_format.to_batches(portion, matches.event_rows, matches.ids)
         freeze_gc()
 
     def _open_snapshot(self, batch: pa.RecordBatch) -> Snapshot:
@@ -61,31 +67,34 @@ class MatchTask:
 
 
 def to_events(batch: pa.RecordBatch, attribute_columns: Mapping[str, int], space: Space) -> Events:
-    """The events of a batch, of which column `attributes[name]` is the attribute of that name."""
+    """Return the events of a batch; `attribute_columns` has the column number of each attribute."""
     columns = [batch.column(position) for position in attribute_columns.values()]
-    given = pa.RecordBatch.from_arrays(columns, list(attribute_columns))
-    return replace(Events.from_arrow(given, space), count=batch.num_rows)
+    attributes = pa.RecordBatch.from_arrays(columns, list(attribute_columns))
+    return replace(Events.from_arrow(attributes, space), count=batch.num_rows)
 
 
 def rebatch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of about `_MAX_BATCH_EVENTS`, or fewer if large; none is empty."""
-    waiting: list[pa.RecordBatch] = []
+    """Yield the same rows in other batches, which are as large as the limits of a batch allow.
+
+    The limits are `_MAX_BATCH_EVENTS` and `_MAX_BATCH_BYTES`. No batch is empty.
+    """
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        for part in _slice_batch(batch):
-            if waiting and _exceeds_batch_limits([*waiting, part]):
-                yield _concat_batches(waiting)
-                waiting = []
-            waiting.append(part)
-    if waiting:
-        yield _concat_batches(waiting)
+        for piece in _slice_batch(batch):
+            if pending and _exceeds_batch_limits([*pending, piece]):
+                yield _concat_batches(pending)
+                pending = []
+            pending.append(piece)
+    if pending:
+        yield _concat_batches(pending)
 
 
 def _slice_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in equal parts that are not too large, as far as rows are alike."""
-    parts = max(-(-batch.num_rows // _MAX_BATCH_EVENTS), -(-batch.nbytes // _MAX_BATCH_BYTES))
-    parts = min(parts, batch.num_rows)
-    for part in range(parts):
-        start, stop = (batch.num_rows * n // parts for n in (part, part + 1))
+    """Yield a batch in slices of equally many rows, within the limits if rows have similar size."""
+    slices = max(-(-batch.num_rows // _MAX_BATCH_EVENTS), -(-batch.nbytes // _MAX_BATCH_BYTES))
+    slices = min(slices, batch.num_rows)
+    for number in range(slices):
+        start, stop = (batch.num_rows * n // slices for n in (number, number + 1))
         yield batch.slice(start, stop - start)
 
 
@@ -103,13 +112,22 @@ def _concat_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def match_bounded(
     snapshot: Snapshot, events: Events, event_rows: Rows
 ) -> Iterator[tuple[Rows, IdMatches]]:
-    """Yield consecutive rows of events with their matches, in portions that are not too large.
+    """Yield portions of events with their matches; a portion has at most `_MAX_PAIRS` matches.
 
-    Row i of the matches of a portion is row i of its events.
+    A single event may have more.
+
+    Args:
+        snapshot: the subscriptions.
+        events: the events.
+        event_rows: row numbers of the events to match, ascending and without gaps.
+
+    Yields:
+        Row numbers of the events of a portion, and their matches. In the matches, event row i
+        means the event with row number i of the portion.
     """
     try:
-        asked = events if len(event_rows) == len(events) else events.take(event_rows)
-        matches = snapshot.match_ids(asked, max_pairs=_MAX_PAIRS)
+        query_events = events if len(event_rows) == len(events) else events.take(event_rows)
+        matches = snapshot.match_ids(query_events, max_pairs=_MAX_PAIRS)
     except ResultTooLargeError:
         half = len(event_rows) // 2
         yield from match_bounded(snapshot, events, event_rows[:half])

@@ -1,6 +1,6 @@
-"""What a transform gives: a row for each match, or a row for each event with a list of its matches.
+"""Output of `transform`: a row for each match, or a row for each event with a list of its matches.
 
-Batches are cut by their size, since one of Spark's events may become many rows of covey's.
+Output is split into batches by size in bytes, because one event may have many matches.
 """
 
 from __future__ import annotations
@@ -20,29 +20,37 @@ from covey.spark.id_types import IdType
 __all__ = ["ArrayRows", "OutputFormat", "PairRows"]
 
 Rows = NDArray[np.integer[Any]]
-_MAX_BATCH_BYTES = 8 << 20  # of a batch, about
+_MAX_BATCH_BYTES = 8 << 20  # of a batch of output, estimated
 
 
 class OutputFormat(Protocol):
-    """How matches become rows."""
+    """Conversion of matches to rows of the output."""
 
     def output_schema(self, event_fields: StructType, id_type: DataType) -> StructType:
-        """The columns of the output, from those of the events that are kept."""
+        """Return the schema of the output.
+
+        Args:
+            event_fields: fields of the events that the output has.
+            id_type: Spark's type of the ids.
+        """
         ...
 
     def to_batches(
         self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array
     ) -> Iterator[pa.RecordBatch]:
-        """The output for some events, of which row `asked[i]` matches `ids[i]`; `asked` ascends.
+        """Yield the output of a batch of events and its matches.
 
-        The kept columns are the first of the events.
+        Args:
+            events: the events; the columns of the output come first.
+            query_rows: row number of the event of each match, ascending.
+            subscription_ids: id of the subscription of each match, as in the store.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PairRows:
-    """One row for each match: the kept columns of the event, and the id."""
+    """Output format with a row for each match: columns of the event, and the id."""
 
     event_columns: tuple[str, ...]
     output_col: str
@@ -60,16 +68,19 @@ class PairRows:
         )
         for start, stop in _split_by_bytes(widths, query_rows):
             rows = pa.array(query_rows[start:stop])
-            taken = [column.take(rows) for column in columns]
-            given = self.id_type.from_store(subscription_ids.slice(start, stop - start))
+            event_values = [column.take(rows) for column in columns]
+            ids = self.id_type.from_store(subscription_ids.slice(start, stop - start))
             yield pa.RecordBatch.from_arrays(
-                [*taken, given], [*self.event_columns, self.output_col]
+                [*event_values, ids], [*self.event_columns, self.output_col]
             )
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayRows:
-    """One row for each event: its kept columns, and the list of ids, which may be empty."""
+    """Output format with a row for each event: columns of the event, and the list of matched ids.
+
+    The list may be empty.
+    """
 
     event_columns: tuple[str, ...]
     output_col: str
@@ -87,21 +98,23 @@ class ArrayRows:
         ends = np.cumsum(np.bincount(query_rows, minlength=len(events)))
         offsets = np.concatenate([[0], ends]).astype(np.int32)
         columns = events.columns[: len(self.event_columns)]
-        given = self.id_type.from_store(subscription_ids)
+        ids = self.id_type.from_store(subscription_ids)
         widths = _estimate_row_bytes(columns, len(events))
         widths = widths + np.diff(offsets) * (
             subscription_ids.nbytes // max(1, len(subscription_ids))
         )
         element = pa.field("element", self.id_type.arrow_type, nullable=False)
         for start, stop in _split_by_bytes(widths):
-            some = pa.array(offsets[start : stop + 1])
-            lists = pa.ListArray.from_arrays(some, given, pa.list_(element))
-            kept = [column.slice(start, stop - start) for column in columns]
-            yield pa.RecordBatch.from_arrays([*kept, lists], [*self.event_columns, self.output_col])
+            list_offsets = pa.array(offsets[start : stop + 1])
+            id_lists = pa.ListArray.from_arrays(list_offsets, ids, pa.list_(element))
+            event_values = [column.slice(start, stop - start) for column in columns]
+            yield pa.RecordBatch.from_arrays(
+                [*event_values, id_lists], [*self.event_columns, self.output_col]
+            )
 
 
 def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[np.int64]:
-    """The bytes of each row: exactly where rows are texts, else a column's average."""
+    """Return the size of each row in bytes: exact for texts and binary, else a column's average."""
     widths = np.full(row_count, 16, np.int64)
     for column in columns:
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
@@ -114,11 +127,14 @@ def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[
 def _split_by_bytes(
     row_bytes: NDArray[np.int64], rows: Rows | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Ranges of rows, or of the given ones, that have at most `_BYTES` together, or one row."""
+    """Yield ranges (start, stop) of at most `_MAX_BATCH_BYTES` together, or of a single row.
+
+    Args:
+        row_bytes: size of each row in bytes.
+        rows: rows to divide, in this order; None for all rows. Ranges are positions in `rows`.
+    """
     count = len(row_bytes) if rows is None else len(rows)
-    if (
-        count and row_bytes.max() * count <= _MAX_BATCH_BYTES
-    ):  # the usual case, and nothing is summed up
+    if count and row_bytes.max() * count <= _MAX_BATCH_BYTES:  # usual, and without a sum
         yield 0, count
         return
     ends = np.cumsum(row_bytes if rows is None else row_bytes[rows])

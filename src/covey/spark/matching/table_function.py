@@ -1,4 +1,7 @@
-"""A model as a table function of SQL. Its schema is fixed, which is what makes it fast."""
+"""Table function of SQL that matches events with a model.
+
+The schema of its output is fixed, which makes it fast.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,17 @@ __all__ = ["build_table_function"]
 def build_table_function(
     match_task: MatchTask, column_names: Sequence[str], time_column: str | None, schema: StructType
 ) -> UserDefinedTableFunction:
-    """What `spark.udtf.registerTableFunction` takes; its one argument is a table of events.
+    """Return a table function for `spark.udtf.register`, whose argument is a table of events.
 
-    Of the table the columns with these names are given to `matching`, in this order.
+    Args:
+        match_task: the function that matches batches.
+        column_names: columns of the table that `match_task` gets, in this order.
+        time_column: column with the time of events, or None.
+        schema: schema of the output.
     """
 
     class Match:
-        """Matches the events of a table."""
+        """Table function that matches the events of a table."""
 
         def eval(self, events: pa.RecordBatch) -> Iterator[pa.Table]:
             columns = [_take_column(events, name, time_column) for name in column_names]
@@ -40,15 +47,17 @@ def build_table_function(
 def _take_column(events: pa.RecordBatch, name: str, time_column: str | None) -> pa.Array:
     if name == VALIDITY:
         if time_column is None:
-            raise SchemaError("subscriptions have lifetimes: fit with eventTimeCol to match in SQL")
+            raise SchemaError(
+                "subscriptions have validity intervals: fit with eventTimeCol to match in SQL"
+            )
         time = _take_column(events, time_column, None)
         if not pa.types.is_timestamp(time.type) or time.type.tz is None:
-            raise SchemaError(f"column {time_column!r} is no TIMESTAMP: CAST it in the table")
+            raise SchemaError(f"column {time_column!r} is not a TIMESTAMP: CAST it in the table")
         return time.cast(pa.timestamp("us", "UTC"))
     lowered = [column.lower() for column in events.schema.names]
     if name.lower() not in lowered:
         raise SchemaError(
-            f"the table has no column {name!r}: if it is an expression, compute it as in "
+            f"the table has no column {name!r}: if it is an expression, compute it with "
             f"TABLE(SELECT *, {name} AS `{name}` FROM …)"
         )
     return events.column(lowered.index(name.lower()))

@@ -1,6 +1,6 @@
-"""Versions that are open in this Python worker; Spark uses a worker for many tasks.
+"""Cache of the snapshots that are open in a Python worker, which Spark uses for many tasks.
 
-Workers of one machine map the same files and share their pages.
+The workers of a machine map the same files and share their pages.
 """
 
 from __future__ import annotations
@@ -22,19 +22,24 @@ __all__ = [
     "preopen_latest",
 ]
 
-_MAX_OPEN_VERSIONS = 4  # versions; a map that is not looked at costs addresses only
-_FREEZE_AFTER_TASKS = frozenset(
-    {1, 2, 4, 8, 16, 32}
-)  # tasks, after which a worker has met all that it uses
+_MAX_OPEN_VERSIONS = 4  # an unused map of a file costs address space only
+_FREEZE_AFTER_TASKS = frozenset({1, 2, 4, 8, 16, 32})  # later tasks load hardly any new objects
 _task_numbers = count(1)
 _zone_snapshots: dict[tuple[str, int, int, bool], Snapshot] = {}
 
 
 @lru_cache(_MAX_OPEN_VERSIONS)
 def open_snapshot(location: str, version: int, label: str | None) -> Snapshot:
-    """The version of a store, opened once.
+    """Return the snapshot of a version, which a worker opens once.
 
-    The label tells it from one of the same number in a store that was put in its place.
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version. It detects that the store was replaced by another one with a
+            version of the same number.
+
+    Raises:
+        StoreError: there is no such version, or it has another label.
     """
     return _check_label(_open_store(location).snapshot(version), location, label)
 
@@ -42,8 +47,8 @@ def open_snapshot(location: str, version: int, label: str | None) -> Snapshot:
 def _check_label(snapshot: Snapshot, location: str, label: str | None) -> Snapshot:
     if snapshot.manifest.label != label:
         raise StoreError(
-            f"version {snapshot.manifest.version} in {location} is another one than the model was "
-            "made with: the store was deleted and made anew; load the model again"
+            f"version {snapshot.manifest.version} in {location} is not the version that the model "
+            "was made with: the store was deleted and created again; load the model again"
         )
     return snapshot
 
@@ -51,9 +56,16 @@ def _check_label(snapshot: Snapshot, location: str, label: str | None) -> Snapsh
 def open_zone_snapshot(
     location: str, version: int, label: str | None, zone: int, *, is_home: bool = False
 ) -> Snapshot:
-    """What events of one zone can match, or what they are sent there for.
+    """Return the snapshot of one zone of a version, which a worker opens once.
 
-    The zone before is let go first, for want of room.
+    Memory is sufficient for one zone only, so the snapshot of another zone is closed first.
+
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version.
+        zone: number of the zone.
+        is_home: open only the subscriptions that events forwarded from other zones can match.
     """
     key = location, version, zone, is_home
     if key not in _zone_snapshots:
@@ -66,13 +78,20 @@ def open_zone_snapshot(
 
 @lru_cache(_MAX_OPEN_VERSIONS)
 def open_live_snapshot(location: str, version: int) -> Snapshot:
-    """A version of a store that is only added to as long as this worker lives, opened once."""
+    """Return the snapshot of a version in a live store, which a worker opens once.
+
+    Versions are only added to a live store while a worker runs, so the number identifies a version.
+    """
     return _open_store(location).snapshot(version)
 
 
 @lru_cache(_MAX_OPEN_VERSIONS)
 def open_live_zone_snapshot(location: str, version: int, zone: int, zone_map_id: str) -> Snapshot:
-    """The same for events of one zone of a zoning; all of it, if that is not the version's."""
+    """Return the snapshot of one zone of a version in a live store, which a worker opens once.
+
+    If the version has another zone map than the one with which the zone was computed, return the
+    snapshot of the whole version.
+    """
     store = _open_store(location)
     if store.manifest(version).zone_map_file != zone_map_id:
         return open_live_snapshot(location, version)
@@ -80,22 +99,22 @@ def open_live_zone_snapshot(location: str, version: int, zone: int, zone_map_id:
 
 
 def preopen_latest(location: str) -> None:
-    """Opens the last version of a store, if there is one, for whoever will need most of it soon."""
+    """Open the newest version of a store, if there is one, so that later snapshots open faster."""
     with suppress(StoreError):
         open_live_snapshot(location, _open_store(location).versions[-1])
 
 
 @lru_cache(_MAX_OPEN_VERSIONS)
 def _open_store(location: str) -> Store:
-    """A store, whose versions share the segments that they have in common."""
+    """Return the store, opened once: its snapshots share the segments of several versions."""
     return Store.open(location)
 
 
 def freeze_gc() -> None:
-    """Keep what the first tasks of a worker have loaded out of garbage collection.
+    """Exclude the objects that the first tasks of a worker loaded from garbage collection.
 
-    Called at the end of a task. Spark collects garbage after every task, and compiled loops come
-    with a hundred thousand objects: to look at them takes longer than a small batch.
+    Call it at the end of a task. Spark collects garbage after every task, and compiled kernels have
+    a hundred thousand objects: the collector needs more time for them than a small batch takes.
     """
     if next(_task_numbers) in _FREEZE_AFTER_TASKS:
         gc.collect()

@@ -1,7 +1,8 @@
-"""Subscribers of a table served by brokers: plans for as many as Spark can read.
+"""Plans for the subscribers in a DataFrame, which may have any number of rows.
 
-Who is near to which leaf, whom filters miss, who goes where and whether all is kept to are stages
-of Spark's; what the driver holds, searches and sends does not grow with the table.
+Spark's workers find the leaves that each subscriber may use, the subscribers that filters miss, the
+broker of each subscriber, and violations of the plan. The data on the driver, and the data that it
+sends to workers, do not grow with the table.
 """
 
 from __future__ import annotations
@@ -44,17 +45,24 @@ from covey.spark.worker_errors import reraise_worker_errors
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 
-_MAX_SEED = (1 << 63) - 1  # which Spark takes
-_MOVABLE_PER_UNASSIGNED = 20  # rows that could move, for each that has no room
+_MAX_SEED = (1 << 63) - 1  # Spark's largest integer
+_MOVABLE_PER_UNASSIGNED = 20  # assigned rows that may move, for each row without a broker
 _SET_COL, _RANK_COL, BROKER_COL = "_covey_set", "_covey_rank", "broker"
 
 
 @dataclass(frozen=True)
 class DistributedPlan:
-    """`assigned` has the rows of the table and the broker of each, in a column of that name.
+    """Plan whose assignment is a DataFrame.
 
-    It is computed each time that it is asked for: keep it with `persist` if that is often.
-    `sets` is how many sets of leaves the flow told apart: its size, whatever the table's.
+    Args:
+        problem: the problem, with the subscribers of the sample.
+        filters: the filters of all brokers.
+        assignment: the rows of the table with their brokers, in a column `broker`. Spark computes
+            it each time that it is read: call `persist` if it is read often.
+        subscriber_count: number of rows of the table.
+        leaf_set_count: number of sets of leaves that the assignment distinguishes. It is the size
+            of the flow problem and does not grow with the table.
+        columns: columns of the table with positions and boxes.
     """
 
     problem: Problem
@@ -66,25 +74,31 @@ class DistributedPlan:
 
     @property
     def bandwidth(self) -> float:
-        """What comes to all brokers together."""
+        """Bandwidth of the plan, summed over all brokers."""
         return float(self.filters.compute_bandwidth(self.problem.event_sample).sum())
 
     def loads(self) -> NDArray[np.int64]:
-        """How many subscribers each leaf serves. Cost: a pass over the table."""
+        """Return the number of subscribers of each leaf, in the order of the tree's leaves.
+
+        Cost: a pass over the table.
+        """
         rows = self.assignment.groupBy(BROKER_COL).count().collect()
-        found = {row[BROKER_COL]: row["count"] for row in rows}
-        return np.array([found.get(leaf, 0) for leaf in self.problem.tree.leaves.tolist()])
+        count_by_leaf = {row[BROKER_COL]: row["count"] for row in rows}
+        return np.array([count_by_leaf.get(leaf, 0) for leaf in self.problem.tree.leaves.tolist()])
 
     def verify(self) -> Violations:
-        """Computes everything that a plan must keep to anew. Cost: two passes over the table."""
-        stage = VerifyTask(BatchLeaves(self.columns, self.problem, self.filters), BROKER_COL)
+        """Count all violations of the plan, from the table and the filters alone.
+
+        Cost: two passes over the table.
+        """
+        task = VerifyTask(BatchLeaves(self.columns, self.problem, self.filters), BROKER_COL)
         with reraise_worker_errors():
-            parts = self.assignment.mapInArrow(stage, "late long, uncovered long").collect()
-        most = self.problem.compute_capacities(self.problem.max_load, self.subscriber_count)
+            counts = self.assignment.mapInArrow(task, "late long, uncovered long").collect()
+        capacities = self.problem.compute_capacities(self.problem.max_load, self.subscriber_count)
         return Violations(
-            too_far=sum(part["late"] for part in parts),
-            uncovered=sum(part["uncovered"] for part in parts),
-            over_capacity=int(np.maximum(0, self.loads() - most).sum()),
+            too_far=sum(row["late"] for row in counts),
+            uncovered=sum(row["uncovered"] for row in counts),
+            over_capacity=int(np.maximum(0, self.loads() - capacities).sum()),
             not_nested=count_not_nested(self.problem.tree, self.filters),
             too_many_rectangles=int(
                 np.count_nonzero(self.filters.rectangle_counts > self.problem.max_rectangles)
@@ -111,13 +125,34 @@ def assign_subscribers(
     seed: int = 0,
     progress: Callable[[float, float], None] | None = None,
 ) -> DistributedPlan:
-    """A plan for the rows of a table: `position`, `lower` and `upper` name its columns.
+    """Assign the rows of a table of subscribers to the leaf brokers of a tree.
 
-    It is what `covey.plan.search` finds on a sample, spread to all. Ids are different. The table is
-    read a few times, so it should be one that is the same each time.
+    Filters are searched on a sample with the algorithm of `covey.plan.search`, and widened for the
+    rows that they miss.
 
-    Cost: a search of so many steps, or of as many as `search` takes, on the driver; six passes over
-    the table, of which one sorts it by the sets of leaves that can serve a row.
+    Args:
+        subscribers: a row for each subscriber. The table is read several times, and must have the
+            same rows each time.
+        tree: the brokers.
+        position_cols: columns with the coordinates of subscribers.
+        lower_cols: columns with the lower ends of their boxes, one for each dimension.
+        upper_cols: columns with the upper ends, in the same order.
+        id_col: column with ids, each of which occurs once.
+        max_rectangles: largest number of rectangles of a filter.
+        max_delay: largest delay of a subscriber, as a share of its shortest path.
+        target_load: load factor that the plan should respect.
+        max_load: largest load factor of a leaf.
+        event_sample: events by which bandwidth is measured; None to measure it by volume.
+        steps: number of steps of the search; None for the default of `covey.plan.search`.
+        sample_size: number of subscribers on which filters are searched.
+        seed: seed of the sample and the search.
+        progress: called with the finished share of the search, and the bandwidth.
+
+    Raises:
+        InvalidArgumentError: a column is missing or not a number, or an argument is out of range.
+
+    Cost: a search on the driver, and six passes over the table, of which one sorts it by the sets
+    of leaves that can serve a row.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("sample_size", sample_size, 1)
@@ -125,46 +160,52 @@ def assign_subscribers(
     columns = SubscriberColumns(tuple(position_cols), tuple(lower_cols), tuple(upper_cols))
     if not (columns.position and columns.lower and len(columns.lower) == len(columns.upper)):
         raise InvalidArgumentError(
-            "position_cols and lower_cols must name a column at least, and upper_cols as many as "
-            "lower_cols"
+            "position_cols and lower_cols must name at least one column, and upper_cols must name "
+            f"as many as lower_cols; got {len(columns.position)}, {len(columns.lower)} and "
+            f"{len(columns.upper)} columns"
         )
     _check_columns(subscribers, [id_col, *columns.names])
     count = subscribers.count()
-    chosen = _sample_rows(subscribers, id_col, seed, sample_size).select(*columns.names)
-    some = Problem(
+    sample_rows = _sample_rows(subscribers, id_col, seed, sample_size).select(*columns.names)
+    problem = Problem(
         tree,
-        read_subscribers(chosen.toArrow(), columns),
+        read_subscribers(sample_rows.toArrow(), columns),
         max_rectangles=max_rectangles,
         max_delay=max_delay,
         target_load=target_load,
         max_load=max_load,
         event_sample=event_sample,
     )
-    missed = partial(_find_uncovered, subscribers, columns, some)
-    effort = SearchBudget(
-        choose_step_count(some) if steps is None else steps, seed=seed, progress=progress
+    find_uncovered = partial(_find_uncovered, subscribers, columns, problem)
+    budget = SearchBudget(
+        choose_step_count(problem) if steps is None else steps, seed=seed, progress=progress
     )
-    filters = search_sampled_filters(some, count, missed, None, effort)
-    still, most = missed(filters), some.compute_capacities(max_load, count)
-    if still is not None:
-        _, filters = extend_assignment(still, filters, 0 * most, most)
-    sets = find_frequent_leaf_sets(
-        find_all_covering_leaves(some, find_leaves_within_delay(some), filters), len(tree.leaves)
+    filters = search_sampled_filters(problem, count, find_uncovered, None, budget)
+    uncovered, capacities = find_uncovered(filters), problem.compute_capacities(max_load, count)
+    if uncovered is not None:
+        _, filters = extend_assignment(uncovered, filters, 0 * capacities, capacities)
+    leaf_sets = find_frequent_leaf_sets(
+        find_all_covering_leaves(problem, find_leaves_within_delay(problem), filters),
+        len(tree.leaves),
     )
-    leaves = BatchLeaves(columns, some, filters)
-    placed, loads = _assign_brokers(subscribers, id_col, LeafSetTask(leaves, sets))
-    left = placed.where(F.col(BROKER_COL) < 0).select(id_col, BROKER_COL, *columns.names).toArrow()
-    if left.num_rows:
-        movable = max(sample_size, _MOVABLE_PER_UNASSIGNED * left.num_rows)
-        others = _sample_rows(placed.where(F.col(BROKER_COL) >= 0), id_col, seed, movable)
-        rows = pa.concat_tables([left, others.select(left.column_names).toArrow()])
-        known, filters = _move_subscribers(rows, id_col, columns, some, filters, loads, most)
-        placed = _join_brokers(placed, id_col, known)
-    return DistributedPlan(some, filters, placed, count, len(sets), columns)
+    leaf_set_task = LeafSetTask(BatchLeaves(columns, problem, filters), leaf_sets)
+    assignment, loads = _assign_brokers(subscribers, id_col, leaf_set_task)
+    without_broker = assignment.where(F.col(BROKER_COL) < 0)
+    unassigned = without_broker.select(id_col, BROKER_COL, *columns.names).toArrow()
+    if unassigned.num_rows:
+        movable_count = max(sample_size, _MOVABLE_PER_UNASSIGNED * unassigned.num_rows)
+        with_broker = assignment.where(F.col(BROKER_COL) >= 0)
+        movable = _sample_rows(with_broker, id_col, seed, movable_count)
+        rows = pa.concat_tables([unassigned, movable.select(unassigned.column_names).toArrow()])
+        broker_by_id, filters = _move_subscribers(
+            rows, id_col, columns, problem, filters, loads, capacities
+        )
+        assignment = _join_brokers(assignment, id_col, broker_by_id)
+    return DistributedPlan(problem, filters, assignment, count, len(leaf_sets), columns)
 
 
 def _sample_rows(subscribers: DataFrame, id_col: str, seed: int, count: int) -> DataFrame:
-    """So many rows, the same ones for the same seed."""
+    """Return at most `count` rows, which depend only on ids and the seed."""
     return subscribers.orderBy(F.xxhash64(id_col, F.lit(seed))).limit(count)
 
 
@@ -174,36 +215,36 @@ def _find_uncovered(
     sample_problem: Problem,
     filters: BrokerFilters,
 ) -> Problem | None:
-    """The rows whom filters miss, if there are any."""
-    stage = FindUncoveredTask(BatchLeaves(columns, sample_problem, filters))
+    """Return the problem of the subscribers that the filters miss, or None if there are none."""
+    task = FindUncoveredTask(BatchLeaves(columns, sample_problem, filters))
     with reraise_worker_errors():
-        found = subscribers.select(*columns.names).mapInArrow(stage, columns.schema).toArrow()
-    return (
-        replace(sample_problem, subscribers=read_subscribers(found, columns))
-        if found.num_rows
-        else None
-    )
+        rows = subscribers.select(*columns.names).mapInArrow(task, columns.schema).toArrow()
+    if not rows.num_rows:
+        return None
+    return replace(sample_problem, subscribers=read_subscribers(rows, columns))
 
 
 def _assign_brokers(
     subscribers: DataFrame, id_col: str, leaf_set_task: LeafSetTask
 ) -> tuple[DataFrame, NDArray[np.int64]]:
-    """Rows with their brokers, or -1 where there is no room, and how many each leaf serves."""
-    numbered = subscribers.mapInArrow(
+    """Return the rows with their brokers, and the number of subscribers of each leaf.
+
+    The broker of a row is -1 if its leaves have no capacity left.
+    """
+    with_leaf_set = subscribers.mapInArrow(
         leaf_set_task, _schema_with_column(subscribers, f"{_SET_COL} int")
     )
     counts = np.zeros(len(leaf_set_task.leaf_sets), np.int64)
     with reraise_worker_errors():
-        for number, many in numbered.groupBy(_SET_COL).count().collect():
-            counts[number] = many
+        for leaf_set, count in with_leaf_set.groupBy(_SET_COL).count().collect():
+            counts[leaf_set] = count
     quotas = compute_leaf_quotas(leaf_set_task.leaves.problem, leaf_set_task.leaf_sets, counts)
     rank = F.row_number().over(Window.partitionBy(_SET_COL).orderBy(id_col)) - 1
     leaves = leaf_set_task.leaves.problem.tree.leaves
-    place = AssignBrokerTask(np.cumsum(quotas, axis=1), leaves, _SET_COL, _RANK_COL, BROKER_COL)
-    ranked = numbered.withColumn(_RANK_COL, rank)
-    return ranked.mapInArrow(
-        place, _schema_with_column(subscribers, f"{BROKER_COL} int")
-    ), quotas.sum(axis=0)
+    task = AssignBrokerTask(np.cumsum(quotas, axis=1), leaves, _SET_COL, _RANK_COL, BROKER_COL)
+    ranked = with_leaf_set.withColumn(_RANK_COL, rank)
+    assignment = ranked.mapInArrow(task, _schema_with_column(subscribers, f"{BROKER_COL} int"))
+    return assignment, quotas.sum(axis=0)
 
 
 def _move_subscribers(
@@ -215,19 +256,30 @@ def _move_subscribers(
     loads: NDArray[np.int64],
     capacities: NDArray[np.int64],
 ) -> tuple[dict[object, int], BrokerFilters]:
-    """The brokers of those who had none and of those who moved for them, and wider filters."""
-    problem, leaves = (
-        replace(sample_problem, subscribers=read_subscribers(rows, columns)),
-        sample_problem.tree.leaves,
-    )
-    before = np.asarray(rows[BROKER_COL])
-    leaf_of = np.where(before < 0, -1, np.searchsorted(leaves, before)).astype(np.int32)
-    near = find_leaves_within_delay(problem)
-    bits = find_all_covering_leaves(problem, near, filters)
+    """Assign unassigned subscribers, and move others to make capacity available for them.
+
+    Args:
+        rows: unassigned subscribers (broker -1), and others that may move.
+        id_col: column with ids.
+        columns: columns with positions and boxes.
+        sample_problem: a problem with the brokers and limits.
+        filters: the filters of all brokers.
+        loads: number of subscribers of each leaf, of the whole table.
+        capacities: largest number of subscribers of each leaf.
+
+    Returns:
+        The brokers of the subscribers that were assigned or moved, by id, and widened filters.
+    """
+    problem = replace(sample_problem, subscribers=read_subscribers(rows, columns))
+    leaves = sample_problem.tree.leaves
+    old_brokers = np.asarray(rows[BROKER_COL])
+    leaf_of = np.where(old_brokers < 0, -1, np.searchsorted(leaves, old_brokers)).astype(np.int32)
+    allowed_bits = find_leaves_within_delay(problem)
+    covering_bits = find_all_covering_leaves(problem, allowed_bits, filters)
     leaf_of, filters = make_room_for_unassigned(
-        problem, near, bits, leaf_of, loads, capacities, filters
+        problem, allowed_bits, covering_bits, leaf_of, loads, capacities, filters
     )
-    changed = np.flatnonzero(leaves[leaf_of] != before)
+    changed = np.flatnonzero(leaves[leaf_of] != old_brokers)
     ids = rows[id_col].take(changed).to_pylist()
     return dict(zip(ids, leaves[leaf_of[changed]].tolist(), strict=True)), filters
 
@@ -240,25 +292,27 @@ def _check_columns(subscribers: DataFrame, names: list[str]) -> None:
         )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InvalidArgumentError(f"column {repeated[0]} is named twice: each is for one thing")
+        raise InvalidArgumentError(
+            f"column {repeated[0]} is named twice: each column must be given for one purpose only"
+        )
     for name in names[1:]:
         if not isinstance(subscribers.schema[name].dataType, NumericType):
-            kind = subscribers.schema[name].dataType.simpleString()
-            raise InvalidArgumentError(f"column {name} is {kind}, not a number")
-    taken = [name for name in (_SET_COL, _RANK_COL, BROKER_COL) if name in subscribers.columns]
-    if taken:
+            type_name = subscribers.schema[name].dataType.simpleString()
+            raise InvalidArgumentError(f"column {name} is {type_name}, not a number")
+    reserved = [name for name in (_SET_COL, _RANK_COL, BROKER_COL) if name in subscribers.columns]
+    if reserved:
         raise InvalidArgumentError(
-            f"the table has a column {taken[0]} already: rename it, a plan adds one"
+            f"the table has a column {reserved[0]} already, which a plan would add: rename it"
         )
 
 
 def _schema_with_column(subscribers: DataFrame, column: str) -> str:
-    kept = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in subscribers.schema.fields)
-    return f"{kept}, {column}"
+    fields = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in subscribers.schema.fields)
+    return f"{fields}, {column}"
 
 
 def _join_brokers(assignment: DataFrame, id_col: str, broker_by_id: dict[object, int]) -> DataFrame:
-    """Rows with the brokers of those that had none."""
+    """Return the assignment with other brokers for the subscribers in `broker_by_id`."""
     rows = assignment.sparkSession.createDataFrame(
         list(broker_by_id.items()),
         f"`_covey_id` {assignment.schema[id_col].dataType.simpleString()}, _covey_at int",

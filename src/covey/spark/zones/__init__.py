@@ -1,20 +1,20 @@
 """Zones on Spark: each worker holds the subscriptions of one zone and gets its events.
 
-`covey.zones` decides where zones are, from samples. This package reads the samples, builds one
-segment for each zone in workers, and shuffles events to the partitions of their zones. With
-replication "pure" a subscription is in every zone that it meets; with "smart" a covered one is in
-its home zone only, and events are forwarded there by a second shuffle.
+`covey.zones` computes zones from samples. This package reads the samples, builds one segment for
+each zone in workers, and shuffles events to the partitions of their zones. With replication "pure"
+a subscription is stored in every zone that it meets. With "smart" a covered subscription is stored
+in its home zone only, and events are forwarded there by a second shuffle.
 
 In the order in which data passes through them:
 
     loader       `ZoneLoader`: choose the number of zones, profile staged segments, build a zone map
     builder      place staged subscriptions in zones, build and commit the segments of zones
-    partitioner  `ZonePartitioner`: the zone of an event as a Spark expression, and its partition
+    partitioner  `ZonePartitioner`: the zone of an event as a Spark expression; its partition
     smart_tasks  `ZoneMatchTask` and `HomeMatchTask`: match in the zone, then in home zones
     rebalance    rebuild the zones whose share of the events has changed
 
-Cost: `transform` shuffles events once, or twice with "smart". Each staged segment is opened by
-every task that builds a zone with rows of it.
+Cost: `transform` shuffles events once, or twice with "smart". Each task that builds a zone opens
+every staged segment that has rows for this zone.
 """
 
 from typing import TYPE_CHECKING

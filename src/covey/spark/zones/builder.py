@@ -1,9 +1,9 @@
-"""Zones built by workers: a segment of each, out of segments that were prepared.
+"""Build the segments of zones in workers, from the rows of staged segments.
 
-Prepared segments are read one at a time. Which of their rows meet which zone is shuffled, not the
-subscriptions: who builds a zone takes its rows out of the same files.
+A worker opens one staged segment at a time. Only row numbers by zone are shuffled, not
+subscriptions: the task that builds a zone reads its rows from the same staged segments.
 
-Cost: each prepared segment is opened by every task that builds a zone with some of it.
+Cost: each task that builds a zone opens every staged segment that has rows for this zone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 STAGED_SCHEMA = "content STRING"
-"""The columns in which tasks tell what they have prepared."""
+"""Schema in which tasks return the segments that they staged."""
 
 _ROW_DTYPE = np.int32
 
@@ -55,14 +55,30 @@ def publish_zones(
     space: Space,
     label: str,
 ) -> JsonObject:
-    """Makes the version of `base` in which prepared segments are spread over zones."""
-    of_zones = build_zone_segments(spark, location, staged_segments, zone_map, is_smart=is_smart)
+    """Spread staged segments over zones, and commit the segments of the zones as a version.
+
+    Args:
+        spark: the session.
+        location: location of the store.
+        base_version: version on which the new one is based.
+        staged_segments: the subscriptions; the staged files are deleted.
+        zone_map: the zones.
+        is_smart: whether replication is `smart`.
+        space: space of the new version.
+        label: label of the new version.
+
+    Returns:
+        The number, label and count of subscriptions of the new version.
+    """
+    zone_segments = build_zone_segments(
+        spark, location, staged_segments, zone_map, is_smart=is_smart
+    )
     work = partial(
         _commit_zones,
         location,
         base_version,
         list(staged_segments),
-        of_zones,
+        zone_segments,
         zone_map,
         space_to_json(space),
         label,
@@ -78,31 +94,47 @@ def build_zone_segments(
     *,
     is_smart: bool,
 ) -> list[StagedSegment]:
-    """Segments of all zones, out of what was prepared."""
-    placing = _PlaceInZoneTask(location, tuple(staged_segments), zone_map)
-    zones = len(zone_map) + 1  # with the one that is everywhere
+    """Build the segments of all zones from staged segments, in Spark's workers.
+
+    Args:
+        spark: the session.
+        location: location of the store.
+        staged_segments: the subscriptions.
+        zone_map: the zones.
+        is_smart: whether replication is `smart`.
+
+    Returns:
+        The staged segments of all zones and of the broadcast segment.
+    """
+    place_task = _PlaceInZoneTask(location, tuple(staged_segments), zone_map)
+    zones = len(zone_map) + 1  # with the broadcast segment
     with reraise_worker_errors():
-        files = spark.range(0, len(staged_segments), 1, max(1, len(staged_segments)))
-        placed = files.mapInArrow(placing, _PLACEMENT_SCHEMA).repartitionById(zones, "zone")
-        building = _BuildZoneTask(location, tuple(staged_segments), is_smart)
-        return decode_staged(placed.mapInArrow(building, STAGED_SCHEMA))
+        numbers = spark.range(0, len(staged_segments), 1, max(1, len(staged_segments)))
+        placements = numbers.mapInArrow(place_task, _PLACEMENT_SCHEMA)
+        by_zone = placements.repartitionById(zones, "zone")
+        build_task = _BuildZoneTask(location, tuple(staged_segments), is_smart)
+        return decode_staged(by_zone.mapInArrow(build_task, STAGED_SCHEMA))
 
 
 def decode_staged(frame: DataFrame) -> list[StagedSegment]:
-    """What tasks have prepared, from rows of `encode_staged`."""
+    """Collect the staged segments that tasks returned with `encode_staged`."""
     return [StagedSegment(**json.loads(row["content"])) for row in frame.collect()]
 
 
 def encode_staged(staged_segments: Sequence[StagedSegment]) -> pa.RecordBatch:
-    """What a task has prepared, as it tells the driver."""
+    """Return staged segments as rows of `STAGED_SCHEMA`."""
     return pa.RecordBatch.from_pydict(
-        {"content": [json.dumps(asdict(one)) for one in staged_segments]}
+        {"content": [json.dumps(asdict(segment)) for segment in staged_segments]}
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _PlaceInZoneTask:
-    """The function of a `mapInArrow` over numbers of prepared segments."""
+    """Function of a `mapInArrow` over numbers of staged segments: find the zones of their rows.
+
+    An output row has a zone, a staged segment, and as bytes the row numbers of its subscriptions
+    in this zone, their home zones, and whether each is replicated.
+    """
 
     location: str
     staged_segments: tuple[StagedSegment, ...]
@@ -112,17 +144,17 @@ class _PlaceInZoneTask:
         store = Store.open(self.location)
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                one = self.staged_segments[number]
-                owned = store.open_staged(one).take_live()
-                for some in self.zone_map.iterate_members(
-                    owned.regions, owned.subscription_rows, len(owned.ids)
+                segment = self.staged_segments[number]
+                subscriptions = store.open_staged(segment).take_live()
+                for members in self.zone_map.iterate_members(
+                    subscriptions.regions, subscriptions.subscription_rows, len(subscriptions.ids)
                 ):
                     arrays = (
-                        some.rows.astype(_ROW_DTYPE),
-                        some.first_zones.astype(_ROW_DTYPE),
-                        some.is_replicated,
+                        members.rows.astype(_ROW_DTYPE),
+                        members.first_zones.astype(_ROW_DTYPE),
+                        members.is_replicated,
                     )
-                    columns = [pa.array([some.zone], pa.int32()), pa.array([one.file])]
+                    columns = [pa.array([members.zone], pa.int32()), pa.array([segment.file])]
                     columns += [pa.array([array.tobytes()], pa.binary()) for array in arrays]
                     names = ["zone", "file", "rows", "first", "is_elsewhere"]
                     yield pa.RecordBatch.from_arrays(columns, names)
@@ -130,38 +162,39 @@ class _PlaceInZoneTask:
 
 @dataclass(frozen=True, slots=True)
 class _BuildZoneTask:
-    """The function of a `mapInArrow` over what was placed in one zone."""
+    """Function of a `mapInArrow` over the placements of one zone: build the zone's segment."""
 
     location: str
     staged_segments: tuple[StagedSegment, ...]
     is_smart: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        placed = [row for batch in batches for row in batch.to_pylist()]
-        if not placed:
+        placements = [row for batch in batches for row in batch.to_pylist()]
+        if not placements:
             return
-        placed.sort(key=lambda row: row["file"])  # what is equal has one order in all zones
+        placements.sort(key=lambda row: row["file"])  # the same order of segments in all zones
         store = Store.open(self.location)
-        owned = self._take_zone_subscriptions(store, placed)
-        some = ZoneMembers(
-            placed[0]["zone"],
-            np.arange(len(owned.ids)),
-            np.frombuffer(b"".join(row["first"] for row in placed), _ROW_DTYPE).astype(np.int64),
-            np.frombuffer(b"".join(row["is_elsewhere"] for row in placed), np.bool_),
+        subscriptions = self._take_zone_subscriptions(store, placements)
+        first_zones = np.frombuffer(b"".join(row["first"] for row in placements), _ROW_DTYPE)
+        members = ZoneMembers(
+            placements[0]["zone"],
+            np.arange(len(subscriptions.ids)),
+            first_zones.astype(np.int64),
+            np.frombuffer(b"".join(row["is_elsewhere"] for row in placements), np.bool_),
         )
-        yield encode_staged(stage_zone(store, owned, some, is_smart=self.is_smart))
+        yield encode_staged(stage_zone(store, subscriptions, members, is_smart=self.is_smart))
 
     def _take_zone_subscriptions(
         self, store: Store, placements: Sequence[dict[str, Any]]
     ) -> SubscriptionBatch:
-        """What the zone has of each file, the files one after another."""
-        by_file, parts = {one.file: one for one in self.staged_segments}, []
+        """Return the subscriptions of the zone: those of each staged segment in turn."""
+        by_file, batches = {segment.file: segment for segment in self.staged_segments}, []
         for row in placements:
             subscriptions = store.open_staged(by_file[row["file"]]).subscriptions
-            parts.append(
+            batches.append(
                 subscriptions.take(np.frombuffer(row["rows"], _ROW_DTYPE).astype(np.int64))
             )
-        return SubscriptionBatch.concat(parts)
+        return SubscriptionBatch.concat(batches)
 
 
 def _commit_zones(
@@ -174,9 +207,12 @@ def _commit_zones(
     label: str,
 ) -> dict[str, Any]:
     with Store.open(location) as store:
-        version = store.commit_zones(
+        manifest = store.commit_zones(
             zone_map, zone_segments, space_from_json(space), label, base_version
         )
         store.discard_staged(staged_segments)
-    subscriptions = version.subscriptions
-    return {"version": version.version, "label": version.label, "subscriptions": subscriptions}
+    return {
+        "version": manifest.version,
+        "label": manifest.label,
+        "subscriptions": manifest.subscriptions,
+    }

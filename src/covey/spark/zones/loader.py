@@ -1,4 +1,4 @@
-"""Subscriptions spread over zones that are cut from samples of them and of events."""
+"""Spread subscriptions over zones that are computed from samples of subscriptions and events."""
 
 from __future__ import annotations
 
@@ -26,15 +26,19 @@ from covey.zones import ZoneMap, ZoneSample, build_zone_tree
 __all__ = ["ZONE_SAMPLE_SIZE", "ZoneLoader", "choose_zone_count", "make_zone_map", "profile_staged"]
 
 ZONE_SAMPLE_SIZE = 20_000
-"""Regions, and events, that zones are cut by."""
-_MAX_ZONE_BYTES = 1 << 30  # of a segment, above which "auto" makes several
+"""Largest number of regions, and of events, from which zones are computed."""
+_MAX_ZONE_BYTES = 1 << 30  # of all segments together; above it "auto" makes several zones
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneLoader:
-    """Makes the version of what was prepared, spread over as many zones as the parameters say.
+    """Function that spreads staged segments over zones, as parameters of a matcher require.
 
-    `events` are some that are typical, if they are known.
+    Args:
+        spark: the session.
+        params: parameters of the matcher.
+        location: location of the store.
+        events: typical events, from which zones are computed; None if there are none.
     """
 
     spark: SparkSession
@@ -45,97 +49,115 @@ class ZoneLoader:
     def __call__(
         self, base_version: int, space: Space, staged_segments: Sequence[StagedSegment]
     ) -> dict[str, object] | None:
-        """What is to be known of the version; None if one zone is enough."""
+        """Commit a version with zones and return facts about it, or None if one zone is enough.
+
+        For one zone nothing is committed. The facts are the version's number, label, count of
+        subscriptions, space, constrained attributes and partitioner, and the elapsed seconds.
+        """
         started, params = time.perf_counter(), self.params
-        zones = choose_zone_count(
+        zone_count = choose_zone_count(
             staged_segments, params._param_value(params.zones), read_worker_memory_bytes(self.spark)
         )
-        if zones == 1:
+        if zone_count == 1:
             return None
-        described = profile_staged(self.location, space, staged_segments)
+        profile = profile_staged(self.location, space, staged_segments)
         time_column = params._param_value(params.eventTimeCol)
-        attribute = partial(select_attribute_or_time, described.space, time_column=time_column)
+        attribute = partial(select_attribute_or_time, profile.space, time_column=time_column)
         events = None
         if self.events is not None:
-            names = described.constrained_attributes
-            events = sample_events(self.events, described.space, names, attribute, ZONE_SAMPLE_SIZE)
-        zoning = make_zone_map(described, events, zones, frozenset({VALIDITY}))
+            names = profile.constrained_attributes
+            events = sample_events(self.events, profile.space, names, attribute, ZONE_SAMPLE_SIZE)
+        zone_map = make_zone_map(profile, events, zone_count, frozenset({VALIDITY}))
         is_smart = params._param_value(params.replication) == "smart"
-        made = publish_zones(
+        committed = publish_zones(
             self.spark,
             self.location,
             base_version,
             staged_segments,
-            zoning,
+            zone_map,
             is_smart=is_smart,
-            space=described.space,
+            space=profile.space,
             label=uuid4().hex,
         )
         return {
-            **made,
-            "space": space_to_json(described.space),
-            "constrained": described.constrained_attributes,
-            "routing": ZonePartitioner.from_zone_map(zoning, is_smart),
+            **committed,
+            "space": space_to_json(profile.space),
+            "constrained": profile.constrained_attributes,
+            "routing": ZonePartitioner.from_zone_map(zone_map, is_smart),
             "seconds": round(time.perf_counter() - started, 2),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class StagedProfile:
-    """What prepared segments have in common, and some of their regions."""
+    """Properties of several staged segments together, and a sample of their regions."""
 
     space: Space
     constrained_attributes: tuple[str, ...]
     regions: Regions
+    """The sample."""
     region_count: int
-    """Of all regions, of which `regions` are some."""
+    """Number of all regions."""
 
 
 def choose_zone_count(
     staged_segments: Sequence[StagedSegment], requested_zones: int | str, memory_bytes: int | None
 ) -> int:
-    """How many zones: as asked, or as many as keep each well below what a worker may have.
+    """Return the requested number of zones, or for "auto" one that fits the memory of a worker.
+
+    With "auto", a zone has about four fifths of the allowed size, which is a quarter of
+    `memory_bytes`, or 1 GiB if that is None.
 
     >>> choose_zone_count([StagedSegment("a", 3 << 30, 10)], "auto", None)
     4
     """
     if requested_zones != "auto":
         return int(requested_zones)
-    size = sum(one.size_bytes for one in staged_segments)
-    most = _MAX_ZONE_BYTES if memory_bytes is None else max(1 << 20, memory_bytes // 4)
-    return 1 if size <= most else -(-5 * size // (4 * most))
+    size_bytes = sum(segment.size_bytes for segment in staged_segments)
+    max_bytes = _MAX_ZONE_BYTES if memory_bytes is None else max(1 << 20, memory_bytes // 4)
+    return 1 if size_bytes <= max_bytes else -(-5 * size_bytes // (4 * max_bytes))
 
 
 def read_worker_memory_bytes(spark: SparkSession) -> int | None:
-    """How much address space a Python worker may have, if Spark is to limit it."""
-    given = spark.conf.get("spark.executor.pyspark.memory", None)
-    if not given:
+    """Return the memory of a Python worker by `spark.executor.pyspark.memory`, or None if not set.
+
+    The workers of a Spark executor, one for each core, share the memory equally.
+    """
+    setting = spark.conf.get("spark.executor.pyspark.memory", None)
+    if not setting:
         return None
-    found = re.fullmatch(r"(\d+)([bkmgt]?)b?", given.strip().lower())
-    if found is None:
+    parsed = re.fullmatch(r"(\d+)([bkmgt]?)b?", setting.strip().lower())
+    if parsed is None:
         return None
-    shift = {"b": 0, "k": 10, "m": 20, "": 20, "g": 30, "t": 40}[found[2]]
+    shift = {"b": 0, "k": 10, "m": 20, "": 20, "g": 30, "t": 40}[parsed[2]]
     cores = spark.conf.get("spark.executor.cores", None)
-    return (int(found[1]) << shift) // max(1, int(cores or 1))
+    return (int(parsed[1]) << shift) // max(1, int(cores or 1))
 
 
 def profile_staged(
     location: str, base_space: Space, staged_segments: Sequence[StagedSegment], *, seed: int = 0
 ) -> StagedProfile:
-    """Reads prepared segments one after another."""
+    """Return the profile of staged segments, which are opened one after another.
+
+    Args:
+        location: location of the store.
+        base_space: space of the version on which the staged segments are based.
+        staged_segments: the segments.
+        seed: seed of the sample, which has about `ZONE_SAMPLE_SIZE` subscriptions.
+    """
     random, store = np.random.default_rng(seed), Store.open(location)
-    total = max(1, sum(one.subscriptions for one in staged_segments))
-    space, names, some, regions = base_space, set[str](), [Regions(base_space, 0, {})], 0
-    for one in staged_segments:
-        subscriptions = store.open_staged(one).subscriptions
+    total = max(1, sum(segment.subscriptions for segment in staged_segments))
+    space, names, samples, region_count = base_space, set[str](), [Regions(base_space, 0, {})], 0
+    for segment in staged_segments:
+        subscriptions = store.open_staged(segment).subscriptions
         space = combine_spaces(space, [subscriptions.index.space])
         names |= set(subscriptions.index.constrained_attributes)
-        regions += len(subscriptions.index)
+        region_count += len(subscriptions.index)
         count = min(len(subscriptions), -(-ZONE_SAMPLE_SIZE * len(subscriptions) // total))
         rows = np.sort(random.choice(len(subscriptions), count, replace=False))
-        some.append(subscriptions.take(rows).regions)
+        samples.append(subscriptions.take(rows).regions)
     constrained = tuple(a.name for a in space if a.name in names)
-    return StagedProfile(space, constrained, Regions.concat(some), regions)
+    return StagedProfile(space, constrained, Regions.concat(samples), region_count)
 
 
 def make_zone_map(
@@ -144,7 +166,14 @@ def make_zone_map(
     zone_count: int,
     excluded_attributes: frozenset[str],
 ) -> ZoneMap:
-    """Zones by the attributes that are not to be spared; without events, of equal regions."""
+    """Return a zone map whose zones have equal work for the events.
+
+    Args:
+        profile: the subscriptions.
+        events: a sample of events. Without events, zones have equal numbers of regions.
+        zone_count: number of zones.
+        excluded_attributes: attributes by which zones are not split.
+    """
     if events is None:
         events = Events(profile.space, 0, {})
     sample = ZoneSample.from_events(events, profile.regions, represented_count=profile.region_count)
@@ -153,6 +182,6 @@ def make_zone_map(
         zone_count,
         attributes=frozenset(profile.constrained_attributes) - excluded_attributes,
     )
-    work, held = sample.measure_loads(tree)
-    share = work if len(events) else held / max(1.0, held.sum())
-    return ZoneMap.build(tree, share, requested_zones=zone_count, regions=profile.regions)
+    work_shares, region_counts = sample.measure_loads(tree)
+    shares = work_shares if len(events) else region_counts / max(1.0, region_counts.sum())
+    return ZoneMap.build(tree, shares, requested_zones=zone_count, regions=profile.regions)

@@ -1,7 +1,7 @@
-"""Which partition an event goes to, so that its worker needs one zone of the subscriptions only.
+"""Partitioning of events by zone, so that a worker needs the subscriptions of one zone only.
 
-A zone is a partition, or several if it has much of the work; they share its events by a hash of
-what is constrained.
+A zone has one partition, or several if it has much of the work. The partitions of a zone share its
+events by a hash of the constrained attributes.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from covey.zones import ZoneMap
 __all__ = ["ZONE_COL", "ZonePartitioner"]
 
 ZONE_COL = "zone"
-"""The column that says which zone an event is in."""
+"""Name of the column with the zone of an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZonePartitioner:
-    """The zone of an event as Spark computes it, and how many partitions share each zone.
+    """Spark expression of an event's zone, and the number of partitions of each zone.
 
-    `expression` calls the attributes, in their order, a0, a1 and so on. If it `is_smart`, events go
-    on from there to where else they have matches.
+    Args:
+        expression: SQL that computes the zone from columns a0, a1, …, which are the attributes.
+        attributes: names of the attributes in the expression, in this order.
+        partitions_per_zone: number of partitions of each zone.
+        is_smart: whether events are forwarded from their zone to home zones of other matches.
     """
 
     expression: str
@@ -37,15 +40,15 @@ class ZonePartitioner:
 
     @classmethod
     def from_zone_map(cls, zone_map: ZoneMap, is_smart: bool) -> ZonePartitioner:
-        """To the zones of a set of subscriptions."""
+        """Return the partitioner of a zone map."""
         names = zone_map.tree.attributes
-        spelled = {name: f"a{i}" for i, name in enumerate(names)}
-        expression = zone_map.tree.to_expression(lambda name: spelled[name])
+        columns = {name: f"a{i}" for i, name in enumerate(names)}
+        expression = zone_map.tree.to_expression(lambda name: columns[name])
         return cls(expression, tuple(names), tuple(zone_map.partitions_per_zone.tolist()), is_smart)
 
     @property
     def partition_count(self) -> int:
-        """How many there are in all."""
+        """Number of partitions of all zones together."""
         return sum(self.partitions_per_zone)
 
     def route_events(
@@ -55,22 +58,26 @@ class ZonePartitioner:
         hash_columns: Sequence[int],
         select_attribute: Callable[[str], Column],
     ) -> DataFrame:
-        """Events with the given columns as c0, c1 and so on and then their zone, a shuffle later.
+        """Return events in partitions of their zones, after a shuffle.
 
-        Those with the numbers in `hashed` say which of the owners of a zone gets an event.
+        Args:
+            events: the events.
+            columns: columns of the result, named c0, c1, …; the last column of it is the zone.
+            hash_columns: numbers of the columns whose hash selects one of a zone's partitions.
+            select_attribute: returns the expression with which Spark computes an attribute.
         """
         names = [f"c{i}" for i in range(len(columns))]
-        numbered = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-        looked_at = [
+        named = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+        zone_attributes = [
             select_attribute(name).alias(f"a{i}") for i, name in enumerate(self.attributes)
         ]
-        zoned = events.select(*numbered, *looked_at).select(
+        with_zone = events.select(*named, *zone_attributes).select(
             *names, F.expr(self.expression).alias(ZONE_COL)
         )
-        return self.shuffle_by_zone(zoned, [names[i] for i in hash_columns])
+        return self.shuffle_by_zone(with_zone, [names[i] for i in hash_columns])
 
     def shuffle_by_zone(self, frame: DataFrame, hash_columns: Sequence[str]) -> DataFrame:
-        """Rows in a partition of the zone that they say they are for."""
+        """Return rows in partitions of the zone in their column `ZONE_COL`, after a shuffle."""
         return frame.repartitionById(self.partition_count, self._partition_column(hash_columns))
 
     def _partition_column(self, hash_columns: Sequence[str]) -> Column:
@@ -78,12 +85,13 @@ class ZonePartitioner:
         if self.partition_count == len(self.partitions_per_zone):
             return zone
         starts = [sum(self.partitions_per_zone[:z]) for z in range(len(self.partitions_per_zone))]
-        place = F.xxhash64(*hash_columns) if hash_columns else F.lit(0)
-        first, owners = (_look_up(list(some), zone) for some in (starts, self.partitions_per_zone))
-        return (first + F.pmod(place, owners)).cast("int")
+        hash_value = F.xxhash64(*hash_columns) if hash_columns else F.lit(0)
+        start = _look_up(starts, zone)
+        partitions = _look_up(self.partitions_per_zone, zone)
+        return (start + F.pmod(hash_value, partitions)).cast("int")
 
     def to_json(self) -> JsonObject:
-        """As what `json.dumps` takes."""
+        """Return the partitioner as JSON values."""
         return {
             "expression": self.expression,
             "attributes": list(self.attributes),
@@ -93,7 +101,7 @@ class ZonePartitioner:
 
     @classmethod
     def from_json(cls, content: Mapping[str, JsonValue]) -> ZonePartitioner:
-        """What `to_json` gave."""
+        """Return the partitioner from the JSON values of `to_json`."""
         fields: Mapping[str, Any] = content
         return cls(
             fields["expression"], tuple(fields["attributes"]), tuple(fields["owners"]),

@@ -1,4 +1,4 @@
-"""A zoned model whose events are not what they were: a few of its zones built anew."""
+"""Rebalance the zones of a model whose events have changed, by building a few zones again."""
 
 from __future__ import annotations
 
@@ -31,42 +31,45 @@ _MAX_SAMPLE_REGIONS = 20_000  # regions
 
 
 def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> ModelState:
-    """The model with zones that are even for these events.
+    """Return the state of the model with zones that have nearly equal work for these events.
 
-    Where nothing is to be moved, only how many share each zone may change.
+    If no zone needs to change, only the number of partitions of each zone may change.
     """
     store = Store.open(state.location)
-    zoning = store.zone_map(state.version)
-    assert zoning is not None
+    zone_map = store.zone_map(state.version)
+    assert zone_map is not None
     sample = _build_zone_sample(store, state, events)
-    owners = zoning.tree.find_event_zones(events)
+    event_zones = zone_map.tree.find_event_zones(events)
 
-    def of_zone(zone: int) -> ZoneSample:
-        mine = np.flatnonzero(owners == zone)
+    def sample_zone(zone: int) -> ZoneSample:
+        rows = np.flatnonzero(event_zones == zone)
         regions = _sample_regions(store.zone_snapshot(state.version, zone))
-        return ZoneSample(events.take(mine), sample.event_work[mine], regions)
+        return ZoneSample(events.take(rows), sample.event_work[rows], regions)
 
-    work = sample.measure_loads(zoning.tree)[0]
-    to = rebalance_zones(zoning, work, of_zone, excluded_attributes=frozenset({VALIDITY}))
-    building = _RebuildZoneTask(state.location, state.version, to)
-    put: list[StagedSegment] = []
-    if to.changed_zones:
+    work = sample.measure_loads(zone_map.tree)[0]
+    result = rebalance_zones(zone_map, work, sample_zone, excluded_attributes=frozenset({VALIDITY}))
+    rebuild_task = _RebuildZoneTask(state.location, state.version, result)
+    staged: list[StagedSegment] = []
+    if result.changed_zones:
         with reraise_worker_errors():
-            zones = spark.range(0, len(to.changed_zones), 1, len(to.changed_zones))
-            put = decode_staged(zones.mapInArrow(building, STAGED_SCHEMA))
-    made: Mapping[str, Any] = run_in_task(
-        spark, partial(_commit_rebalanced, state.location, state.version, to, put, uuid4().hex)
+            zones = spark.range(0, len(result.changed_zones), 1, len(result.changed_zones))
+            staged = decode_staged(zones.mapInArrow(rebuild_task, STAGED_SCHEMA))
+    commit = partial(_commit_rebalanced, state.location, state.version, result, staged, uuid4().hex)
+    committed: Mapping[str, Any] = run_in_task(spark, commit)
+    return replace(
+        state,
+        version=committed["version"],
+        label=committed["label"],
+        partitioner=ZonePartitioner.from_zone_map(result.zone_map, is_smart=False),
     )
-    routing = ZonePartitioner.from_zone_map(to.zone_map, is_smart=False)
-    return replace(state, version=made["version"], label=made["label"], partitioner=routing)
 
 
 def compute_zone_loads(state: ModelState, events: Events) -> NDArray[np.float64]:
-    """The share of the work that each zone has of these events."""
+    """Return the share of the work that each zone has for these events."""
     store = Store.open(state.location)
-    zoning = store.zone_map(state.version)
-    assert zoning is not None
-    return _build_zone_sample(store, state, events).measure_loads(zoning.tree)[0]
+    zone_map = store.zone_map(state.version)
+    assert zone_map is not None
+    return _build_zone_sample(store, state, events).measure_loads(zone_map.tree)[0]
 
 
 def _build_zone_sample(store: Store, state: ModelState, events: Events) -> ZoneSample:
@@ -85,7 +88,7 @@ def _sample_regions(snapshot: Snapshot, seed: int = 0) -> Regions:
 
 @dataclass(frozen=True, slots=True)
 class _RebuildZoneTask:
-    """The function of a `mapInArrow` over numbers of zones that changed."""
+    """Function of a `mapInArrow` over positions in `changed_zones`: build the segment of a zone."""
 
     location: str
     version: int
@@ -96,15 +99,15 @@ class _RebuildZoneTask:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 zone = self.rebalance_plan.changed_zones[number]
-                parts = [
-                    part
+                segments = [
+                    segment
                     for source in self.rebalance_plan.source_zones[zone]
-                    for part in store.zone_snapshot(self.version, source).live_segments
-                    if part.zone == source
+                    for segment in store.zone_snapshot(self.version, source).live_segments
+                    if segment.zone == source
                 ]
-                owned = collect_zone_subscriptions(self.rebalance_plan, zone, parts)
-                if owned is not None:
-                    yield encode_staged([store.stage_zone_segment(zone, owned)])
+                subscriptions = collect_zone_subscriptions(self.rebalance_plan, zone, segments)
+                if subscriptions is not None:
+                    yield encode_staged([store.stage_zone_segment(zone, subscriptions)])
 
 
 def _commit_rebalanced(
@@ -115,5 +118,5 @@ def _commit_rebalanced(
     label: str,
 ) -> dict[str, Any]:
     with Store.open(location) as store:
-        version = store.commit_rezoned(rebalance_plan, staged_segments, label, base_version)
-    return {"version": version.version, "label": version.label}
+        manifest = store.commit_rezoned(rebalance_plan, staged_segments, label, base_version)
+    return {"version": manifest.version, "label": manifest.label}

@@ -1,8 +1,8 @@
-"""Events that go on: matched in their zone, then where what they match is at home.
+"""Tasks of `smart` replication: match events in their zones, then in the home zones of matches.
 
-Two functions of `mapInArrow` with a shuffle between them. Rows of the first are events with all
-their columns, the zone that they are for, and an id: that of a match, which is done, or null, and
-then the event goes on to that zone. (papers: can)
+The tasks are two functions of `mapInArrow` with a shuffle between them. The first one returns rows
+with all columns of an event, a zone and an id. A row with an id is a match, and nothing is left to
+do. A row without an id is an event that is forwarded to the zone. (papers: can)
 """
 
 from __future__ import annotations
@@ -30,15 +30,26 @@ Rows = NDArray[np.integer[Any]]
 
 
 def forwarded_schema(event_schema: StructType, id_type: DataType) -> StructType:
-    """The columns of `Sending`: those that it is given, the zone the last of them, and the id."""
+    """Return the schema of the output of `ZoneMatchTask`: columns of events, the zone, the id.
+
+    Args:
+        event_schema: schema of the routed events, whose last column is the zone.
+        id_type: Spark's type of the ids.
+    """
     return StructType([*event_schema.fields, StructField(_ID_COL, id_type)])
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneMatchTask:
-    """Matches events in their zone, and says where else they are to be matched.
+    """Function of a `mapInArrow` that matches events in their zone and finds their other zones.
 
-    Column `attributes[name]` is the attribute of that name, the last one is the zone.
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version.
+        attribute_columns: number of the column of each attribute.
+        column_names: names of the input columns, of which the last one is the zone.
+        id_type: conversion of ids.
     """
 
     location: str
@@ -49,21 +60,24 @@ class ZoneMatchTask:
     id_type: IdType
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        shape = PairShape(self.column_names, _ID_COL, self.id_type)
+        output_format = PairShape(self.column_names, _ID_COL, self.id_type)
         for batch in rebatch(batches):
             zone = batch.column(batch.num_columns - 1)[0].as_py()
-            version = open_zone_snapshot(self.location, self.version, self.label, zone)
-            events = to_events(batch, self.attribute_columns, version.space)
-            for rows, matches in match_bounded(version, events, np.arange(len(events))):
-                some = batch.slice(rows[0], len(rows))
-                yield from shape.to_batches(some, matches.event_rows, matches.ids)
-                yield from self._forward_events(some, matches.forwarded_pairs)
+            snapshot = open_zone_snapshot(self.location, self.version, self.label, zone)
+            events = to_events(batch, self.attribute_columns, snapshot.space)
+            for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
+                portion = batch.slice(rows[0], len(rows))
+                yield from output_format.to_batches(portion, matches.event_rows, matches.ids)
+                yield from self._forward_events(portion, matches.forwarded_pairs)
         freeze_gc()
 
     def _forward_events(
         self, batch: pa.RecordBatch, forwarded_pairs: Pairs
     ) -> Iterator[pa.RecordBatch]:
-        """Each event that goes on, once for each zone that it goes to."""
+        """Yield forwarded events, a row for each event and zone to which it is forwarded.
+
+        The stored rows of `forwarded_pairs` are zone numbers.
+        """
         for start in range(0, len(forwarded_pairs), batch.num_rows):
             stop = start + batch.num_rows
             rows = pa.array(forwarded_pairs.query_rows[start:stop])
@@ -75,7 +89,10 @@ class ZoneMatchTask:
 
 @dataclass(frozen=True, slots=True)
 class HomeMatchTask:
-    """Matches events that were sent to a zone with what is at home there; matches go through."""
+    """Function of a `mapInArrow` that matches forwarded events with subscriptions of a home zone.
+
+    Rows that are matches already are returned in the output format.
+    """
 
     location: str
     version: int
@@ -87,9 +104,9 @@ class HomeMatchTask:
         for batch in rebatch(batches):
             has_id = batch.column(batch.num_columns - 1).is_valid()
             yield from self._pass_matches(batch.filter(has_id))
-            sent = batch.filter(pc.invert(has_id))
-            if sent.num_rows:
-                yield from self._match_forwarded(sent)
+            forwarded = batch.filter(pc.invert(has_id))
+            if forwarded.num_rows:
+                yield from self._match_forwarded(forwarded)
         freeze_gc()
 
     def _pass_matches(self, matches: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -100,8 +117,8 @@ class HomeMatchTask:
 
     def _match_forwarded(self, forwarded: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         zone = forwarded.column(forwarded.num_columns - 2)[0].as_py()
-        version = open_zone_snapshot(self.location, self.version, self.label, zone, is_home=True)
-        events = to_events(forwarded, self.attribute_columns, version.space)
-        for rows, matches in match_bounded(version, events, np.arange(len(events))):
-            some = forwarded.slice(rows[0], len(rows))
-            yield from self.output_format.to_batches(some, matches.event_rows, matches.ids)
+        snapshot = open_zone_snapshot(self.location, self.version, self.label, zone, is_home=True)
+        events = to_events(forwarded, self.attribute_columns, snapshot.space)
+        for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
+            portion = forwarded.slice(rows[0], len(rows))
+            yield from self.output_format.to_batches(portion, matches.event_rows, matches.ids)
