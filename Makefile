@@ -70,10 +70,6 @@ MERMAID_SHA512 := 57a2b70bc101744b0f1595d228c25eea9a50384371b87011afd1af1d7e2187
 	cd .mermaid && tar -xzf $(MERMAID).tgz --strip-components 2 package/dist/mermaid.min.js
 	rm .mermaid/$(MERMAID).tgz
 
-# A wheel in dist/, for `pip install`.
-dist:
-	$(BIN)/python -m hatchling build --target wheel
-
 # Delta's jars, which are no Python packages; needs Maven.
 jars: .jars/pom.xml
 
@@ -145,6 +141,10 @@ soak: jars kafka
 # make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on
 bench:
 	@$(BIN)/python -m benchmarks $(NAME) $(ARGS)
+
+# A wheel in dist/, for `pip install`.
+dist:
+	$(BIN)/python -m hatchling build --target wheel
 
 fuzz:
 	@$(BIN)/python -m benchmarks fuzz --full
