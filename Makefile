@@ -1,4 +1,4 @@
-# `make setup` once, then `make check`: the same commands that CI runs.
+# Run `make setup` once, then `make check`. CI runs the same commands.
 
 VENV ?= .venv
 PYTHON ?= python3
@@ -11,14 +11,14 @@ SPARK_JOBS ?= $(shell python3 -c 'import os; print(os.cpu_count() + 1)')
 RUNS ?= 1000
 SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xlog:disable
 
-# Python keeps what it has compiled, whatever the shell says: tests start hundreds of processes.
+# Python always caches bytecode, because tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup check quick mutants test coverage docs dist jars kafka integration classic connect nightly soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
-# Everything comes from the lock, hash by hash: without uv at hand, pip installs the locked uv. What uv
-# has in its cache is not asked for again; else Spark's package would be built anew every time.
+# All packages come from the lock file, verified by hash; if uv is missing, pip installs the locked uv.
+# Packages in uv's cache are not requested again; otherwise Spark's package would be built every time.
 INSTALL = PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip install --python $(BIN)/python
 
 setup:
@@ -33,7 +33,7 @@ setup:
 	    $(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --no-build-isolation -e .
 
-# Two processes with two threads each would wait for each other on two cores.
+# One thread per process: two processes with two threads each would compete for two cores.
 check: export OPENBLAS_NUM_THREADS ?= 1
 check: export OMP_NUM_THREADS ?= 1
 check:
@@ -43,21 +43,21 @@ check:
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
-# The tests that the change since BASE affects, nearest first, for about a minute.
+# The tests that are affected by the changes since BASE, nearest first, for about a minute.
 quick: export SPARK_LOCAL_IP ?= 127.0.0.1
 quick: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED)
 quick:
 	@$(BIN)/python -m tools.quick --base $(BASE) $(ARGS)
 
-# Which faults, put into the sources on purpose, `make quick` notices: an hour.
+# Measures which deliberate faults in the sources `make quick` detects. Takes an hour.
 mutants:
 	@$(BIN)/python -m tools.mutants $(ARGS)
 
 test:
 	$(BIN)/python -m pytest $(ARGS)
 
-# The site, in site/; a link that leads nowhere fails it. Diagrams are drawn in the browser, by a script
-# that the site serves itself; needs npm.
+# The documentation site, in site/; a broken link fails the build. Diagrams are drawn in the browser by a
+# script that is part of the site; needs npm.
 docs: .mermaid/mermaid.min.js
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
@@ -70,7 +70,7 @@ MERMAID_SHA512 := 57a2b70bc101744b0f1595d228c25eea9a50384371b87011afd1af1d7e2187
 	cd .mermaid && tar -xzf $(MERMAID).tgz --strip-components 2 package/dist/mermaid.min.js
 	rm .mermaid/$(MERMAID).tgz
 
-# Delta's jars, which are no Python packages; needs Maven.
+# The jars of Delta, which are not Python packages; needs Maven.
 jars: .jars/pom.xml
 
 .jars/pom.xml: jars/pom.xml
@@ -88,29 +88,30 @@ kafka: .kafka/pom.xml
 	    -DoutputDirectory=$(CURDIR)/.kafka
 	cp jars/kafka/pom.xml .kafka/pom.xml
 
-# Spark's classes as Java has them once they are loaded: sessions of tests start in two thirds of the time.
+# An archive of Spark's loaded classes, with which Spark sessions of tests start in two thirds of the time.
 .jars/classes.jsa: .jars/pom.xml requirements.lock tests/classes.py
 	rm -f $@
 	SPARK_LOCAL_IP=127.0.0.1 SPARK_SUBMIT_OPTS='$(SHORT_LIVED) -XX:ArchiveClassesAtExit=$@' \
 	    $(BIN)/python -m tests.classes
 
-# Sessions of tests end too soon for what Java compiles last; and Java would tell in what commands print
-# if the classes are those of another. Through Spark Connect runs what has another client there.
+# Sessions of tests are too short for Java's last stage of compilation. Java's log is disabled because a
+# warning about an archive of another Java would be part of the output of commands. Tests whose client
+# differs under Spark Connect run through it too.
 integration: classic connect
 
 classic connect: export SPARK_SUBMIT_OPTS ?= $(SHORT_LIVED) -XX:SharedArchiveFile=$(CURDIR)/.jars/classes.jsa
 classic connect: export SPARK_LOCAL_IP ?= 127.0.0.1
 classic connect: jars kafka .jars/classes.jsa
 
-# One process more than there are cores: each waits for its Spark now and then.
+# One process more than cores, because each sometimes waits for its Spark.
 classic:
 	$(BIN)/python -m pytest -q -m 'integration and not nightly' -n $(SPARK_JOBS) --dist loadfile $(ARGS)
 
 connect:
 	COVEY_TEST_REMOTE='local[2,4]' $(BIN)/python -m pytest -q -m connect tests/spark $(ARGS)
 
-# The lines and branches that all tests run: in drivers, in programs and in Spark's workers. An hour;
-# in htmlcov/ line by line.
+# The lines and branches that tests run in drivers, in programs and in Spark's workers. Takes an hour;
+# htmlcov/ shows each line.
 coverage: export COVERAGE_PROCESS_START := $(CURDIR)/pyproject.toml
 coverage: export COVERAGE_FILE := $(CURDIR)/.coverage/data
 coverage: export PYTHONPATH := $(CURDIR)/tools/coverage_site
@@ -122,15 +123,14 @@ coverage: jars kafka .jars/classes.jsa
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --precision=2 --sort=cover
 
-# Tests that take longer than a person waits for: most benchmarks at a small size, each setting of
-# Spark's, a stream with kills.
+# Slow tests: most benchmarks at a small size, each setting of Spark, a stream with kills.
 nightly: export SPARK_LOCAL_IP ?= 127.0.0.1
 nightly: jars kafka
 	$(BIN)/python -m pytest -q -m nightly $(ARGS)
 
-# Every strategy of a table, 1,000 runs of 200 adds and cancels, with crashes: an hour. Then a stream
-# of a million events and 20,000 changes, with 100 kills, and 10,000 subscriptions that see the event
-# after them: another.
+# Every routing strategy in 1,000 runs of 200 adds and cancels, with crashes: an hour. Then a stream of a
+# million events and 20,000 changes with 100 kills, and 10,000 subscriptions that must be notified of the
+# next event after their acknowledgement: another hour.
 soak: export SPARK_LOCAL_IP ?= 127.0.0.1
 soak: jars kafka
 	COVEY_RUNS=$(RUNS) $(BIN)/python -m pytest -q tests/routing/test_routing_table.py -k test_a_link
@@ -149,7 +149,7 @@ dist:
 fuzz:
 	@$(BIN)/python -m benchmarks fuzz --full
 
-# One lock for every platform and Python from 3.11 on; versions and hashes, no addresses.
+# One lock file for all platforms and Python 3.11 or later, with versions and hashes but no addresses.
 lock:
 	PATH="$$PATH:$(CURDIR)/$(BIN)" uv pip compile pyproject.toml --all-extras --universal \
 	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -1,1 +1,1 @@
-"""Measurements of covey: `python -m benchmarks` lists them, and is the one way to run them."""
+"""Benchmarks of covey. `python -m benchmarks` lists them and is the only way to run them."""

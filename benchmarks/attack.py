@@ -1,8 +1,8 @@
-"""Hostile subscriptions beside normal ones, and what is exact of all that Spark can compute.
+"""Hostile subscriptions beside normal ones, and the correctness of all expressions of Spark.
 
-What is tried in each part is said in `benchmarks/on_attack/`: all on Spark, with ANSI mode on,
-where most expressions can raise, but for how long texts take to be refused. The other results are
-counts, and what is found wrong is named on stderr.
+The parts are described in `benchmarks/on_attack/`. All of them run on Spark with ANSI mode on, in
+which most expressions can raise errors; only `texts` needs no Spark job. Except for the times of
+`texts`, the results are counts, and each wrong subscription is printed on stderr.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ KEYS = keys_of(_PARTS)
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`.
+
+    Tests divide the sizes; then `full` is refused.
+    """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     results: dict[str, Value] = {}
     with session({"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}) as spark:
         for part in _PARTS:
             if keys := only & part.KEYS.keys():
                 results |= part.run(spark, sizes, keys)
-                print(json.dumps(results), file=sys.stderr)  # a stopped run has told so much
+                print(json.dumps(results), file=sys.stderr)  # partial results
     return {key: value for key, value in results.items() if key in only}

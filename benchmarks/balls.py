@@ -1,14 +1,15 @@
-"""Balls: events per second of clusters beside a matrix product and FAISS, on three kinds of data.
+"""Balls: events per second of clusters, of a matrix product and of FAISS, on three kinds of data.
 
-200,000 balls in 384 dimensions of the workload `watches`; as many whose centres are uniform on the
-sphere, so that there is nothing to prune; and embeddings of 57,344 real sentences, with radii of
-their own for about 5 matches an event. One thread in one process for everyone, medians of turns.
+The data are 200,000 balls in 384 dimensions of the workload `watches`; 200,000 balls whose centres
+are uniform on the sphere, so that nothing can be pruned; and embeddings of 57,344 real sentences,
+with radii that give about 5 matches per event. Each contender has one thread in one process. They
+run in turns, and medians are compared.
 
-Timers of covey include everything from a matrix of events to exact pairs, Spark's own arithmetic on
-all that is proposed among it. The matrix product is compared with thresholds tile by tile (the best
-of some tile sizes) and its pairs near a threshold are left undecided. FAISS searches all balls with
-the largest radius and then each result is held to its own. These two get a part of the batch, and
-both of them unit vectors, which they rely on and covey does not.
+The time of covey includes everything from a matrix of events to exact pairs, also the verification
+of all candidates with Spark's arithmetic. The matrix product is compared with thresholds tile by
+tile (with the best of several tile sizes), and its pairs near a threshold are not verified. FAISS
+searches all balls with the largest radius, then each result is compared with the radius of its
+ball. These two get a part of the batch. They depend on unit vectors; covey does not.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ from covey.workload import create_workload
 Matrix = NDArray[np.float32]
 
 KEYS = {
-    "balls_events_per_s": "events per second on watches, batches of 8,192",
-    "balls_vs_gemm": "the same against a matrix product and thresholds",
-    "balls_large_vs_gemm": "the same in batches of 20,000",
-    "balls_vs_faiss": "the same against FAISS's exact range search (batches of 8,192)",
-    "balls_matches_per_event": "balls of watches that hold an event",
-    "balls_build_s": "seconds of a core to build the clusters of watches",
-    "balls_uniform_vs_gemm": "uniform directions against a matrix product",
-    "balls_uniform_matches_per_event": "balls round them that hold an event",
-    "balls_real_vs_gemm": "sentence embeddings against a matrix product",
-    "balls_real_matches_per_event": "balls round them that hold an event",
+    "balls_events_per_s": "events/s on watches, batches of 8,192",
+    "balls_vs_gemm": "events/s on watches, relative to a matrix product with thresholds",
+    "balls_large_vs_gemm": "events/s on watches in batches of 20,000, relative to a matrix product",
+    "balls_vs_faiss": "events/s on watches, relative to FAISS's exact range search",
+    "balls_matches_per_event": "balls of watches that contain an event, mean",
+    "balls_build_s": "CPU seconds to build the clusters of watches",
+    "balls_uniform_vs_gemm": "events/s on uniform directions, relative to a matrix product",
+    "balls_uniform_matches_per_event": "balls with uniform directions that contain an event, mean",
+    "balls_real_vs_gemm": "events/s on sentence embeddings, relative to a matrix product",
+    "balls_real_matches_per_event": "balls around sentence embeddings that contain an event, mean",
 }
 
 _LENGTH = 384
@@ -60,19 +61,23 @@ _BATCH, _LARGE = 8_192, 20_000
 _GEMM_EVENTS, _FAISS_EVENTS = 1_024, 1_024  # per turn; FAISS is slower with fewer
 _REPEATS = 7
 _TILES = ((256, 2048), (512, 2048), (512, 8192), (1024, 4096))
-_OWN = (0.8, 1.1)  # radii of real balls are the usual one times a factor from here
-_EVEN = (0.98, 1.02)  # and of uniform ones: small balls would be pruned after all
-_MATCHES = 5.0
+_OWN = (0.8, 1.1)  # range of the factor by which the radius of a real ball is multiplied
+_EVEN = (0.98, 1.02)  # the same for uniform balls: smaller balls would be pruned
+_MATCHES = 5.0  # balls that contain an event, on average
 _CHECKED = 256  # events whose pairs are compared with brute force
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """In a process of its own, since the number of threads is read when NumPy is loaded."""
+    """Return the results for the keys in `only`; without `full`, at smaller sizes.
+
+    They are measured in a separate process, because NumPy reads the number of threads when it is
+    loaded.
+    """
     _check_packages(only, full)
-    asked = json.dumps([sorted(only), full])
+    arguments = json.dumps([sorted(only), full])
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.balls", asked],
+        [sys.executable, "-m", "benchmarks.balls", arguments],
         env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1")},
         cwd=Path(__file__).parent.parent, check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -88,7 +93,7 @@ def _check_packages(only: frozenset[str], full: bool) -> None:
     if real and not is_available(_real_count(full)):
         missing.append(f"{' and '.join(real)} need the package {PACKAGE}")
     if missing:
-        raise SystemExit(f"{'; '.join(missing)}: install it, or ask for other keys with --only")
+        raise SystemExit(f"{'; '.join(missing)}: install it, or choose other keys with --only")
 
 
 def _measured(only: frozenset[str], full: bool) -> dict[str, Value]:
@@ -96,22 +101,23 @@ def _measured(only: frozenset[str], full: bool) -> dict[str, Value]:
         "balls_uniform": _uniform, "balls_real": _real,
     }  # fmt: skip
     results: dict[str, Value] = {}
-    rest = only
-    for start, measure in kinds.items():
-        mine = frozenset(key for key in only if key.startswith(start))
-        rest -= mine
-        if mine:
-            results |= measure(mine, full)
-    return (results | _watches(rest, full)) if rest else results
+    other_keys = only
+    for prefix, measure in kinds.items():
+        keys = frozenset(key for key in only if key.startswith(prefix))
+        other_keys -= keys
+        if keys:
+            results |= measure(keys, full)
+    return (results | _watches(other_keys, full)) if other_keys else results
 
 
 def _watches(only: frozenset[str], full: bool) -> dict[str, Value]:
     workload = create_workload("watches")
-    given = workload.generate_regions(0, 200_000 if full else 20_000).constraints["embedding"].batch
+    count = 200_000 if full else 20_000
+    batch = workload.generate_regions(0, count).constraints["embedding"].batch
     column = Events.from_arrow(workload.generate_events(0, _LARGE), workload.space)["embedding"]
-    assert isinstance(given, Balls)
+    assert isinstance(batch, Balls)
     assert isinstance(column, VectorColumn)
-    case = _Case.of(given.centres, given.upper, column.matrix)
+    case = _Case.of(batch.centres, batch.upper, column.matrix)
     results: dict[str, Value] = {"balls_build_s": round(case.build_s, 1)}
     if only - {"balls_build_s"}:
         faiss = "balls_vs_faiss" in only
@@ -152,7 +158,10 @@ def _real_events(full: bool) -> int:
 
 
 def _on_sphere(name: str, vectors: Matrix, own: NDArray[np.float64]) -> dict[str, Value]:
-    """Balls round the last vectors, with radii for some matches an event; the others are events."""
+    """Return the results for balls whose centres are the last vectors; the others are events.
+
+    `own` has a factor of the radius for each ball. The radius gives `_MATCHES` matches per event.
+    """
     events, centres = vectors[: -len(own)], vectors[-len(own) :]
     radius = _radius(events[:512] @ centres.T, own)
     upper = encode_floats((radius * own).astype(np.float32))
@@ -164,23 +173,26 @@ def _on_sphere(name: str, vectors: Matrix, own: NDArray[np.float64]) -> dict[str
 
 
 def _radius(cosines: Matrix, own: NDArray[np.float64]) -> float:
-    """The radius at which, times its factor, balls have `_MATCHES` of these events."""
+    """Return the radius that, times each ball's factor, gives `_MATCHES` balls per event.
+
+    `cosines` has one row per event and one column per ball.
+    """
     low, high = 0.0, 2.0
     for _ in range(20):
         middle = (low + high) / 2
-        few = (cosines >= _thresholds(middle * own)).sum() < _MATCHES * len(cosines)
-        low, high = (middle, high) if few else (low, middle)
+        is_too_small = (cosines >= _thresholds(middle * own)).sum() < _MATCHES * len(cosines)
+        low, high = (middle, high) if is_too_small else (low, middle)
     return low
 
 
 def _thresholds(radii: NDArray[np.float64]) -> Matrix:
-    """The least inner product of unit vectors so far apart."""
+    """Return the smallest inner product of two unit vectors at most `radii` apart."""
     return (1 - radii**2 / 2).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """Balls of unit vectors, in clusters and not, and events."""
+    """Events and balls of unit vectors, with an index of the balls in clusters."""
 
     centres: Matrix
     upper: NDArray[np.int64]
@@ -190,13 +202,14 @@ class _Case:
 
     @classmethod
     def of(cls, centres: Matrix, upper: NDArray[np.int64], events: Matrix) -> _Case:
+        """Build the clusters and return the case; `upper` has the keys of the radii."""
         start = time.process_time()
         zeros = np.zeros(len(centres), np.int64)
         clusters = BallClusters.build(zeros.astype(np.uint8), centres, zeros, upper)
         return cls(centres, upper, events, clusters, time.process_time() - start)
 
     def seconds(self, batch: int, faiss: bool = False) -> tuple[dict[str, float], float]:
-        """Seconds per event of each contender, and matches per event."""
+        """Return the seconds per event of each contender, and the matches per event."""
         radii = decode_floats(self.upper, FLOAT).astype(np.float64)
         thresholds = _thresholds(radii)
         self._check(thresholds)
@@ -208,26 +221,26 @@ class _Case:
         }
         counts = {"covey": len(events), "gemm": len(part)}
         if faiss:
-            few = events[:_FAISS_EVENTS]
+            faiss_events = events[:_FAISS_EVENTS]
             index = _faiss(self.centres)
-            runs["faiss"] = lambda: _range_search(index, few, radii)
-            counts["faiss"] = len(few)
+            runs["faiss"] = lambda: _range_search(index, faiss_events, radii)
+            counts["faiss"] = len(faiss_events)
             runs["faiss"]()
         matches = len(self.clusters.find_containing(events)[0]) / len(events)
-        taken = interleaved(_REPEATS, **runs)
-        return {name: taken[name] / counts[name] for name in taken}, matches
+        seconds = interleaved(_REPEATS, **runs)
+        return {name: seconds[name] / counts[name] for name in seconds}, matches
 
     def _check(self, thresholds: Matrix) -> None:
-        """Some pairs against brute force; compiles and warms up as well."""
-        some = self.events[:_CHECKED]
-        asked, stored = _gemm(some, self.centres, thresholds - np.float32(1e-4), _TILES[0])
+        """Compare the pairs of `_CHECKED` events with brute force; also compile and warm up."""
+        events = self.events[:_CHECKED]
+        event_rows, balls = _gemm(events, self.centres, thresholds - np.float32(1e-4), _TILES[0])
         zeros = np.zeros(len(self.centres), np.uint8)
-        keys = encode_floats(score_pairs(zeros, some, asked, self.centres, stored)[0])
-        held = keys <= self.upper[stored]
-        expected = set(zip(asked[held].tolist(), stored[held].tolist(), strict=True))
-        found = self.clusters.find_containing(some)
-        if set(zip(found[0].tolist(), found[1].tolist(), strict=True)) != expected:
-            raise RuntimeError("clusters and brute force differ")
+        keys = encode_floats(score_pairs(zeros, events, event_rows, self.centres, balls)[0])
+        inside = keys <= self.upper[balls]
+        expected = set(zip(event_rows[inside].tolist(), balls[inside].tolist(), strict=True))
+        pairs = self.clusters.find_containing(events)
+        if set(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)) != expected:
+            raise RuntimeError(f"clusters and brute force differ on the first {_CHECKED} events")
 
     def _best_tile(self, thresholds: Matrix) -> tuple[int, int]:
         part = self.events[:_GEMM_EVENTS]
@@ -235,24 +248,24 @@ class _Case:
             f"{tile[0]}_{tile[1]}": lambda tile=tile: _gemm(part, self.centres, thresholds, tile)
             for tile in _TILES
         }
-        taken = interleaved(3, **runs)
-        rows, columns = min(taken, key=taken.__getitem__).split("_")
+        seconds = interleaved(3, **runs)
+        rows, columns = min(seconds, key=seconds.__getitem__).split("_")
         return int(rows), int(columns)
 
 
 def _gemm(
     events: Matrix, centres: Matrix, thresholds: Matrix, tile: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs whose inner product is at least the ball's threshold."""
+    """Return the pairs whose inner product is at least the ball's threshold."""
     rows, columns = tile
-    found = []
+    pairs = []
     for start in range(0, len(events), rows):
         for first in range(0, len(centres), columns):
             balls = slice(first, first + columns)
             marks = _marks(events[start : start + rows] @ centres[balls].T, thresholds[balls])
-            asked, stored = np.divmod(np.flatnonzero(marks), marks.shape[1])
-            found.append((asked + start, stored + first))
-    return np.concatenate([a for a, _ in found]), np.concatenate([s for _, s in found])
+            event_rows, ball_rows = np.divmod(np.flatnonzero(marks), marks.shape[1])
+            pairs.append((event_rows + start, ball_rows + first))
+    return np.concatenate([e for e, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
 @njit(cache=True, nogil=True)
@@ -273,14 +286,14 @@ def _faiss(centres: Matrix) -> Any:
 
 
 def _range_search(index: Any, events: Matrix, radii: NDArray[np.float64]) -> Any:
-    """Pairs of an event and a ball; FAISS takes the square of one radius for all."""
+    """Return pairs of an event and a ball; FAISS takes the square of one radius for all balls."""
     squares = radii.astype(np.float32) ** 2
-    limits, distances, stored = index.range_search(events, float(squares.max()))
-    kept = distances <= squares[stored]
-    asked = np.repeat(np.arange(len(events)), np.diff(limits.astype(np.int64)))
-    return asked[kept], stored[kept]
+    limits, distances, ball_rows = index.range_search(events, float(squares.max()))
+    inside = distances <= squares[ball_rows]
+    event_rows = np.repeat(np.arange(len(events)), np.diff(limits.astype(np.int64)))
+    return event_rows[inside], ball_rows[inside]
 
 
 if __name__ == "__main__":
-    asked, at_full_size = json.loads(sys.argv[1])
-    print(json.dumps(_measured(frozenset(asked), at_full_size)))
+    keys, at_full_size = json.loads(sys.argv[1])
+    print(json.dumps(_measured(frozenset(keys), at_full_size)))

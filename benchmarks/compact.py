@@ -1,4 +1,4 @@
-"""Compaction: tables that change, what covering and merging remove, ten million on Spark."""
+"""Reductions: routing tables that change, what covering and merging remove, 10M on Spark."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ KEYS: dict[str, str] = {key: line for part in _PARTS for key, line in part.KEYS.
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`."""
     results: dict[str, Value] = {}
     for part in _PARTS:
-        if wanted := only & part.KEYS.keys():
-            found = part.run(wanted)
-            print(json.dumps(found), file=sys.stderr)  # a stopped run has told so much
-            results |= found
+        if part_keys := only & part.KEYS.keys():
+            part_results = part.run(part_keys)
+            print(json.dumps(part_results), file=sys.stderr)  # kept if the run is aborted
+            results |= part_results
     return {key: value for key, value in results.items() if key in only}

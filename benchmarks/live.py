@@ -1,10 +1,10 @@
-"""The live pipeline on Kafka: delay, rate, starts, changes and memory beside a bare one.
+"""The live pipeline on Kafka: delay, rate, starts, changes and memory, beside a bare pipeline.
 
-A Kafka server and both pipelines are processes on this machine, the server's data in memory. The
-bare pipeline is Kafka → `mapInArrow` → Kafka with as many and as wide notifications and no
-matching; both have the same Spark configuration, partitions and limits (`spark_conf`). One pipeline
-runs at a time, and they take turns; ratios are of medians of turns. What is timed in each part is
-said in `benchmarks/on_kafka/`. It needs `make jars` and `make kafka`.
+A Kafka server and both pipelines are processes on this machine; the server's data is in memory. The
+bare pipeline is Kafka → `mapInArrow` → Kafka: it writes as many notifications of the same width
+without matching. Both have the same Spark configuration, partitions and limits (`spark_conf`). One
+pipeline runs at a time, in turns; ratios are of medians over turns. The modules of
+`benchmarks/on_kafka/` describe what each part measures. Run `make jars` and `make kafka` first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ KEYS = keys_of(_PARTS)
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`.
+
+    Tests divide the sizes; then `full` is refused.
+    """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     with Environment.start(sizes) as environment:
         return run_parts(_PARTS, environment, only)

@@ -1,16 +1,18 @@
-"""Regions as ranges of Hilbert's curve: the measures of the mics paper, at its sizes.
+"""Regions as ranges of Hilbert's curve: the experiments of the mics paper, at its sizes.
 
-256 cells an attribute; boxes of `size` cells a side that start at Zipf (exponent 1: the paper gives
-none) or uniform cells; one core. Insertion and covering count all of it, the ranges included, in
-batches of 1,000; the paper has clients compute them. The linear scans are compiled loops over the
-boxes that end at the first box found. Series are separated by spaces.
+Each attribute has 256 cells. Boxes have `size` cells per side, and their first cells are Zipf
+distributed (with exponent 1; the paper states none) or uniform. All runs use one core. The times of
+insertion and covering include the computation of ranges, in batches of 1,000; in the paper, clients
+compute the ranges. The linear scans are compiled loops over boxes that end at the first match.
+Values of a series are separated by spaces.
 
-The shares in vain are not those of the paper's Table 2 (3 to 42 percent). Of uniform boxes of 4 of
-256 cells a side, one that meets an event in three of seven independent attributes meets it in all
-with a chance of 6e-8, so all such traffic is in vain. For Zipf it depends on the exponent: tried
-with 20,000 subscriptions, 1.0 for 1, 0.57 for 1.5 and 0.09 for 2; but with 2 nearly all events are
-forwarded and half of all subscriptions meet. Boxes with sides of 1 to 4 cells, drawn, fit the
-traffic that the paper prints at exponent 1, which is not measured here.
+The shares of false forwards differ from the paper's Table 2 (3 to 42 percent). A uniform box with 4
+of 256 cells per side that contains an event in three of seven independent attributes contains it in
+all attributes with probability 6e-8, so practically all such forwards are false. For Zipf, the
+share depends on the exponent: with 20,000 subscriptions it was 1.0 for exponent 1, 0.57 for 1.5 and
+0.09 for 2. But with exponent 2, nearly all events are forwarded and half of all pairs of
+subscriptions overlap. Boxes with random sides of 1 to 4 cells reproduce the traffic that the paper
+reports at exponent 1; this is not measured here.
 """
 
 from __future__ import annotations
@@ -37,42 +39,42 @@ Ints = NDArray[np.int64]
 _LAWS = {"zipf": 1.0, "uniform": 0.0}
 _DIMENSIONS, _SIDES, _BITS = (2, 3, 4), (2, 4, 8, 16), 8
 _TABLE, _LARGE, _BATCH, _EVENTS = 10_000, 100_000, 1_000, 10_000
-_MANY = (20_000, 60_000, 100_000, 150_000)  # subscriptions of Tables 2 and 3, in 7 dimensions
+_MANY = (20_000, 60_000, 100_000, 150_000)  # subscriptions of Tables 2 and 3, with 7 attributes
 _CHOSEN = ("x1", "x2", "x3")
 _REPEATS = 7
 
 KEYS = {
-    **{f"ranges_us_{d}d": f"µs to compute ranges of {_SIDES} cells a side in {d}-d (Table 1)"
+    **{f"ranges_us_{d}d": f"µs to compute the ranges of a box, sides {_SIDES}, {d}-d (Table 1)"
        for d in _DIMENSIONS},
-    **{f"forwarded_covering_{d}d": f"share forwarded of {_TABLE:,}, size 4, Zipf, by covering"
+    **{f"forwarded_covering_{d}d": f"share advertised of {_TABLE:,}, size 4, Zipf, with covering"
        for d in _DIMENSIONS},
-    **{f"forwarded_subsumption_{d}d": f"share forwarded of {_TABLE:,}, size 4, Zipf, by cells"
+    **{f"forwarded_subsumption_{d}d": f"share advertised of {_TABLE:,}, size 4, Zipf, with cells"
        for d in _DIMENSIONS},
-    **{f"insert_us_{d}d_{law}": f"µs to insert one at {_TABLE:,}, size 2, {d}-d (Fig. 8)"
+    **{f"insert_us_{d}d_{law}": f"µs per insertion at {_TABLE:,}, size 2, {d}-d (Fig. 8)"
        for d in _DIMENSIONS for law in _LAWS},
-    **{f"insert_100k_us_4d_{law}": f"µs to insert one at {_LARGE:,}, size 2, 4-d"
+    **{f"insert_100k_us_4d_{law}": f"µs per insertion at {_LARGE:,}, size 2, 4-d"
        for law in _LAWS},
-    "insert_vs_linear_4d": f"a linear check for covers over an insertion at {_TABLE:,}, uniform",
-    **{f"covering_vs_linear_{law}": f"a linear check for covers over ours, 4-d, {_TABLE:,} (Fig. 9)"
+    "insert_vs_linear_4d": f"time of a scan for covers over an insertion, {_TABLE:,}, uniform",
+    **{f"covering_vs_linear_{law}": f"time of a scan for covers over ours, {_TABLE:,} (Fig. 9)"
        for law in _LAWS},
-    **{f"matching_vs_linear_{law}": f"a linear matching over ours, 4-d, {_TABLE:,} (Fig. 10)"
+    **{f"matching_vs_linear_{law}": f"time of a scan for matches over ours, {_TABLE:,} (Fig. 10)"
        for law in _LAWS},
-    **{f"stored_share_{law}": f"ranges stored for {_TABLE:,} of size 2, of d each; 2-, 3-, 4-d"
+    **{f"stored_share_{law}": f"stored ranges per box and dimension, {_TABLE:,}, size 2; 2 to 4-d"
        for law in _LAWS},
-    **{f"stored_by_size_{law}": f"ranges stored for {_TABLE:,} in 3-d of sizes 2, 4, 8 (Fig. 12)"
+    **{f"stored_by_size_{law}": f"stored ranges of {_TABLE:,} boxes in 3-d, sizes 2, 4, 8 (Fig. 12)"
        for law in _LAWS},
-    **{f"traffic_{law}": f"of {_EVENTS:,} events forwarded by 3 of 7 attributes, {_MANY} (Table 2)"
+    **{f"traffic_{law}": f"forwards of {_EVENTS:,} events, 3 of 7 attributes, {_MANY} (Table 2)"
        for law in _LAWS},
-    **{f"false_positives_{law}": "share of that traffic that no subscription matches"
+    **{f"false_positives_{law}": "share of false forwards among forwards by 3 of 7 attributes"
        for law in _LAWS},
-    **{f"candidates_{law}": "regions to verify for a cover by 3 of 7 attributes, likewise (Table 3)"
+    **{f"candidates_{law}": "candidates for a cover by 3 of 7 attributes, same sizes (Table 3)"
        for law in _LAWS},
-    **{f"candidates_meeting_{law}": "regions to verify for an overlap, likewise" for law in _LAWS},
+    **{f"candidates_meeting_{law}": "candidates for an overlap, same sizes" for law in _LAWS},
 }  # fmt: skip
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the paper's, `full` or not."""
+    """Return the results for the keys in `only`, at the paper's sizes even without `full`."""
     parts: list[tuple[str, Callable[[], dict[str, Value]]]] = [
         *((f"ranges_us_{d}d", partial(_ranges, d)) for d in _DIMENSIONS),
         *((f"forwarded_{d}d", partial(_forwarded, d)) for d in _DIMENSIONS),
@@ -83,46 +85,49 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
         *((f"projected_{law}", partial(_projected, law)) for law in _LAWS),
         *((f"hybrid_{law}", partial(_hybrid, law)) for law in _LAWS),
     ]
-    wanted = [(name, part) for name, part in parts if _gives(name) & only]
+    selected = [(name, part) for name, part in parts if _gives(name) & only]
     results: dict[str, Value] = {}
-    for done, (_, part) in enumerate(wanted):
-        progress(done, len(wanted), "figures and tables")
+    for done, (_, part) in enumerate(selected):
+        progress(done, len(selected), "figures and tables")
         results |= part()
-    progress(len(wanted), len(wanted), "figures and tables")
+    progress(len(selected), len(selected), "figures and tables")
     return {key: value for key, value in results.items() if key in only}
 
 
 def _gives(part: str) -> set[str]:
-    """The keys that a part measures."""
-    kind, _, rest = part.partition("_")
+    """Return the keys that a part measures."""
+    kind, _, suffix = part.partition("_")
     keys = {
         "ranges": {part},
-        "forwarded": {f"forwarded_{by}_{rest}" for by in ("covering", "subsumption")},
-        "insert": {f"insert_us_{rest}"},
-        "large": {f"insert_100k_us_4d_{rest}"},
-        "linear": {f"covering_vs_linear_{rest}", f"matching_vs_linear_{rest}"}
-        | ({"insert_vs_linear_4d"} if rest == "uniform" else set()),
-        "stored": {f"stored_share_{rest}", f"stored_by_size_{rest}"},
-        "projected": {f"traffic_{rest}", f"false_positives_{rest}"},
-        "hybrid": {f"candidates_{rest}", f"candidates_meeting_{rest}"},
+        "forwarded": {f"forwarded_{by}_{suffix}" for by in ("covering", "subsumption")},
+        "insert": {f"insert_us_{suffix}"},
+        "large": {f"insert_100k_us_4d_{suffix}"},
+        "linear": {f"covering_vs_linear_{suffix}", f"matching_vs_linear_{suffix}"}
+        | ({"insert_vs_linear_4d"} if suffix == "uniform" else set()),
+        "stored": {f"stored_share_{suffix}", f"stored_by_size_{suffix}"},
+        "projected": {f"traffic_{suffix}", f"false_positives_{suffix}"},
+        "hybrid": {f"candidates_{suffix}", f"candidates_meeting_{suffix}"},
     }
     return keys[kind]
 
 
 def _ranges(d: int) -> dict[str, Value]:
-    """Boxes at random places of the grid."""
-    taken = []
+    """Return the µs to compute the ranges of a box at a random position, by the side of the box."""
+    times_us = []
     for side in _SIDES:
         count = max(20, 20_000 // side**d)
         lower = np.random.default_rng(side).integers(0, 257 - side, (count, d))
         hilbert.decompose_boxes(lower[:1], lower[:1], _BITS)
         compute = partial(hilbert.decompose_boxes, lower, lower + side - 1, _BITS)
-        taken.append(interleaved(_REPEATS, ours=compute)["ours"] / count * 1e6)
-    return {f"ranges_us_{d}d": _series(taken)}
+        times_us.append(interleaved(_REPEATS, ours=compute)["ours"] / count * 1e6)
+    return {f"ranges_us_{d}d": _series(times_us)}
 
 
 def _forwarded(d: int) -> dict[str, Value]:
-    """One after another, to a neighbour that knows all that was forwarded before."""
+    """Return the shares of regions that are advertised if they arrive one after another.
+
+    A region is not advertised if the regions that were advertised before it cover it.
+    """
     workload = ZipfBoxes(d, 4)
     cells, regions = HilbertCellStrategy(_grid(workload)), workload.generate_regions(0, _TABLE)
     cells.add(np.arange(_TABLE), regions)
@@ -137,13 +142,13 @@ def _forwarded(d: int) -> dict[str, Value]:
 
 
 def _inserted(d: int, law: str) -> dict[str, Value]:
-    cells, more = _filled(d, law, _TABLE)
-    return {f"insert_us_{d}d_{law}": _insertion_us(cells, more, _TABLE)}
+    cells, more_regions = _filled(d, law, _TABLE)
+    return {f"insert_us_{d}d_{law}": _insertion_us(cells, more_regions, _TABLE)}
 
 
 def _large(law: str) -> dict[str, Value]:
-    cells, more = _filled(4, law, _LARGE)
-    return {f"insert_100k_us_4d_{law}": _insertion_us(cells, more, _LARGE)}
+    cells, more_regions = _filled(4, law, _LARGE)
+    return {f"insert_100k_us_4d_{law}": _insertion_us(cells, more_regions, _LARGE)}
 
 
 def _insertion_us(cells: HilbertCellStrategy, more: Regions, first: int) -> float:
@@ -153,46 +158,46 @@ def _insertion_us(cells: HilbertCellStrategy, more: Regions, first: int) -> floa
 def _insertion(
     cells: HilbertCellStrategy, more: Regions, first: int, other: Callable[[], object]
 ) -> tuple[float, float]:
-    """Median seconds of a batch's insertion, and of something else that takes turns with it."""
-    numbers, taken = np.arange(first, first + _BATCH), []
+    """Return the median seconds of the insertion of a batch, and of `other`, in turns."""
+    numbers, seconds = np.arange(first, first + _BATCH), []
     for _ in range(_REPEATS + 1):
         start = time.perf_counter()
         cells.add(numbers, more)
         middle = time.perf_counter()
         other()
-        taken.append((middle - start, time.perf_counter() - middle))
+        seconds.append((middle - start, time.perf_counter() - middle))
         cells.remove(numbers)
-    insertion, beside = np.median(taken[1:], axis=0)  # the first one may compile
-    return float(insertion), float(beside)
+    insertion_s, other_s = np.median(seconds[1:], axis=0)  # the first run may compile
+    return float(insertion_s), float(other_s)
 
 
 def _against_linear(law: str) -> dict[str, Value]:
-    """The same questions, answered by a loop over all boxes of cells."""
-    cells, more = _filled(4, law, _TABLE)
+    """Return the times of a loop over all boxes of cells, relative to those of the index."""
+    cells, more_regions = _filled(4, law, _TABLE)
     workload = ZipfBoxes(4, 2, subscription_exponent=_LAWS[law])
     lower, upper = (
         _narrow(ends) for ends in cells.grid.find_boxes(workload.generate_regions(0, _TABLE))
     )
-    low, high = (_narrow(ends) for ends in cells.grid.find_boxes(more))
+    low, high = (_narrow(ends) for ends in cells.grid.find_boxes(more_regions))
     events = Events.from_arrow(workload.generate_events(0, _BATCH), workload.space)
     points = _narrow(cells.grid.find_cells(events))
     covering, matching = (
         partial(_any_over, lower, upper, low, high, False),
         partial(_any_over, lower, upper, points, points, False),
     )
-    cells.covers(more), cells.admits(events), covering(), matching()
+    cells.covers(more_regions), cells.admits(events), covering(), matching()
     seconds = interleaved(
         _REPEATS,
-        covering=partial(cells.covers, more),
+        covering=partial(cells.covers, more_regions),
         matching=partial(cells.admits, events),
         linear_covering=covering,
         linear_matching=matching,
     )
-    insertion, beside = _insertion(cells, more, _TABLE, covering)
+    insertion_s, linear_s = _insertion(cells, more_regions, _TABLE, covering)
     return {
         f"covering_vs_linear_{law}": round(seconds["linear_covering"] / seconds["covering"], 1),
         f"matching_vs_linear_{law}": round(seconds["linear_matching"] / seconds["matching"], 1),
-        **({"insert_vs_linear_4d": round(beside / insertion, 1)} if law == "uniform" else {}),
+        **({"insert_vs_linear_4d": round(linear_s / insertion_s, 1)} if law == "uniform" else {}),
     }
 
 
@@ -203,7 +208,7 @@ def _stored(law: str) -> dict[str, Value]:
 
 
 def _projected(law: str) -> dict[str, Value]:
-    """What three of seven attributes forward, and how much of it no subscription wants."""
+    """Return the number of forwards by three of seven attributes, and the share of false ones."""
     workload = _seven(law)
     cells, regions = (
         HilbertCellStrategy(_grid(workload, _CHOSEN)),
@@ -213,28 +218,28 @@ def _projected(law: str) -> dict[str, Value]:
     first = np.full(_EVENTS, _MANY[-1])  # the first subscription that matches each event
     pairs = HilbertIndex.build(regions, _CHOSEN).match(events)
     np.minimum.at(first, pairs.query_rows, pairs.stored_rows)
-    traffic, wrong = [], []
+    traffic, false_shares = [], []
     for start, stop in zip((0, *_MANY), _MANY, strict=False):
         cells.add(np.arange(start, stop), regions.take(np.arange(start, stop)))
         forwarded = cells.admits(events)
         traffic.append(int(forwarded.sum()))
-        wrong.append(float(np.mean(first[forwarded] >= stop)))
-    return {f"traffic_{law}": _series(traffic), f"false_positives_{law}": _series(wrong)}
+        false_shares.append(float(np.mean(first[forwarded] >= stop)))
+    return {f"traffic_{law}": _series(traffic), f"false_positives_{law}": _series(false_shares)}
 
 
 def _hybrid(law: str) -> dict[str, Value]:
     workload = _seven(law)
-    asked = workload.generate_regions(_MANY[-1], _MANY[-1] + _BATCH)
-    covers, meets = [], []
+    query_regions = workload.generate_regions(_MANY[-1], _MANY[-1] + _BATCH)
+    covers, overlaps = [], []
     for count in _MANY:
         index = HilbertIndex.build(workload.generate_regions(0, count), _CHOSEN, bits=_BITS)
-        covers.append(float(index.count_covering_candidates(asked).mean()))
-        meets.append(float(index.count_overlapping_candidates(asked).mean()))
-    return {f"candidates_{law}": _series(covers), f"candidates_meeting_{law}": _series(meets)}
+        covers.append(float(index.count_covering_candidates(query_regions).mean()))
+        overlaps.append(float(index.count_overlapping_candidates(query_regions).mean()))
+    return {f"candidates_{law}": _series(covers), f"candidates_meeting_{law}": _series(overlaps)}
 
 
 def _filled(d: int, law: str, count: int, size: int = 2) -> tuple[HilbertCellStrategy, Regions]:
-    """A table of so many boxes, and a batch of others."""
+    """Return a routing strategy with `count` boxes, and a batch of other boxes."""
     workload = ZipfBoxes(d, size, subscription_exponent=_LAWS[law])
     cells = HilbertCellStrategy(_grid(workload))
     cells.add(np.arange(count), workload.generate_regions(0, count))
@@ -246,7 +251,7 @@ def _seven(law: str) -> ZipfBoxes:
 
 
 def _grid(workload: ZipfBoxes, attributes: tuple[str, ...] = ()) -> HilbertGrid:
-    """Each of the workload's cells is one of the grid's."""
+    """Return the grid whose cells are those of the workload."""
     names = attributes or tuple(attribute.name for attribute in workload.space)
     return HilbertGrid.uniform(workload.space, names, _BITS, dict.fromkeys(names, (0, 255)))
 
@@ -261,8 +266,11 @@ def _narrow(cells: Ints) -> NDArray[np.int16]:
 
 @kernel
 def _any_over(lower: Any, upper: Any, low: Any, high: Any, earlier: bool) -> NDArray[np.bool_]:
-    """Whether some box contains each asked one; only one of a smaller number, if `earlier`."""
-    found = np.zeros(len(low), np.bool_)
+    """Return for each box from `low` to `high` whether a box from `lower` to `upper` contains it.
+
+    With `earlier`, only boxes with a smaller row number are compared.
+    """
+    is_covered = np.zeros(len(low), np.bool_)
     for j in range(len(low)):
         for i in range(j if earlier else len(lower)):
             inside = True
@@ -271,6 +279,6 @@ def _any_over(lower: Any, upper: Any, low: Any, high: Any, earlier: bool) -> NDA
                     inside = False
                     break
             if inside:
-                found[j] = True
+                is_covered[j] = True
                 break
-    return found
+    return is_covered

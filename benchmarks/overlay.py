@@ -1,6 +1,6 @@
-"""Networks: where subscriptions lie and travel, and that no event is lost, in simulation.
+"""Simulated networks: replicas and messages of subscriptions, and a check that no event is lost.
 
-One core; what is measured in each part is said in `benchmarks/on_overlay/`.
+It runs on one core. The modules of `benchmarks/on_overlay/` describe what each part measures.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ KEYS = keys_of(_PARTS)
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`."""
     return run_parts(_PARTS, None, only)

@@ -1,7 +1,7 @@
-"""Plans: bandwidth of each way of planning, how far from any plan's least, and what it takes.
+"""Plans: bandwidth by method, distance from the lower bound, and the cost of planning.
 
-What is measured in each part is said in `benchmarks/on_plan/`. Tables are on Spark, and what is
-deployed on Kafka too: it needs `make jars` and `make kafka`.
+The modules of `benchmarks/on_plan/` describe what each part measures. `tables` runs on Spark,
+`deployed` on Spark and Kafka: run `make jars` and `make kafka` first.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ KEYS = keys_of(_PARTS)
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`.
+
+    Tests divide the sizes; then `full` is refused.
+    """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     return run_parts(_PARTS, sizes, only)

@@ -1,11 +1,12 @@
-"""Random projections: how many covers they find that are none, and what finding them costs.
+"""Random projections: share of false covers, and candidates per second.
 
-The study of the paper at its size: 10,000 balls with centres uniform in the unit cube, radii in
-(0, 1) uniform or Pareto by the 80-20 rule, each asked against the other 9,999 on k orthonormal
-directions. `false_pairs` is the share found of all pairs that do not cover, `false_found` the share
-of found covers that are none. The paper says that it counts the latter; what it reports (below 0.2
-from k = 2 on, below 0.1 and 0.03 at d = 20 and k = 6) and its (2/π)^k are about the former: where
-hardly any ball covers another, nearly all that is found is false. (papers: projection)
+This is the study of the paper at its size: 10,000 balls with centres uniform in the unit cube and
+radii in (0, 1), uniform or Pareto by the 80-20 rule. Each ball is compared with the other 9,999 on
+k orthonormal directions. `false_pairs` is the share of candidates among pairs that do not cover;
+`false_found` is the share of false covers among all candidates. The paper says that it counts the
+latter. But its results (below 0.2 from k = 2, below 0.1 and 0.03 at d = 20 and k = 6) and its
+(2/π)^k describe the former: if few balls cover another, nearly all candidates are false. (papers:
+projection)
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Law = Literal["uniform", "pareto"]
 
 _LAWS: tuple[Law, ...] = ("uniform", "pareto")
 _SHOWN = {4: (1, 2), 8: (1, 2, 4), 12: (1, 2, 4, 6), 16: (1, 2, 4, 8), 20: (1, 2, 4, 6, 10)}
-_BALLS, _ASKED, _SEED = 10_000, 500, 0
+_BALLS, _ASKED, _SEED = 10_000, 500, 0  # stored balls, query balls, seed
 
 
 def _keys() -> dict[str, str]:
@@ -37,31 +38,31 @@ def _keys() -> dict[str, str]:
         for d, shown in _SHOWN.items():
             for k in shown:
                 keys[f"false_pairs_d{d}_k{k}_{law}"] = (
-                    "share found of pairs that do not cover; "
+                    "share of candidates among pairs that do not cover; "
                     f"(2/π)^k is {false_cover_probability(k):.4f}"
                 )
-            keys[f"false_found_d{d}_k{d // 2}_{law}"] = "share of found covers that are none"
+            keys[f"false_found_d{d}_k{d // 2}_{law}"] = "share of false covers among candidates"
     return keys
 
 
 KEYS = {
     **_keys(),
-    "redundant_forwards_d8_k4": "share of covered balls whose first candidate is no cover, uniform",
-    "segment_vs_range_tree": "balls/s that find their candidates, segment over range tree, k=2",
-    "range_tree_balls_per_s": "of these the range tree's, d=8, Pareto radii",
+    "redundant_forwards_d8_k4": "share of covered balls whose first candidate is false, uniform",
+    "segment_vs_range_tree": "query balls/s for candidates, segment over range tree, k=2",
+    "range_tree_balls_per_s": "query balls/s of the range tree, d=8, k=2, Pareto radii",
 }
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`."""
     results: dict[str, Value] = {}
     studies = [(d, law) for law in _LAWS for d in _SHOWN]
-    wanted = [(d, law) for d, law in studies if any(_is_of(key, d, law) for key in only)]
-    for done, (d, law) in enumerate(wanted):
-        progress(done, len(wanted), "studies")
+    selected = [(d, law) for d, law in studies if any(_is_of(key, d, law) for key in only)]
+    for done, (d, law) in enumerate(selected):
+        progress(done, len(selected), "studies")
         results |= _study(d, law)
-    if wanted:
-        progress(len(wanted), len(wanted), "studies")
+    if selected:
+        progress(len(selected), len(selected), "studies")
     if "redundant_forwards_d8_k4" in only:
         results["redundant_forwards_d8_k4"] = _redundant()
     if only & {"segment_vs_range_tree", "range_tree_balls_per_s"}:
@@ -74,34 +75,38 @@ def _is_of(key: str, d: int, law: str) -> bool:
 
 
 def _study(d: int, law: Law) -> dict[str, Value]:
-    """All k of one d in one pass over the pairs."""
+    """Return the results of all k for one d, from one pass over the pairs."""
     centres, radii = CubeBalls(law, d, seed=_SEED).generate_balls(0, _BALLS)
     projected = centres @ Directions.orthonormal(d // 2, d, _SEED).matrix.T
     order = np.argsort(radii)
-    found, true = _count(centres[order], radii[order], projected[order])
-    false = found - true
+    candidates, true = _count(centres[order], radii[order], projected[order])
+    false = candidates - true
     results: dict[str, Value] = {}
     for k in _SHOWN[d]:
         pairs = _BALLS * (_BALLS - 1) - true
         results[f"false_pairs_d{d}_k{k}_{law}"] = round(float(false[k] / pairs), 6)
-    share = float(false[-1] / max(1, found[-1]))
+    share = float(false[-1] / max(1, candidates[-1]))
     results[f"false_found_d{d}_k{d // 2}_{law}"] = round(share, 5)
     return results
 
 
 @kernel
 def _count(centres: Floats, radii: Floats, projected: Floats) -> Any:
-    """Of pairs by ascending radius: how many cover on the first k directions, and how many do."""
-    n, most = projected.shape
-    upto = np.zeros(most + 1, np.int64)  # pairs that cover on so many directions, and not the next
+    """Return the number of candidates on the first k directions for each k, and of true covers.
+
+    Balls are in ascending order of their radii, so only later balls may cover earlier ones.
+    """
+    n, directions = projected.shape
+    # upto[k]: pairs whose projections are nested on the first k directions but not on the next
+    upto = np.zeros(directions + 1, np.int64)
     true = 0
     for i in range(n):
         for j in range(i):
             gap, k = radii[i] - radii[j], 0
-            while k < most and abs(projected[i, k] - projected[j, k]) <= gap:
+            while k < directions and abs(projected[i, k] - projected[j, k]) <= gap:
                 k += 1
             upto[k] += 1
-            if k == most:
+            if k == directions:
                 square = 0.0
                 for x in range(centres.shape[1]):
                     square += (centres[i, x] - centres[j, x]) ** 2
@@ -110,21 +115,27 @@ def _count(centres: Floats, radii: Floats, projected: Floats) -> Any:
 
 
 def _redundant() -> float:
-    """Verified one candidate each, as the paper does: of 500 further balls."""
+    """Return the share of covered balls, of 500 others, whose first candidate is a false cover.
+
+    As in the paper, one candidate per ball is verified.
+    """
     balls = CubeBalls("uniform", 8, seed=_SEED)
     index = RandomProjectionIndex.build(
         balls.generate_regions(0, _BALLS), direction_count=4, seed=_SEED
     )
-    asked = balls.generate_regions(_BALLS, _BALLS + _ASKED)
-    counted = index.measure_false_covers(asked)
-    covered = len(np.unique(index.find_covering(asked, limit=1).query_rows))
-    return round(counted.redundant / max(1, covered), 4)
+    query_regions = balls.generate_regions(_BALLS, _BALLS + _ASKED)
+    counts = index.measure_false_covers(query_regions)
+    covered = len(np.unique(index.find_covering(query_regions, limit=1).query_rows))
+    return round(counts.redundant / max(1, covered), 4)
 
 
 def _against_range_tree() -> dict[str, Value]:
-    """The same boxes in both, the same balls asked; both only propose."""
+    """Return the speeds of a segment and a range tree with the same boxes and the same queries.
+
+    Both propose candidates without verifying them.
+    """
     balls = CubeBalls("pareto", 8, seed=_SEED)
-    stored, asked = (
+    stored, query_regions = (
         balls.generate_regions(0, _BALLS),
         balls.generate_regions(_BALLS, _BALLS + _ASKED),
     )
@@ -136,10 +147,10 @@ def _against_range_tree() -> dict[str, Value]:
     points = boxes_to_points(
         *directions.project_balls(*balls.generate_balls(_BALLS, _BALLS + _ASKED))
     )
-    index.propose_covering(asked)
+    index.propose_covering(query_regions)
     seconds = interleaved(
         5,
-        segment=partial(index.propose_covering, asked),
+        segment=partial(index.propose_covering, query_regions),
         tree=lambda: [tree.find_dominating(point) for point in points],
     )
     return {

@@ -1,12 +1,13 @@
 """Matching on Spark: a transform beside bare operators, Spark SQL and a matrix product, and fits.
 
-On `local[2]` with 6 GB for the JVM, tables in Parquet, output into the sink `noop`, event columns
-in the output `event_id` alone. A timer holds all from the call of `transform` or `mapInArrow`, or
-the building of a join, to the last row: planning, reading, both ways between JVM and Python. Tables
-are drawn and models fitted outside of it, and everything ran before. Ratios are of medians of runs
-that take turns. What is timed in each part, and how Arrow batches are set, is said in
-`benchmarks/on_spark/`. All answers are compared with Spark's own, on samples where it could not
-finish; a difference raises.
+Spark runs as `local[2]` with 6 GB for the JVM. Tables are in Parquet files, the output goes into
+the sink `noop`, and `event_id` is the only event column of the output. A time is from the call of
+`transform` or `mapInArrow`, or from the start of building a join, to the last row; it includes
+planning, reading, and the transfer between JVM and Python in both directions. Before that, tables
+are generated, models are fitted, and every run is executed once. Ratios are of medians of runs that
+take turns. The modules of `benchmarks/on_spark/` describe what each part measures and the sizes of
+Arrow batches. All answers are compared with Spark's, on samples where Spark would not finish; a
+difference raises an error.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ KEYS = keys_of(_PARTS)
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`.
+
+    Tests divide the sizes; then `full` is refused.
+    """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     with Environment.start(sizes) as environment:
         return run_parts(_PARTS, environment, only)

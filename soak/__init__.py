@@ -1,1 +1,1 @@
-"""The fault soak of `covey stream`: processes are killed at random, every pair is checked."""
+"""Soak test of `covey stream`: processes are killed at random, and every pair is checked."""

@@ -1,15 +1,17 @@
 """The checker of a run's logs: `python -m soak.check --servers S --folder F`.
 
-It reads what was committed, and computes by brute force (`soak.rule`) who must have been notified.
-It imports nothing of covey.
+It reads the committed records, and computes the required notifications by brute force
+(`soak.rule`). It imports nothing of covey. Counts of the report:
 
-- lost: must be notified, and was not;
-- invented: was notified, and must not be: no match, aborted, malformed, unknown, cancelled before;
-- repeats: notified again; differing_repeats: ids whose repeats are not the same bytes;
-- unreported: malformed events and unreadable changes that are in no dead letter;
-- missing: acknowledged to the producers, and not in the log; or aborted, and there;
-- double_effects, ledger_differs: what the receiver counted twice, and what only it or only the
-  topic has.
+- lost: pairs that must be notified and were not;
+- invented: notifications that must not exist: no match, an aborted, malformed or unknown event, or
+  a subscription that was cancelled before;
+- repeats: notifications that were sent again; differing_repeats: ids with a repeat that differs;
+- unreported: malformed events and unreadable changes without a dead letter;
+- missing: records that were acknowledged to a producer but are not in the log, and records of
+  aborted transactions that are in the log;
+- double_effects: effects that the receiver counted twice; ledger_differs: ids that only the
+  receiver or only the topic has.
 
 Cost: under two minutes and 4 GiB for 1,000,000 events and 20,000 changes.
 """
@@ -42,8 +44,8 @@ FAULTS = (
     "missing",
     "unreported",
 )
-"""What must be 0."""
-_SHOWN = 5
+"""Counts of a report that must be 0."""
+_SHOWN = 5  # examples of lost and invented notifications
 
 Report = dict[str, int | float | bool | list[str]]
 
@@ -54,8 +56,15 @@ def check(
     notifications: str = NOTIFICATIONS,
     dead_letters: str = DEAD_LETTERS,
 ) -> Report:
-    """What the logs of a run that is over say about it."""
-    started = time.monotonic()
+    """Check the logs of a run that has ended, and return the report.
+
+    Args:
+        servers: address of the Kafka server.
+        folder: folder of the run.
+        notifications: topic of notifications.
+        dead_letters: topic of dead letters.
+    """
+    start = time.monotonic()
     events = EventLog.of(EVENTS, records(servers, EVENTS))
     changes = read_changes(ALERTS, folder / RECORDED)
     sent = _sent(events, changes.values())
@@ -68,21 +77,22 @@ def check(
     report["dead_letters"] = len(reported)
     report["missing"] = _missing(events, changes.keys(), folder / JOURNAL)
     report |= _effects(sent, folder / LEDGER)
-    left = sum(1 for _ in records(servers, ALERTS))
-    report["compacted"], report["compacted_records"] = left < len(changes), len(changes) - left
-    report["check_seconds"] = round(time.monotonic() - started, 1)
+    remaining = sum(1 for _ in records(servers, ALERTS))
+    report["compacted"] = remaining < len(changes)
+    report["compacted_records"] = len(changes) - remaining
+    report["check_seconds"] = round(time.monotonic() - start, 1)
     return report
 
 
 def compare(events: EventLog, changes: Collection[Change], sent: Sent) -> Report:
-    """Notifications that were sent against those that had to be."""
+    """Compare the notifications that were sent with the required and the allowed ones."""
     lifetimes = Lifetimes.of(changes, sent.subscriptions)
     must, may = pairs(events.times_ms, events.columns, lifetimes, len(sent.subscriptions))
     codes, hashes = np.array(sent.codes, np.int64), np.array(sent.hashes, np.int64)
     order = np.lexsort((hashes, codes))
     codes, hashes = codes[order], hashes[order]
-    again = np.flatnonzero(codes[1:] == codes[:-1]) + 1
-    differing = np.unique(codes[again][hashes[again] != hashes[again - 1]])
+    repeats = np.flatnonzero(codes[1:] == codes[:-1]) + 1
+    differing = np.unique(codes[repeats][hashes[repeats] != hashes[repeats - 1]])
     lost = np.setdiff1d(must, codes)
     invented = np.setdiff1d(codes, may)
     return {
@@ -92,7 +102,7 @@ def compare(events: EventLog, changes: Collection[Change], sent: Sent) -> Report
         "notifications": len(codes) + len(sent.strangers),
         "expected": len(must),
         "ambiguous": len(may) - len(must),
-        "repeats": len(again),
+        "repeats": len(repeats),
         "lost": len(lost),
         "invented": len(invented) + len(sent.strangers),
         "differing_repeats": len(differing),
@@ -108,41 +118,44 @@ def _sent(events: EventLog, changes: Iterable[Change]) -> Sent:
 
 
 def _missing(events: EventLog, changes: Iterable[str], journal: Path) -> int:
-    """How many promises of the journal the logs do not keep."""
+    """Return the number of journal entries that contradict the logs.
+
+    An acknowledged record must be in the logs; a record of an aborted transaction must not.
+    """
     committed = events.rows.keys() | events.malformed | set(changes)
     return sum(
-        (f"{said['topic']}-{said['partition']}-{said['offset']}" in committed)
-        == ("aborted" in said)
-        for said in lines(journal)
+        (f"{entry['topic']}-{entry['partition']}-{entry['offset']}" in committed)
+        == ("aborted" in entry)
+        for entry in lines(journal)
     )
 
 
 def _effects(sent: Sent, ledger: Path) -> Report:
-    """What the receiver did more than once, and how its ids differ from those of the topic."""
-    counted, strangers = array("q"), list[str]()
+    """Return the numbers of effects, repeated effects, and ids that differ from the topic's."""
+    codes, strangers = array("q"), list[str]()
     with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as database:
         for (id_,) in database.execute("SELECT id FROM effects"):
             if (code := sent.code(id_)) is None:
                 strangers.append(id_)
             else:
-                counted.append(code)
-    once = np.unique(np.array(counted, np.int64))
-    done = len(counted) + len(strangers)
-    differs = len(np.setxor1d(once, np.unique(np.array(sent.codes, np.int64))))
+                codes.append(code)
+    distinct = np.unique(np.array(codes, np.int64))
+    effect_count = len(codes) + len(strangers)
+    differs = len(np.setxor1d(distinct, np.unique(np.array(sent.codes, np.int64))))
     return {
-        "effects": done,
-        "double_effects": done - len(once) - len(set(strangers)),
+        "effects": effect_count,
+        "double_effects": effect_count - len(distinct) - len(set(strangers)),
         "ledger_differs": differs + len(set(strangers) ^ set(sent.strangers)),
     }
 
 
 def main() -> None:
-    """Prints the report of a run."""
+    """Print the report of a run as JSON."""
     parser = argparse.ArgumentParser(prog="python -m soak.check", description=__doc__)
     parser.add_argument("--servers", required=True)
     parser.add_argument("--folder", type=Path, required=True)
-    asked = parser.parse_args()
-    print(json.dumps(check(asked.servers, asked.folder)))
+    options = parser.parse_args()
+    print(json.dumps(check(options.servers, options.folder)))
 
 
 if __name__ == "__main__":

@@ -11,16 +11,15 @@ from soak.rule import COLUMNS
 
 __all__ = ["create_topics", "write_config"]
 
-_MAX_EVENT_DELAY_S = (
-    300  # far above the time that a transaction stays open, far below that of a run
-)
+# Much longer than a transaction stays open, and much shorter than a run.
+_MAX_EVENT_DELAY_S = 300
 
 
 def create_topics(broker: KafkaServer, lag_s: float) -> None:
-    """Control records are compacted all the time, as soon as they are `lag_s` seconds old.
+    """Create all topics; records of the control topic are compacted when they are `lag_s` s old.
 
-    A pipeline that is down for longer cannot know what it missed: who runs one sets
-    `min.compaction.lag.ms` above the longest time that it may be down, and so must a run.
+    A pipeline that is down for longer than `lag_s` may miss changes. An operator must set
+    `min.compaction.lag.ms` above the longest downtime of a pipeline, and so must a run.
     """
     stamped = {"message_timestamp_type": "LogAppendTime"}
     broker.create_topic(EVENTS, 2, **stamped)
@@ -40,7 +39,7 @@ def create_topics(broker: KafkaServer, lag_s: float) -> None:
 
 
 def write_config(file: Path, servers: str, folder: Path, jars: str) -> None:
-    """What `covey stream` is given."""
+    """Write the config file of `covey stream`."""
     sections: dict[str, dict[str, object]] = {
         "kafka": {"servers": servers},
         "events": {

@@ -1,8 +1,8 @@
-"""What the producers send, drawn at random: events, and changes of subscriptions.
+"""Random messages of the producers: events, and changes of subscriptions.
 
-Events are four numbers in [0, 1). Half of them have three decimals, as all bounds of predicates
-have, so that values lie on bounds. A predicate is a box with sides such that one event matches
-about three of 2,000.
+Events are four numbers in [0, 1). Half of the events have values with three decimals, like all
+bounds of predicates, so that values equal bounds. A predicate is a box with sides such that an
+event matches about three of 2,000 subscriptions.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from soak.rule import COLUMNS
 
 __all__ = ["LIVE", "Sending", "change", "event"]
 
-LIVE = 2000  # subscriptions at any time, about
+LIVE = 2000  # approximate number of live subscriptions
 _SIDE = (3 / LIVE) ** 0.25
-_MALFORMED = 1 / 2000
+_MALFORMED = 1 / 2000  # share of events
 _NONSENSE = (b'{"a": 0.5, "b":', b"not JSON", b"\xff\xfe")
 _UNREADABLE = (b"{", b'{"predicate": "a >>> 0.5"}')
 
 
 class Sending(NamedTuple):
-    """A change on its way: `revision` is the highest of its subscription after it."""
+    """A change to send.
+
+    After the change, `revision` is the highest revision of its subscription, and `live` says
+    whether the subscription is live.
+    """
 
     subscription: str
     value: bytes | None
@@ -35,7 +39,7 @@ class Sending(NamedTuple):
 
 
 def event(rng: random.Random) -> bytes:
-    """One event, now and then a malformed one."""
+    """Return the value of a random event, which is rarely malformed."""
     if rng.random() < _MALFORMED:
         return rng.choice(_NONSENSE)
     values = [rng.random() for _ in COLUMNS]
@@ -45,7 +49,7 @@ def event(rng: random.Random) -> bytes:
 
 
 def change(rng: random.Random, past: Past) -> Sending:
-    """One change, such that about `LIVE` subscriptions live; `past` is told of it."""
+    """Return a random change, and record it in `past`; about `LIVE` subscriptions remain live."""
     kinds = {"put": LIVE - len(past.live) + 100, "cancel": len(past.live) - LIVE + 100}
     if len(past.live) >= LIVE * 0.9:
         kinds |= {"update": 250, "stale": 25, "unreadable": 2}
@@ -56,9 +60,9 @@ def change(rng: random.Random, past: Past) -> Sending:
 
 
 def _put(rng: random.Random, past: Past) -> Sending:
-    """A new subscription, or one that was cancelled."""
-    again = bool(past.cancelled) and rng.random() < 0.5
-    id_ = _one(rng, past.cancelled) if again else f"alert-{rng.randrange(10**9)}"
+    """Return a change that creates a new subscription, or one that was cancelled."""
+    is_cancelled = bool(past.cancelled) and rng.random() < 0.5
+    id_ = _one(rng, past.cancelled) if is_cancelled else f"alert-{rng.randrange(10**9)}"
     return _with_predicate(rng, past, id_)
 
 
@@ -67,7 +71,10 @@ def _update(rng: random.Random, past: Past) -> Sending:
 
 
 def _cancel(rng: random.Random, past: Past) -> Sending:
-    """All three forms; a null without a revision counts, whatever came before."""
+    """Return a cancellation in one of its three forms.
+
+    A null value without a revision is valid after any earlier revision.
+    """
     id_ = _one(rng, past.live)
     revision = past.next_revision(id_)
     return rng.choice(
@@ -80,9 +87,10 @@ def _cancel(rng: random.Random, past: Past) -> Sending:
 
 
 def _stale(rng: random.Random, past: Past) -> Sending:
-    """An old revision that comes late, of a subscription that may have been cancelled since.
+    """Return a late change with an old revision, of a subscription that may be cancelled by now.
 
-    Not long since: the revision of one that is over is forgotten after `max_event_delay_s`.
+    It is a recently changed one, because the revision of a cancelled subscription expires after
+    `max_event_delay_s`.
     """
     id_ = _one(rng, past.recent)
     highest, live = past.revisions.get(id_, 0), id_ in past.live
@@ -95,7 +103,7 @@ def _stale(rng: random.Random, past: Past) -> Sending:
 
 
 def _unreadable(rng: random.Random, past: Past) -> Sending:
-    """After it the subscription matches nothing."""
+    """Return an unreadable change, after which the subscription matches nothing."""
     id_ = _one(rng, past.live)
     return Sending(id_, rng.choice(_UNREADABLE), [], past.revisions.get(id_, 0), False)
 
@@ -110,19 +118,19 @@ _DRAWS = {
 
 
 def _with_predicate(rng: random.Random, past: Past, id_: str) -> Sending:
-    """Now and then with a time from which, or until which, it is meant."""
+    """Return a change with a random predicate, rarely with a start or an end of validity."""
     revision = past.next_revision(id_) + rng.randrange(3)
-    said: dict[str, object] = {"predicate": _predicate(rng), "revision": revision}
+    fields: dict[str, object] = {"predicate": _predicate(rng), "revision": revision}
     now_ms = int(time.time() * 1000)
     if rng.random() < 0.05:
-        said["from"] = now_ms + rng.randint(-1000, 5000)
+        fields["from"] = now_ms + rng.randint(-1000, 5000)
     if rng.random() < 0.05:
-        said["to"] = now_ms + rng.randint(0, 60_000)
-    return Sending(id_, _value(**said), [], revision, True)
+        fields["to"] = now_ms + rng.randint(0, 60_000)
+    return Sending(id_, _value(**fields), [], revision, True)
 
 
 def _predicate(rng: random.Random) -> str:
-    """A box, each of its bounds with or without the bound itself."""
+    """Return the predicate of a random box, whose bounds are inclusive or exclusive."""
     parts = []
     for name in COLUMNS:
         side = _SIDE * rng.uniform(0.8, 1.2)
@@ -132,10 +140,11 @@ def _predicate(rng: random.Random) -> str:
     return " AND ".join(parts)
 
 
-def _value(**said: object) -> bytes:
-    return json.dumps(said).encode()
+def _value(**fields: object) -> bytes:
+    return json.dumps(fields).encode()
 
 
 def _one(rng: random.Random, ids: dict[str, None]) -> str:
-    place = rng.randrange(len(ids))
-    return next(id_ for at, id_ in enumerate(ids) if at == place)
+    """Return a random id."""
+    position = rng.randrange(len(ids))
+    return next(id_ for n, id_ in enumerate(ids) if n == position)

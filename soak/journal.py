@@ -1,7 +1,8 @@
-"""What was acknowledged to the producers, a line each, written after the acknowledgement.
+"""The journal of the producers, which has one line for each acknowledged record.
 
-A producer that was killed may have delivered more than it wrote, never less. Started again, it
-takes up the revisions from here, with a jump over those that it may have delivered unwritten.
+A killed producer may have delivered more records than it wrote to the journal, never fewer. After a
+restart, it continues with the revisions of the journal, and skips revisions that it may have
+delivered without an entry.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from soak.names import ALERTS, EVENTS
 
 __all__ = ["Journal", "Past"]
 
-_JUMP = 1000  # more changes of one subscription than can be on their way
-_RECENT = 500  # subscriptions, which are changed within a minute
+_JUMP = 1000  # skipped revisions: more than the changes of one subscription that can be in flight
+_RECENT = 500  # number of recently changed subscriptions: those of about a minute
 
 
 class Journal:
-    """Appends lines; a line that a killed writer did not end is ended first."""
+    """A journal to which lines are appended; a partial line of a killed writer is ended first."""
 
     def __init__(self, file: Path) -> None:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -41,50 +42,53 @@ class Journal:
         os.close(self._descriptor)
 
     def note(self, topic: str, partition: int, offset: int, **more: object) -> None:
-        """One acknowledged record."""
-        said = {"topic": topic, "partition": partition, "offset": offset, **more}
-        self._lines.append(json.dumps(said))
+        """Add an acknowledged record with further fields."""
+        entry = {"topic": topic, "partition": partition, "offset": offset, **more}
+        self._lines.append(json.dumps(entry))
 
     def flush(self) -> None:
-        """Gives all lines to the system, which keeps them when this process is killed."""
-        rest = "\n".join([*self._lines, ""]).encode() if self._lines else b""
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        """Write all lines to the operating system, so that they survive a kill of this process."""
+        unwritten = "\n".join([*self._lines, ""]).encode() if self._lines else b""
+        while unwritten:
+            unwritten = unwritten[os.write(self._descriptor, unwritten) :]
         self._lines.clear()
 
 
 @dataclass(slots=True)
 class Past:
-    """How much was acknowledged, and where subscriptions are: read from a journal, then kept up."""
+    """The numbers of acknowledged records and the state of subscriptions.
+
+    They are read from a journal, and updated by the producers.
+    """
 
     events: int = 0
     changes: int = 0
     live: dict[str, None] = field(default_factory=dict)
     cancelled: dict[str, None] = field(default_factory=dict)
-    recent: dict[str, None] = field(default_factory=dict)  # changed last, the latest at the end
+    recent: dict[str, None] = field(default_factory=dict)  # in the order of their last change
     revisions: dict[str, int] = field(default_factory=dict)
     _jump: int = 0
     _jumped: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, file: Path) -> Past:
-        """The past in a journal, which may not be there yet."""
+        """Return the past of a journal, whose file need not exist."""
         past = cls()
-        for said in lines(file) if file.exists() else ():
-            if said["topic"] == EVENTS:
-                past.events += "aborted" not in said
-            elif said["topic"] == ALERTS:
+        for entry in lines(file) if file.exists() else ():
+            if entry["topic"] == EVENTS:
+                past.events += "aborted" not in entry
+            elif entry["topic"] == ALERTS:
                 past.changes += 1
-                past.mark(said["subscription"], said["revision"], said["live"])
+                past.mark(entry["subscription"], entry["revision"], entry["live"])
         past._jump, past._jumped = _JUMP if file.exists() else 0, set()
         return past
 
     def next_revision(self, id_: str) -> int:
-        """A revision that is above all that were ever sent."""
+        """Return a revision above all revisions of the subscription that were sent."""
         return self.revisions.get(id_, 0) + 1 + (0 if id_ in self._jumped else self._jump)
 
     def mark(self, id_: str, revision: int, live: bool) -> None:
-        """A subscription was put or cancelled, and this is its highest revision."""
+        """Record that a subscription was changed or cancelled, with its highest revision."""
         if revision > self.revisions.get(id_, 0) or live != (id_ in self.live):
             self.recent.pop(id_, None)
             self.recent[id_] = None

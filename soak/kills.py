@@ -1,9 +1,9 @@
-"""Who is killed, and when: drawn at random, from a seed.
+"""Random kills of the processes of a run, from a seed.
 
-Most often the driver and its Python workers, because what they must not lose is what is tested.
-The driver is killed again only after it put a batch on record, and nobody of the pipeline is
-killed while it has not done so for a quarter of the time that compaction waits: a pipeline that is
-down for longer than all of it cannot be right.
+The driver and its Python workers are killed most often, because the test is about their guarantees.
+The driver is killed again only after it has recorded a batch decision. No process of the pipeline
+is killed if the last batch decision is older than a quarter of the compaction lag, because a
+pipeline that is down for longer than the lag may miss changes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from soak.scene import Scene
 __all__ = ["Kills", "daemons_and_workers"]
 
 _WEIGHTS = {"driver": 40, "workers": 25, "broker": 15, "producer": 10, "receiver": 10}
-_QUIET = 0.25  # of the time that compaction waits
-_WORKER = "pyspark.worker"  # what a daemon is told to fork, and forks keep of its words
+_QUIET = 0.25  # largest age of the last batch decision, as a share of the compaction lag
+_WORKER = "pyspark.worker"  # in the command line of the daemon, which forked workers retain
 
 
 @dataclass(slots=True)
 class Kills:
-    """Kills in a scene, counted by kind."""
+    """Kills of processes of a scene, counted by kind."""
 
     scene: Scene
     rng: random.Random
@@ -33,7 +33,7 @@ class Kills:
     _driver_killed_s: float = 0.0
 
     def strike(self) -> None:
-        """One kill, of someone who is there: without Python workers another is chosen."""
+        """Kill a random process; if there are no Python workers to kill, choose another kind."""
         while True:
             kind = self.rng.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
             if getattr(self, f"_{kind}")():
@@ -43,7 +43,7 @@ class Kills:
     def _driver(self) -> bool:
         if self.scene.state.newest_s <= self._driver_killed_s:
             self.scene.wait_for_batch(self._driver_killed_s)
-            time.sleep(self.rng.uniform(0, 3))  # else it is always the same moment of a batch
+            time.sleep(self.rng.uniform(0, 3))  # so that kills hit all phases of a batch
         self._driver_killed_s = time.time()
         self.scene.driver.kill()
         time.sleep(self.rng.uniform(0, 2))
@@ -51,12 +51,12 @@ class Kills:
         return True
 
     def _workers(self) -> bool:
-        """One worker, all of them, or the daemon that starts them."""
+        """Kill one worker, all workers, or the daemon; return whether a process was killed."""
         self._wait_for_batch()
         daemons, workers = daemons_and_workers(self.scene.driver.family())
-        one = [self.rng.choice(workers)] if workers else []
-        struck = self.rng.choice([one, workers, daemons])
-        return sum(seen.kill() for seen in struck or workers or daemons) > 0
+        one_worker = [self.rng.choice(workers)] if workers else []
+        targets = self.rng.choice([one_worker, workers, daemons])
+        return sum(process.kill() for process in targets or workers or daemons) > 0
 
     def _broker(self) -> bool:
         self._wait_for_batch()
@@ -82,7 +82,7 @@ class Kills:
 
 
 def daemons_and_workers(family: list[Seen]) -> tuple[list[Seen], list[Seen]]:
-    """Python processes of Spark: the daemon, which the JVM starts, and its forks."""
-    found = {seen.number: seen for seen in family if _WORKER in seen.words}
-    daemons = [seen for seen in found.values() if seen.parent not in found]
-    return daemons, [seen for seen in found.values() if seen.parent in found]
+    """Return the Python daemons of Spark, and the workers that they have forked."""
+    python = {process.number: process for process in family if _WORKER in process.words}
+    daemons = [process for process in python.values() if process.parent not in python]
+    return daemons, [process for process in python.values() if process.parent in python]

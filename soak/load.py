@@ -1,8 +1,9 @@
 """The producers: `python -m soak.load --servers S --folder F --events N --changes M --rate R`.
 
-Sends R events a second, and changes in proportion, until as many as asked were acknowledged and
-the file `stop` is in the folder. Until then it goes on, slower, so that a pipeline that is killed
-always has something to do. It may be killed at any moment and started again.
+It sends R events per second, and changes in proportion, until N events and M changes are
+acknowledged and the file `stop` is in the folder. Between these two moments it sends at a lower
+rate, so that a restarted pipeline always has events to process. It may be killed and started again
+at any time.
 """
 
 from __future__ import annotations
@@ -24,11 +25,20 @@ from soak.transactions import SHARE, Transactions
 __all__ = ["load"]
 
 _TICK_S = 0.02
-_SECONDS = 60.0  # for a server to come back
+_SECONDS = 60.0  # limit for a server to restart
 
 
 def load(servers: str, folder: Path, events: int, changes: int, rate: float, seed: int) -> None:
-    """Sends until all is acknowledged and stopping is asked."""
+    """Send until all records are acknowledged and the file `stop` exists.
+
+    Args:
+        servers: address of the Kafka server.
+        folder: folder of the run, with the journal.
+        events: smallest number of acknowledged events, over all starts.
+        changes: smallest number of acknowledged changes, over all starts.
+        rate: events per second.
+        seed: seed of random events and changes.
+    """
     past = Past.of(folder / JOURNAL)
     rng = random.Random(f"{seed} {past.events} {past.changes}")
     with Journal(folder / JOURNAL) as journal:
@@ -37,17 +47,17 @@ def load(servers: str, folder: Path, events: int, changes: int, rate: float, see
         while len(past.live) < min(draws.LIVE * 0.95, changes):
             plain.change(draws.change(rng, past))
         plain.flush()
-        later = rate * max(changes - past.changes, 1) / max(events - past.events, 1)
-        paces = _Pace(rate * (1 - SHARE)), _Pace(rate * SHARE), _Pace(min(later, rate))
+        change_rate = rate * max(changes - past.changes, 1) / max(events - past.events, 1)
+        paces = _Pace(rate * (1 - SHARE)), _Pace(rate * SHARE), _Pace(min(change_rate, rate))
         while not (_enough(past, events, changes) and (folder / STOP).exists()):
             time.sleep(_TICK_S)
-            slower = 0.2 if _enough(past, events, changes) else 1.0
-            single, together, changed = (pace.due(slower) for pace in paces)
-            for _ in range(changed):
+            slowdown = 0.2 if _enough(past, events, changes) else 1.0
+            plain_events, transaction_events, due_changes = (pace.due(slowdown) for pace in paces)
+            for _ in range(due_changes):
                 plain.change(draws.change(rng, past))
-            for _ in range(single):
+            for _ in range(plain_events):
                 plain.event(draws.event(rng))
-            transactions.tick([draws.event(rng) for _ in range(together)])
+            transactions.tick([draws.event(rng) for _ in range(transaction_events)])
             plain.poll()
             journal.flush()
         transactions.finish()
@@ -60,13 +70,14 @@ def _enough(past: Past, events: int, changes: int) -> bool:
 
 @dataclass(slots=True)
 class _Pace:
-    """How many are due now; what a pause of over a second held up is not made up for."""
+    """A steady rate of records; after a pause of more than a second, the excess is not sent."""
 
     a_second: float
     _since: float = field(default_factory=time.monotonic)
     _due: float = 0.0
 
     def due(self, slower: float) -> int:
+        """Return the number of records to send now, at the rate times `slower`."""
         now = time.monotonic()
         self._due = self._due % 1 + min(now - self._since, 1.0) * self.a_second * slower
         self._since = now
@@ -75,7 +86,10 @@ class _Pace:
 
 @dataclass(slots=True)
 class _Plain:
-    """Changes and events outside of transactions; each is noted when it is acknowledged."""
+    """Producer of changes and events outside of transactions.
+
+    Each record is written to the journal when it is acknowledged.
+    """
 
     servers: str
     journal: Journal
@@ -96,9 +110,12 @@ class _Plain:
         )
 
     def event(self, value: bytes) -> None:
+        """Send an event."""
         self._producer.produce(EVENTS, value, on_delivery=self._event_noted)
 
     def change(self, sending: draws.Sending) -> None:
+        """Send a change."""
+
         def noted(error: KafkaError | None, message: Message) -> None:
             if error is None:
                 self.past.changes += 1
@@ -116,11 +133,15 @@ class _Plain:
         )
 
     def poll(self) -> None:
+        """Handle acknowledgements."""
         self._producer.poll(0)
 
     def flush(self) -> None:
-        if self._producer.flush(_SECONDS):
-            raise RuntimeError(f"{self.servers} did not take what was sent in {_SECONDS} s")
+        """Wait until all records are acknowledged; raise RuntimeError after the time limit."""
+        if unsent := self._producer.flush(_SECONDS):
+            raise RuntimeError(
+                f"{self.servers} did not accept {unsent} records in {_SECONDS:.0f} s"
+            )
 
     def _event_noted(self, error: KafkaError | None, message: Message) -> None:
         if error is None:
@@ -130,7 +151,7 @@ class _Plain:
 
 
 def main() -> None:
-    """Runs the producers."""
+    """Run the producers with the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m soak.load", description=__doc__)
     parser.add_argument("--servers", required=True)
     parser.add_argument("--folder", type=Path, required=True)

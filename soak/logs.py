@@ -1,9 +1,10 @@
-"""The logs of a run as arrays: events, changes, notifications, dead letters, what was promised.
+"""The logs of a run as arrays: events, changes, notifications, dead letters, and journals.
 
-Events become rows in the order of their times, subscriptions become numbers, a notification
-becomes one integer, event · subscriptions + number, and a hash of its bytes.
+Events are rows in the order of their times, and subscriptions are numbers. A notification is one
+integer, its code: event row · number of subscriptions + subscription number; and a hash of its
+bytes.
 
-Cost: a few microseconds and some hundred bytes an event; 16 bytes a notification.
+Cost: a few microseconds and some hundred bytes per event; 16 bytes per notification.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ _NOTIFICATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """Committed events, in the order of their times; `malformed` are ids of those with no row."""
+    """Committed events in the order of their times.
+
+    `rows` has the row of each event by its id, and `columns` has one array per attribute.
+    `malformed` has the ids of malformed events, which have no row.
+    """
 
     rows: dict[str, int]
     times_ms: Ints
@@ -39,13 +44,13 @@ class EventLog:
 
     @classmethod
     def of(cls, topic: str, records: Iterable[Record]) -> EventLog:
-        """What the records of a topic say."""
+        """Return the events of the records of a topic."""
         ids, times, values, malformed = [], array("q"), array("d"), set()
         for record in records:
             id_ = f"{topic}-{record.partition}-{record.offset}"
             try:
-                said = json.loads(record.value or b"")
-                values.extend([float(said[name]) for name in COLUMNS])
+                event = json.loads(record.value or b"")
+                values.extend([float(event[name]) for name in COLUMNS])
             except (ValueError, UnicodeDecodeError):
                 malformed.add(id_)
             else:
@@ -54,7 +59,7 @@ class EventLog:
         order = np.argsort(np.array(times, np.int64), kind="stable")
         table = np.array(values, np.float64).reshape(-1, len(COLUMNS))[order]
         return cls(
-            {ids[row]: place for place, row in enumerate(order.tolist())},
+            {ids[i]: row for row, i in enumerate(order.tolist())},
             np.array(times, np.int64)[order],
             tuple(np.ascontiguousarray(column) for column in table.T),
             frozenset(malformed),
@@ -63,9 +68,10 @@ class EventLog:
 
 @dataclass(slots=True)
 class Sent:
-    """Notifications, in the order they were sent; `strangers` name no event or subscription.
+    """Notifications in the order in which they were sent.
 
-    What is written otherwise than the contract says is a stranger, too.
+    `strangers` are notifications without a known event or subscription, or with another format than
+    that of the contract.
     """
 
     events: Mapping[str, int]
@@ -75,7 +81,7 @@ class Sent:
     strangers: list[str] = field(default_factory=list)
 
     def add(self, key: bytes | None, value: bytes | None) -> None:
-        """One more notification."""
+        """Add a notification."""
         match = _NOTIFICATION.fullmatch(value or b"")
         if match is None or match[3] != key or match[1] != match[2] + b"/" + match[3]:
             self.strangers.append(repr((key, value)))
@@ -86,35 +92,38 @@ class Sent:
             self.hashes.append(hash(value))
 
     def code(self, id_: str) -> int | None:
-        """The number of the notification with this id, if it names a known pair."""
+        """Return the code of the notification with this id, or None if its pair is unknown."""
         event, _, subscription = id_.partition("/")
         row, number = self.events.get(event), self.subscriptions.get(subscription)
         return None if row is None or number is None else row * len(self.subscriptions) + number
 
     def name(self, code: int) -> str:
-        """The id of a notification; slow."""
+        """Return the id of the notification with this code; this is slow."""
         row, number = divmod(code, len(self.subscriptions))
         event = next(id_ for id_, at in self.events.items() if at == row)
         return f"{event}/{next(id_ for id_, at in self.subscriptions.items() if at == number)}"
 
 
 def read_changes(topic: str, file: Path) -> dict[str, Change]:
-    """What the recorder copied, by id of the record, each partition in its order."""
-    found = {}
-    for said in lines(file):
-        id_ = f"{topic}-{said['partition']}-{said['offset']}"
-        found[id_] = Change.read(said["key"], said["time_ms"], said["value"], said["headers"])
-    return found
+    """Return the changes that the recorder copied, by id of the record, in order per partition."""
+    changes = {}
+    for fields in lines(file):
+        id_ = f"{topic}-{fields['partition']}-{fields['offset']}"
+        key, time_ms, value, headers = (
+            fields[name] for name in ("key", "time_ms", "value", "headers")
+        )
+        changes[id_] = Change.read(key, time_ms, value, headers)
+    return changes
 
 
 def letters(records: Iterable[Record]) -> set[str]:
-    """The ids of the events and changes that dead letters are about."""
-    said = [json.loads(record.value or b"{}") for record in records]
-    return {letter.get("event") or letter.get("change") for letter in said}
+    """Return the ids of the events and changes of dead letters."""
+    dead_letters = [json.loads(record.value or b"{}") for record in records]
+    return {letter.get("event") or letter.get("change") for letter in dead_letters}
 
 
 def lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; a line that a killed writer did not end is left out."""
+    """Yield the objects of a file of JSON lines; skip partial lines of killed writers."""
     with file.open(encoding="utf-8") as text:
         for line in text:
             try:

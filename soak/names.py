@@ -1,4 +1,4 @@
-"""The topics of a run, and the files in its folder."""
+"""Names of the topics of a run, and of the files in its folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ ALERTS = "alerts"
 NOTIFICATIONS = "notifications"
 DEAD_LETTERS = "dead-letters"
 
-JOURNAL = "journal.jsonl"  # what was acknowledged to the producers
-RECORDED = "recorded.jsonl"  # every record of the control topic
-LEDGER = "ledger.sqlite"  # what the receiver did
-STOP = "stop"  # when it is there, the producers end as soon as they made what was asked
-STATE = "state"  # of the pipeline
+JOURNAL = "journal.jsonl"  # records that were acknowledged to the producers
+RECORDED = "recorded.jsonl"  # copy of every record of the control topic
+LEDGER = "ledger.sqlite"  # effects of the receiver
+STOP = "stop"  # if this file exists, the producers end when their numbers are reached
+STATE = "state"  # state folder of the pipeline

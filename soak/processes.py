@@ -1,7 +1,7 @@
-"""Processes of a run: started, killed, started again, and all gone at the end.
+"""Processes of a run: they are started, killed and restarted, and none is left at the end.
 
-Reads /proc, so it runs on Linux only. A process is told apart by its number and the time it was
-started: numbers are used again.
+This module reads /proc, so it runs on Linux only. A process is identified by its id and its start
+time, because ids are reused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Child", "Seen", "below"]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A process that was there when we looked."""
+    """A process that existed when /proc was read: `number` is its id, `words` its command line."""
 
     number: int
     parent: int
@@ -28,11 +28,12 @@ class Seen:
 
     @property
     def is_running(self) -> bool:
+        """Whether the process is still running."""
         now = _seen(self.number)
         return now is not None and now.started == self.started
 
     def kill(self) -> bool:
-        """Kills it, and says whether there was something to kill."""
+        """Kill the process; return False if it had ended."""
         if not self.is_running:
             return False
         try:
@@ -44,7 +45,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Child:
-    """A process that is started again and again; what it says is appended to a file."""
+    """A process that may be started repeatedly; its output is appended to a log file."""
 
     words: Sequence[str]
     log: Path
@@ -54,7 +55,7 @@ class Child:
     _left: list[Seen] = field(default_factory=list)
 
     def start(self) -> None:
-        """In a session of its own: an interrupt at the keyboard is not for it."""
+        """Start the process in a new session, so that it gets no keyboard interrupt."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 list(self.words),
@@ -68,22 +69,26 @@ class Child:
 
     @property
     def code(self) -> int | None:
-        """The exit code, if it ended by itself since it was started."""
+        """Exit code of the process, or None if it is running or was never started."""
         return None if self._process is None else self._process.poll()
 
     def family(self) -> list[Seen]:
-        """The processes that it started, and those that they started."""
+        """Return the descendants of the process."""
         return [] if self._process is None else below(self._process.pid)
 
     def kill(self) -> None:
-        """Kills this one process; what it started has to find out by itself."""
+        """Kill this process only; its descendants must notice by themselves."""
         if self._process is not None:
             self._left += self.family()
             self._process.kill()
             self._process.wait()
 
     def end(self, seconds: float) -> int | None:
-        """Asks it to end, and kills it if it does not; its exit code, none if it was killed."""
+        """Send SIGTERM, and kill the process after some seconds.
+
+        Returns:
+            The exit code; None if the process had to be killed or was never started.
+        """
         if self._process is None:
             return None
         self._left += self.family()
@@ -95,7 +100,7 @@ class Child:
             return None
 
     def clear(self, seconds: float) -> int:
-        """Kills what it left behind and is still there after a while; says how many those were."""
+        """Kill descendants that are still running after some seconds; return their number."""
         until = time.monotonic() + seconds
         while any(seen.is_running for seen in self._left) and time.monotonic() < until:
             time.sleep(0.1)
@@ -106,33 +111,33 @@ class Child:
         return killed
 
     def said(self, size: int = 3000) -> str:
-        """The end of what it said."""
+        """Return the last `size` characters of the log."""
         return self.log.read_text(errors="replace")[-size:]
 
 
 def below(number: int) -> list[Seen]:
-    """All processes whose parents, or parents' parents, lead to a process."""
-    everyone = [
-        seen
+    """Return all descendants of a process."""
+    processes = [
+        process
         for folder in Path("/proc").iterdir()
-        if folder.name.isdigit() and (seen := _seen(int(folder.name))) is not None
+        if folder.name.isdigit() and (process := _seen(int(folder.name))) is not None
     ]
-    found: list[Seen] = []
+    descendants: list[Seen] = []
     numbers = {number}
-    while new := [seen for seen in everyone if seen.parent in numbers and seen not in found]:
-        found += new
-        numbers |= {seen.number for seen in new}
-    return found
+    while new := [p for p in processes if p.parent in numbers and p not in descendants]:
+        descendants += new
+        numbers |= {process.number for process in new}
+    return descendants
 
 
 def _seen(number: int) -> Seen | None:
-    """A process, unless it is gone or only waits for its parent to notice that."""
+    """Return the process of an id, or None if it has ended or is a zombie."""
     try:
         status = Path(f"/proc/{number}/stat").read_text(errors="replace")
         words = Path(f"/proc/{number}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    fields = status.rpartition(")")[2].split()  # the name before it may hold anything
+    fields = status.rpartition(")")[2].split()  # the name before it may contain any character
     if fields[0] in ("Z", "X"):
         return None
     return Seen(number, int(fields[1]), int(fields[19]), words.replace(b"\0", b" ").decode())

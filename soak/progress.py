@@ -1,4 +1,4 @@
-"""A line every ten seconds: how far a run is, and how long it will still take."""
+"""Progress of a run, printed every ten seconds, with the estimated remaining time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _EVERY_S = 10
 
 @dataclass(slots=True)
 class Progress:
-    """Watches a run from a thread of its own, because the run waits for this and that."""
+    """The progress of a run, read by a separate thread because the run often waits."""
 
     kills: Kills
-    longest_gap_s: float = 0.0  # without a batch that was put on record
+    longest_gap_s: float = 0.0  # longest time between two batch decisions
     events: int = 0
     changes: int = 0
     _read: int = 0
@@ -45,11 +45,11 @@ class Progress:
 
     @property
     def is_enough(self) -> bool:
-        """Whether as much was acknowledged and killed as asked."""
+        """Whether the requested numbers of events, changes and kills are reached."""
         return self._share() >= 1
 
     def update(self) -> None:
-        """Reads what was added to the journal."""
+        """Read the new lines of the journal."""
         file = self.kills.scene.asked.folder / JOURNAL
         if file.exists():
             with file.open("rb") as journal:
@@ -58,9 +58,9 @@ class Progress:
             text = text[: text.rfind(b"\n") + 1]
             self._read += len(text)
             name = f'"topic": "{EVENTS}"'.encode()
-            of_events = text.count(name)
-            self.events += of_events - text.count(b'"aborted"')
-            self.changes += text.count(b'"topic"') - of_events
+            event_count = text.count(name)
+            self.events += event_count - text.count(b'"aborted"')
+            self.changes += text.count(b'"topic"') - event_count
 
     def _watch(self) -> None:
         state, seconds, newest_s = self.kills.scene.state, 0, time.time()
@@ -75,17 +75,17 @@ class Progress:
 
     def _line(self) -> str:
         elapsed, share = time.monotonic() - self._started, self._share()
-        left = f"{elapsed / share * (1 - share):.0f} s left" if 0 < share < 1 else "…"
+        remaining = f"{elapsed / share * (1 - share):.0f} s left" if 0 < share < 1 else "…"
         asked, killed = self.kills.scene.asked, self.kills.counts.total()
         return (
             f"{self.events}/{asked.events} events, {self.changes}/{asked.changes} changes, "
             f"{killed}/{asked.kills} kills, {self.kills.scene.state.batches} batches, "
-            f"{elapsed:.0f} s, {left if share < 1 else 'draining'}"
+            f"{elapsed:.0f} s, {remaining if share < 1 else 'draining'}"
         )
 
     def _share(self) -> float:
-        """How much of the least advanced of what was asked is done."""
+        """Return the smallest share of the requested events, changes and kills that is reached."""
         asked = self.kills.scene.asked
-        done = (self.events, self.changes, self.kills.counts.total())
-        wanted = (asked.events, asked.changes, asked.kills)
-        return min(have / want if want else 1.0 for have, want in zip(done, wanted, strict=True))
+        counts = (self.events, self.changes, self.kills.counts.total())
+        requested = (asked.events, asked.changes, asked.kills)
+        return min(n / total if total else 1.0 for n, total in zip(counts, requested, strict=True))

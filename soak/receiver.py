@@ -1,8 +1,8 @@
-"""Acts once on each notification: `python -m soak.receiver --servers S --folder F`.
+"""A receiver that acts once on each notification: `python -m soak.receiver --servers S --folder F`.
 
-Its effects, the ids that it knows and how far it read are in one database, and change in one
-transaction: killed at any moment and started again, it goes on where its effects end. Repeats it
-recognises by their ids.
+Its effects, the known ids and the read offsets are in one database, and change in one transaction.
+So after a kill at any moment and a restart, it continues after its last effect. It recognises
+repeated notifications by their ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Ledger", "receive"]
 
 
 class Ledger:
-    """What was done, and for which ids, and up to where."""
+    """The database of the receiver: effects, known ids, and the next offset of each partition."""
 
     def __init__(self, file: Path) -> None:
         self._database = sqlite3.connect(file, isolation_level=None, timeout=60.0)
@@ -37,24 +37,24 @@ class Ledger:
         )
 
     def reached(self) -> dict[int, int]:
-        """Of every partition that was read from, the offset of the next record to read."""
+        """Return the offset of the next record for each partition that was read."""
         return dict(self._database.execute("SELECT number, next FROM reached"))
 
     def take(self, batch: Sequence[Record]) -> None:
-        """Acts on the notifications whose ids are new: all of the batch, or nothing of it."""
+        """Act on the notifications with new ids, for the whole batch in one transaction."""
         with self._database as database:
             database.execute("BEGIN IMMEDIATE")
             for record in batch:
                 id_ = _id(record)
-                new = database.execute("INSERT OR IGNORE INTO known VALUES (?)", (id_,)).rowcount
-                if new:
+                cursor = database.execute("INSERT OR IGNORE INTO known VALUES (?)", (id_,))
+                if cursor.rowcount:
                     database.execute("INSERT INTO effects VALUES (?)", (id_,))
             ends = {record.partition: record.offset + 1 for record in batch}
             database.executemany("REPLACE INTO reached VALUES (?, ?)", ends.items())
 
 
 def receive(servers: str, folder: Path) -> None:
-    """Acts on notifications until it is ended."""
+    """Act on notifications until the process is ended."""
     ledger, reader = Ledger(folder / LEDGER), consumer(servers)
     reached = ledger.reached()
     reader.assign(
@@ -68,7 +68,7 @@ def receive(servers: str, folder: Path) -> None:
 
 
 def _id(record: Record) -> str:
-    """The id that a notification says; what says none is its own id."""
+    """Return the id of a notification, or a text of its key and value if it has none."""
     try:
         return str(json.loads(record.value or b"")["id"])
     except (ValueError, KeyError, TypeError):
@@ -76,7 +76,7 @@ def _id(record: Record) -> str:
 
 
 def main() -> None:
-    """Runs the receiver."""
+    """Run the receiver with the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m soak.receiver", description=__doc__)
     parser.add_argument("--servers", required=True)
     parser.add_argument("--folder", type=Path, required=True)

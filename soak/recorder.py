@@ -1,7 +1,7 @@
-"""Copies the control topic as it grows: `python -m soak.recorder --servers S --folder F`.
+"""A process that copies the control topic: `python -m soak.recorder --servers S --folder F`.
 
-Compaction forgets old changes, and the checker needs them. The copy is complete or there is none:
-a gap in the offsets ends the recorder. It is never killed, and ends on SIGTERM.
+Log compaction removes old changes, which the checker needs. The copy is complete: a gap in the
+offsets ends the recorder with an error. The recorder is never killed, and ends on SIGTERM.
 """
 
 from __future__ import annotations
@@ -20,43 +20,47 @@ __all__ = ["record", "recorded"]
 
 
 def record(servers: str, folder: Path) -> None:
-    """Copies until it is ended."""
+    """Copy records until the process is ended; raise RuntimeError at a gap in the offsets."""
     reader = consumer(servers)
-    reached = dict.fromkeys(partitions(reader, ALERTS), 0)
-    reader.assign([TopicPartition(ALERTS, number, OFFSET_BEGINNING) for number in reached])
+    next_offsets = dict.fromkeys(partitions(reader, ALERTS), 0)
+    reader.assign([TopicPartition(ALERTS, number, OFFSET_BEGINNING) for number in next_offsets])
     with (folder / RECORDED).open("w", encoding="utf-8") as copy:
         for batch in tail(reader):
-            for found in batch:
-                if found.offset != reached[found.partition]:
-                    after = reached[found.partition]
-                    raise RuntimeError(f"{found.offset} came where {after} was next: a gap")
-                reached[found.partition] += 1
-                copy.write(_line(found))
+            for change in batch:
+                expected = next_offsets[change.partition]
+                if change.offset != expected:
+                    raise RuntimeError(
+                        f"gap in partition {change.partition} of {ALERTS}: expected offset "
+                        f"{expected}, got {change.offset}"
+                    )
+                next_offsets[change.partition] += 1
+                copy.write(_line(change))
             copy.flush()
 
 
 def recorded(folder: Path) -> dict[int, int]:
-    """Of every partition with records, the offset of the next record to copy."""
-    found: dict[int, int] = {}
-    for said in lines(folder / RECORDED):
-        found[said["partition"]] = said["offset"] + 1
-    return found
+    """Return the offset of the next record to copy for each partition with records."""
+    next_offsets: dict[int, int] = {}
+    for fields in lines(folder / RECORDED):
+        next_offsets[fields["partition"]] = fields["offset"] + 1
+    return next_offsets
 
 
-def _line(found: Record) -> str:
-    said = {
-        "partition": found.partition,
-        "offset": found.offset,
-        "time_ms": found.time_ms,
-        "key": str(found.key or b"", "utf-8"),
-        "value": None if found.value is None else found.value.decode("utf-8", "surrogateescape"),
-        "headers": found.headers,
+def _line(change: Record) -> str:
+    value = change.value
+    fields = {
+        "partition": change.partition,
+        "offset": change.offset,
+        "time_ms": change.time_ms,
+        "key": str(change.key or b"", "utf-8"),
+        "value": None if value is None else value.decode("utf-8", "surrogateescape"),
+        "headers": change.headers,
     }
-    return json.dumps(said) + "\n"
+    return json.dumps(fields) + "\n"
 
 
 def main() -> None:
-    """Runs the recorder."""
+    """Run the recorder with the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m soak.recorder", description=__doc__)
     parser.add_argument("--servers", required=True)
     parser.add_argument("--folder", type=Path, required=True)

@@ -1,4 +1,4 @@
-"""One run: everybody is started, killed at random, left in peace until all is done, and checked."""
+"""One run: processes are started and killed at random, events are drained, and logs are checked."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from soak.topics import ends
 
 __all__ = ["faults", "run"]
 
-_FIRST_S = 240.0  # for the first batch of all, on machines that are busy
-_STILL_S = 20.0  # without a new notification, then no more will come
-_DRAIN_S = 600.0  # without anything new, then something hangs
+_FIRST_S = 240.0  # limit for the first batch, on busy machines
+_STILL_S = 20.0  # time without a change after which no more notifications are expected
+_DRAIN_S = 600.0  # time without a change after which the run has failed
 
 Result = dict[str, object]
 
 
 def run(asked: Asked) -> Result:
-    """What happened, and what the checker says to it."""
-    started, rng = time.monotonic(), random.Random(asked.seed)
+    """Carry out a run, and return the checker's report with further figures."""
+    start, rng = time.monotonic(), random.Random(asked.seed)
     with Scene(asked) as scene:
         kills = Kills(scene, rng)
         with Progress(kills) as progress:
@@ -51,56 +51,64 @@ def run(asked: Asked) -> Result:
         "driver_code": code,
         "batches": scene.state.batches,
         "longest_gap_s": round(progress.longest_gap_s, 1),
-        "seconds": round(time.monotonic() - started, 1),
+        "seconds": round(time.monotonic() - start, 1),
     }
 
 
 def faults(result: Result, asked: Asked) -> list[str]:
-    """Why a run failed; nothing if it did not.
+    """Return the reasons why a run failed; empty if it did not.
 
-    A pipeline without a batch for longer than compaction waits may lose without being wrong: such
-    a run shows nothing.
+    A pipeline without a batch for longer than the compaction lag may lose events without a fault,
+    so such a run proves nothing.
     """
-    found = [f"{result[name]} {name}" for name in FAULTS if result[name]]
+    reasons = [f"{result[name]} {name}" for name in FAULTS if result[name]]
     if cast(int, result["kills"]) < asked.kills:
-        found.append(f"{result['kills']} kills of {asked.kills}")
+        reasons.append(f"{result['kills']} kills of {asked.kills}")
     if cast(float, result["longest_gap_s"]) > asked.lag_s:
         gap = f"{result['longest_gap_s']} s without a batch"
-        found.append(f"{gap}, but compaction waits {asked.lag_s} s only")
+        reasons.append(f"{gap}, but log compaction waits only {asked.lag_s} s")
     if not result["compacted"]:
-        found.append("compaction removed nothing")
+        reasons.append("log compaction removed no record")
     if not result["expected"]:
-        found.append("nobody had to be notified")
-    return found
+        reasons.append("no notification was required")
+    return reasons
 
 
 def _drain(scene: Scene) -> None:
-    """Waits until all events are in batches that are done, and everybody read to the end."""
-    before, since = None, time.monotonic()
+    """Wait until all events are in committed batches, and all readers have read to the end.
+
+    Raises:
+        RuntimeError: nothing changed for `_DRAIN_S` seconds.
+    """
+    previous, since = None, time.monotonic()
     while True:
         scene.keep_up()
         servers, folder = scene.broker.address, scene.asked.folder
-        there = {name: ends(servers, name) for name in (EVENTS, ALERTS, NOTIFICATIONS)}
+        log_ends = {name: ends(servers, name) for name in (EVENTS, ALERTS, NOTIFICATIONS)}
         done = scene.state.done(EVENTS)
-        now = (there, done, reached := Ledger(folder / LEDGER).reached(), recorded(folder))
-        if now != before:
-            before, since = now, time.monotonic()
-        is_all = scene.load.code == 0 and all(
+        reached, copied = Ledger(folder / LEDGER).reached(), recorded(folder)
+        current = (log_ends, done, reached, copied)
+        if current != previous:
+            previous, since = current, time.monotonic()
+        is_done = scene.load.code == 0 and all(
             read.get(number, 0) >= end
-            for name, read in ((EVENTS, done), (NOTIFICATIONS, reached), (ALERTS, now[3]))
-            for number, end in there[name].items()
+            for name, read in ((EVENTS, done), (NOTIFICATIONS, reached), (ALERTS, copied))
+            for number, end in log_ends[name].items()
         )
-        if is_all and time.monotonic() - since > _STILL_S:
+        if is_done and time.monotonic() - since > _STILL_S:
             return
         if time.monotonic() - since > _DRAIN_S:
-            raise RuntimeError(f"nothing new, at {now}; the driver said:\n{scene.driver.said()}")
+            raise RuntimeError(
+                f"nothing has changed for {_DRAIN_S:.0f} s at {current}; log of the driver:\n"
+                f"{scene.driver.said()}"
+            )
         time.sleep(2.0)
 
 
 def _checked(scene: Scene) -> Report:
-    """What the checker says: a process of its own, which nothing of covey is in."""
-    where = [f"--servers={scene.broker.address}", f"--folder={scene.asked.folder}"]
-    words = [sys.executable, "-m", "soak.check", *where]
-    said = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout
-    report: Report = json.loads(said)
+    """Run the checker in a separate process, without code of covey, and return its report."""
+    options = [f"--servers={scene.broker.address}", f"--folder={scene.asked.folder}"]
+    words = [sys.executable, "-m", "soak.check", *options]
+    output = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout
+    report: Report = json.loads(output)
     return report

@@ -1,6 +1,6 @@
 """The processes of a run: the server, the producers, the recorder, the receiver, the pipeline.
 
-All that is started here is gone when the run is over, however it ended.
+All processes that are started here have ended when the run is over, even if it fails.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from soak.state import State
 
 __all__ = ["Asked", "Scene"]
 
-_END_S = 120.0  # for a pipeline to end its batch
-_LEFT_S = 30.0  # for what a killed process started to find out that it is gone
+_END_S = 120.0  # limit for a pipeline to end its batch
+_LEFT_S = 30.0  # limit for descendants of a killed process to end
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a run is to be; `driver` is a command, to which the path of the config is added."""
+    """Options of a run, as on the command line.
+
+    `driver` is a command to which the path of the config file is appended.
+    """
 
     events: int
     changes: int
@@ -43,7 +46,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Scene:
-    """Everybody at work; entered it is started, left it is ended."""
+    """All processes of a run, as a context manager that starts and ends them."""
 
     asked: Asked
     broker: KafkaServer = field(init=False)
@@ -70,7 +73,7 @@ class Scene:
         folder = self.asked.folder
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty: a run begins with nothing")
+            raise FileExistsError(f"folder {folder} is not empty: choose an empty or new folder")
         try:
             self.broker.start()
             create_topics(self.broker, self.asked.lag_s)
@@ -91,30 +94,38 @@ class Scene:
         self.end()
 
     def keep_up(self) -> None:
-        """Starts a pipeline again that ended by itself; nobody else may."""
+        """Restart the pipeline if it has ended; raise RuntimeError if another one ended early."""
         for child in (self.recorder, self.receiver, self.load):
             if child.code is not None and (child is not self.load or child.code != 0):
-                raise RuntimeError(f"{child.words[2]} ended with {child.code}:\n{child.said()}")
+                raise RuntimeError(
+                    f"{child.words[2]} has ended with exit code {child.code}:\n{child.said()}"
+                )
         if self.driver.code is not None:
             self.driver_ends += 1
             time.sleep(1.0)
             self.driver.start()
 
     def wait_for_batch(self, since_s: float, seconds: float = 120.0) -> None:
-        """Waits until a batch was put on record after a time; fails with what the driver said."""
+        """Wait for a batch decision after a time, in seconds since 1970.
+
+        Raises:
+            RuntimeError: there was none within `seconds`; the message has the end of the log.
+        """
         until = time.monotonic() + seconds
         while self.state.newest_s <= since_s:
             if time.monotonic() > until:
-                raise RuntimeError(f"no new batch in {seconds:.0f} s:\n{self.driver.said()}")
+                raise RuntimeError(
+                    f"no new batch decision in {seconds:.0f} s:\n{self.driver.said()}"
+                )
             self.keep_up()
             time.sleep(0.2)
 
     def end_pipeline(self) -> int | None:
-        """Asks the pipeline to end; its exit code, or none if it had to be killed."""
+        """End the pipeline, and return its exit code, or None if it had to be killed."""
         return self.driver.end(_END_S)
 
     def end(self) -> None:
-        """Ends all, the server last; processes that outlived the pipeline are killed."""
+        """End all processes, the server last; kill processes that outlive the pipeline."""
         self.driver.kill()
         for child in (self.load, self.receiver, self.recorder):
             child.end(5.0)

@@ -1,4 +1,4 @@
-"""What the pipeline's state folder says from outside: that it makes progress, and how far it is."""
+"""Progress of a pipeline, read from the files of its state folder."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ __all__ = ["State"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The folder `[state] path` of a pipeline, which may not be there yet."""
+    """The folder `[state] path` of a pipeline, which need not exist."""
 
     folder: Path
 
     @property
     def batches(self) -> int:
-        """How many batches are done."""
+        """Number of committed batches."""
         return max(_numbers(self.folder / "checkpoint" / "commits"), default=-1) + 1
 
     @property
     def newest_s(self) -> float:
-        """When the newest batch was put on record, in seconds since 1970; 0 if never."""
+        """Time of the newest batch decision in seconds since 1970; 0 if there is none."""
         return max(self._records(), default=0.0)
 
     def done(self, topic: str) -> dict[int, int]:
-        """Of every partition, the offset up to which events are in batches that are done."""
+        """Return for each partition the offset after the events of committed batches."""
         commits = _numbers(self.folder / "checkpoint" / "commits")
         batches = _numbers(self.folder / "checkpoint" / "offsets") & commits
         if not batches:
             return {}
         text = (self.folder / "checkpoint" / "offsets" / str(max(batches))).read_text()
         for line in text.splitlines():
-            if line.startswith("{") and topic in (said := json.loads(line)):
-                return {int(number): offset for number, offset in said[topic].items()}
+            if line.startswith("{") and topic in (offsets := json.loads(line)):
+                return {int(number): offset for number, offset in offsets[topic].items()}
         return {}
 
     def _records(self) -> Iterator[float]:
@@ -48,7 +48,7 @@ class State:
 
 
 def _numbers(folder: Path) -> set[int]:
-    """The names that are numbers; Spark's own files beside them have others."""
+    """Return the file names that are numbers; Spark's other files in the folder are ignored."""
     if not folder.is_dir():
         return set()
     return {int(path.name) for path in folder.iterdir() if path.name.isdigit()}

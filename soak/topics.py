@@ -1,4 +1,4 @@
-"""What is in a topic now, read from its beginning to its end, committed records only."""
+"""Committed records of a topic, read from its beginning to its present end or continuously."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from confluent_kafka import (
 
 __all__ = ["Record", "consumer", "ends", "partitions", "records", "tail"]
 
-_SECONDS = 60.0  # for an answer of a server that may just be starting
+_SECONDS = 60.0  # limit of a request to a server that may be starting
 
 
 class Record(NamedTuple):
-    """One record of a topic; `time_ms` is when the server appended it."""
+    """One record of a topic; `time_ms` is its append time."""
 
     partition: int
     offset: int
@@ -31,9 +31,9 @@ class Record(NamedTuple):
 
     @classmethod
     def of(cls, message: Message) -> Record:
-        """The record of a message that is no error."""
-        found = cast("list[tuple[str, bytes]] | None", message.headers())
-        headers = {name: value.decode() for name, value in found} if found else {}
+        """Return the record of a message that is not an error."""
+        raw_headers = cast("list[tuple[str, bytes]] | None", message.headers())
+        headers = {name: value.decode() for name, value in raw_headers} if raw_headers else {}
         partition, offset = cast(int, message.partition()), cast(int, message.offset())
         return cls(
             partition, offset, message.timestamp()[1], message.key(), message.value(), headers
@@ -41,7 +41,7 @@ class Record(NamedTuple):
 
 
 def consumer(servers: str) -> Consumer:
-    """A consumer that commits nothing, and tells when it came to the end of a partition."""
+    """Return a consumer that commits no offsets, and reports the end of a partition."""
     return Consumer(
         {
             "bootstrap.servers": servers,
@@ -57,15 +57,15 @@ def consumer(servers: str) -> Consumer:
 
 
 def partitions(reader: Consumer, topic: str) -> list[int]:
-    """The numbers of a topic's partitions."""
-    found = reader.list_topics(topic, timeout=_SECONDS).topics[topic]
-    if found.error is not None:
-        raise KafkaException(found.error)
-    return sorted(found.partitions)
+    """Return the numbers of a topic's partitions."""
+    metadata = reader.list_topics(topic, timeout=_SECONDS).topics[topic]
+    if metadata.error is not None:
+        raise KafkaException(metadata.error)
+    return sorted(metadata.partitions)
 
 
 def ends(servers: str, topic: str) -> dict[int, int]:
-    """Of every partition the offset of the next record that will be appended."""
+    """Return the offset of the next record to be appended for each partition."""
     reader = consumer(servers)
     try:
         return {
@@ -77,21 +77,21 @@ def ends(servers: str, topic: str) -> dict[int, int]:
 
 
 def records(servers: str, topic: str) -> Iterator[Record]:
-    """Every record that is there when the end is reached, each partition in its order."""
+    """Yield every record up to the present end of the topic, in order per partition."""
     reader = consumer(servers)
     try:
-        left = set(partitions(reader, topic))
-        reader.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in left])
-        while left:
+        unfinished = set(partitions(reader, topic))
+        reader.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in unfinished])
+        while unfinished:
             messages = reader.consume(10_000, timeout=0.2)
-            left -= {cast(int, each.partition()) for each in messages if _is_end(each)}
+            unfinished -= {cast(int, m.partition()) for m in messages if _is_end(m)}
             yield from _read(messages)
     finally:
         reader.close()
 
 
 def tail(reader: Consumer) -> Iterator[list[Record]]:
-    """What is there, and then what comes, for ever; a server that is down is waited for."""
+    """Yield all records and then new ones in batches, without end; wait if the server is down."""
     while True:
         if batch := list(_read(reader.consume(1000, timeout=0.2))):
             yield batch

@@ -1,8 +1,8 @@
-"""Events in transactions that stay open for a while, of which some are aborted.
+"""Events in transactions, which stay open for up to a second, and some of which are aborted.
 
-What a committed transaction holds is promised when the commit returned; what an aborted one holds
-must notify nobody. A transaction that a killed process left open is aborted when the next process
-starts, or by the server after some seconds.
+Events of a committed transaction are acknowledged when the commit returns. Events of an aborted one
+must cause no notification. If a process is killed, its open transaction is aborted when the next
+process starts, or by the server after some seconds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from soak.names import EVENTS
 
 __all__ = ["SHARE", "Transactions"]
 
-SHARE = 0.2  # of the events
-_ABORTED = 3  # every third transaction is
-_OPEN_S = 1.0  # at most, from the begin of a transaction to its end
-_SECONDS = 20.0  # for the server to answer, then it is asked again
-_FAILURES = KafkaException, SystemError  # the latter where a fatal error came in a callback
+SHARE = 0.2  # share of events that are in transactions
+_ABORTED = 3  # every third transaction is aborted
+_OPEN_S = 1.0  # longest time from the begin of a transaction to its end
+_SECONDS = 20.0  # limit of a request, which is then repeated
+_FAILURES = KafkaException, SystemError  # SystemError: a fatal error occurred in a callback
 
 
 @dataclass(slots=True)
 class Transactions:
-    """One transaction after the other."""
+    """A producer of events in transactions, of which one at a time is open."""
 
     servers: str
     journal: Journal
@@ -45,7 +45,7 @@ class Transactions:
         self._renew()
 
     def tick(self, values: Sequence[bytes]) -> None:
-        """Sends events in the transaction that is open, and ends it if it is time."""
+        """Send events in the open transaction or a new one, and end it if its time is over."""
         try:
             if not self._is_open:
                 self._producer.begin_transaction()
@@ -62,7 +62,7 @@ class Transactions:
             self.finish()
 
     def finish(self) -> None:
-        """Ends the transaction, if one is open; notes what became of its events."""
+        """Commit or abort the open transaction, if any, and write its events to the journal."""
         if not self._is_open:
             return
         if self._begun % _ABORTED == 0:
@@ -80,9 +80,12 @@ class Transactions:
         self._is_open = False
 
     def _abort(self) -> None:
-        """If even that fails nobody knows what became of the transaction, and nothing is noted."""
+        """Abort the transaction, and write its events to the journal as aborted.
+
+        If this fails, the state of the transaction is unknown, and nothing is written.
+        """
         try:
-            if self.rng.random() < 0.5:  # else most of it never reaches the server
+            if self.rng.random() < 0.5:  # otherwise most events do not reach the server
                 self._producer.flush(_SECONDS)
             _again(lambda: self._producer.abort_transaction(_SECONDS))
             for partition, offset in self._delivered:
@@ -92,7 +95,7 @@ class Transactions:
         self._is_open = False
 
     def _renew(self) -> None:
-        """A new producer; the server aborts what the one before it left open."""
+        """Create a new producer; the server aborts the open transaction of the previous one."""
         self._producer = Producer(
             {
                 "bootstrap.servers": self.servers,
@@ -107,7 +110,10 @@ class Transactions:
 
 
 def _into(delivered: list[tuple[int, int]]) -> Callable[[KafkaError | None, Message], None]:
-    """Notes for one transaction, even if what was delivered is told after it ended."""
+    """Return a callback that adds delivered records to the list of one transaction.
+
+    It may be called after the transaction has ended.
+    """
 
     def noted(error: KafkaError | None, message: Message) -> None:
         if error is None:
@@ -117,7 +123,7 @@ def _into(delivered: list[tuple[int, int]]) -> Callable[[KafkaError | None, Mess
 
 
 def _again(attempt: Callable[[], None]) -> None:
-    """Tries until it succeeds, or fails for a reason that trying again does not mend."""
+    """Repeat an attempt until it succeeds or fails with an error that is not retriable."""
     while True:
         try:
             attempt()

@@ -55,7 +55,7 @@ WRONG: list[tuple[str, Call, list[object], str]] = [
     ("settings", lambda v: Space((), settings=v), ["UTC", None, {}], "settings must be"),
     ("columns", Space, [None, ("price",), 5], "columns"),
     ("time zone", SessionSettings, [None, 5, "\ud800", LONG], "time"),
-    ("attribute", lambda v: Attribute(v, SPACE["price"].type), [None, 5], "name must be a text"),
+    ("attribute", lambda v: Attribute(v, SPACE["price"].type), [None, 5], "name must be a string"),
     ("functions", lambda v: PredicateLimits(functions=v), [5, None, "f", (3,)], "functions"),
     ("any_regex", lambda v: PredicateLimits(any_regex=v), ["no", None, 2], "any_regex must be"),
     ("limits", PredicateLimits.from_dict, [None, [1], "x"], "fields must be"),
@@ -63,7 +63,7 @@ WRONG: list[tuple[str, Call, list[object], str]] = [
     ("km", lambda v: within_km("a", "b", v, 1, 1), [None, "x", [1], math.inf], "numb"),
     ("box", lambda v: within_box("a", "b", 1, v, 2, 2), [None, "x", math.nan], "num"),
     ("centre", lambda v: near_vector("v", v, distance=1), [None, "x", 5, ["x"]], "centre"),
-    ("tags", lambda v: has_all(v, ["x"]), [None, 5], "tags must be a text"),
+    ("tags", lambda v: has_all(v, ["x"]), [None, 5], "tags must be a string"),
     ("place", lambda v: Store.create(v, SPACE), [5, "", "a\0b", "\ud800", LONG], "locat|pla"),
     ("open", Store.open, ["a\0b", LONG, 5, "foo://x"], "location|place|file system"),
     ("ids", lambda v: Changes.upsert(v, PREDICATES), [None, 5, [1]], "ids"),
@@ -105,7 +105,7 @@ WRONG: list[tuple[str, Call, list[object], str]] = [
     ("toml", StreamConfig.from_toml, [None, 5, "a = " + "[" * 100_000, "\0"], "text must be|TOML"),
     ("offsets", parse_offsets, ["[" * 100_000, "{", '{"a": {"²": 1}}', "5", None], "offsets|text"),
     ("id", cancel_message, [None, 5, "\ud800"], "subscription_id"),
-    ("told", lambda v: subscription_message("a", v), [None, 5], "predicate must be a text"),
+    ("told", lambda v: subscription_message("a", v), [None, 5], "predicate must be a string"),
 ]  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def test_unknown_key_lists_the_valid_ones(sample, capsys):
     assert main([sample, "--only", "sum", "product"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == "unknown key of two-keys: product (there is: sum, word)\n"
+    assert printed.err == "unknown key of two-keys: product (valid: sum, word)\n"
 
 
 def test_without_a_name_lists_benchmarks_and_not_helpers(sample, capsys):

@@ -37,7 +37,7 @@ def test_flights(
     printed = capsys.readouterr().out
     assert "336,776 flights" in printed
     assert "3,000 alerts, 0 rejected" in printed
-    assert "beside Spark's own where: 0 of" in printed
+    assert "compared with Spark's own where: 0 of" in printed
     notifications = re.search(r"([\d,]+) notifications", printed)
     assert notifications is not None
     assert int(notifications[1].replace(",", "")) > 10_000

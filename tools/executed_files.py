@@ -1,7 +1,7 @@
-"""Which files of covey run: during a warm `transform`, one Kafka event, and `covey plan make`.
+"""Files of covey that run during a warm `transform`, one Kafka event, and `covey plan make`.
 
 `python -m tools.executed_files` counts the files below src/covey of which a function ran in any
-process while the thing was done. Modules that are only imported do not count. Needs Python 3.12 for
+process during the action. Modules that are only imported do not count. It needs Python 3.12 for
 `sys.monitoring`, and `make jars kafka` for the event.
 """
 
@@ -47,7 +47,7 @@ spark.stop()
 
 
 class Watch:
-    """Notes of all Python processes that are started with its environment."""
+    """Records of the files that ran, from all Python processes started with its environment."""
 
     def __init__(self, folder: Path) -> None:
         self.notes = folder / "notes"
@@ -62,17 +62,19 @@ class Watch:
         }
 
     def files(self, began: int = 0) -> set[str]:
-        """Return the files of which a function ran since a moment."""
+        """Return the files of which a function ran since a time on the monotonic clock, in ns."""
         time.sleep(0.3)
         last: dict[str, int] = {}
         for path in self.notes.glob("*.json"):
-            for file, at in json.loads(path.read_text()).items():
-                last[file] = max(at, last.get(file, 0))
-        return {os.path.relpath(file, SOURCES) for file, at in last.items() if at >= began}
+            for file, time_ns in json.loads(path.read_text()).items():
+                last[file] = max(time_ns, last.get(file, 0))
+        return {
+            os.path.relpath(file, SOURCES) for file, time_ns in last.items() if time_ns >= began
+        }
 
 
 def watch_transform(folder: Path) -> set[str]:
-    """Watch the fourth of four equal transforms."""
+    """Return the files that run in the last of four equal transforms."""
     watch, began = Watch(folder), folder / "began"
     command = [sys.executable, "-c", TRANSFORM, str(began)]
     subprocess.run(command, env=watch.environment, check=True, stderr=subprocess.DEVNULL)
@@ -80,7 +82,10 @@ def watch_transform(folder: Path) -> set[str]:
 
 
 def watch_kafka_event(folder: Path) -> set[str]:
-    """Watch a stream from one event to its notification, after an equal one."""
+    """Return the files that run in a stream from an event to its notification.
+
+    It is the last of three equal events.
+    """
     from confluent_kafka import Consumer, Producer
 
     from covey.stream import subscription_message
@@ -116,9 +121,9 @@ def watch_kafka_event(folder: Path) -> set[str]:
                 producer.produce("ads", '{"title": "Piano", "price": 900.0, "city": "Rome"}')
                 producer.flush()
                 until = time.monotonic() + 180
-                while (got := consumer.poll(0.2)) is None or got.error():
+                while (message := consumer.poll(0.2)) is None or message.error():
                     if time.monotonic() > until or stream.poll() is not None:
-                        sys.exit("no notification came")
+                        sys.exit("no notification arrived in 180 s, or the stream has ended")
             time.sleep(1)
             files = watch.files(began)
             consumer.close()
@@ -129,7 +134,7 @@ def watch_kafka_event(folder: Path) -> set[str]:
 
 
 def watch_plan_make(folder: Path) -> set[str]:
-    """Watch `covey plan make`, all of it."""
+    """Return the files that run in `covey plan make`."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.csv
@@ -140,8 +145,8 @@ def watch_plan_make(folder: Path) -> set[str]:
     columns = np.hstack([at, low, low + random.uniform(1, 10, (400, 2))]).T
     names = ("a", "b", "x1", "y1", "x2", "y2")
     pq.write_table(pa.table(dict(zip(names, columns, strict=True))), folder / "people.parquet")
-    places = random.normal(0, 50, (6, 2)).T
-    brokers = pa.table({"a": places[0], "b": places[1], "parent": [None, 0, 0, None, 3, 3]})
+    positions = random.normal(0, 50, (6, 2)).T
+    brokers = pa.table({"a": positions[0], "b": positions[1], "parent": [None, 0, 0, None, 3, 3]})
     pyarrow.csv.write_csv(brokers, folder / "brokers.csv")
     watch = Watch(folder)
     command = [
@@ -165,15 +170,15 @@ WATCHED: dict[str, Callable[[Path], set[str]]] = {
 
 
 def main() -> None:
-    """Print how many files ran, and with `--list` which."""
+    """Print the number of files that ran, and with `--list` their names."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument(
         "names",
         nargs="*",
         default=list(WATCHED),
-        help="some of transform, kafka_event and plan_make",
+        help="actions: transform, kafka_event, plan_make (default: all)",
     )
-    parser.add_argument("--list", action="store_true", help="print the files")
+    parser.add_argument("--list", action="store_true", help="print the names of the files")
     arguments = parser.parse_args()
     for name in arguments.names:
         with tempfile.TemporaryDirectory() as folder:

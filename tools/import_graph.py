@@ -2,9 +2,9 @@
 
 A node is a Python file. A file depends on the modules that define the names it imports: through
 `from covey.store import Store` it depends on `store/store.py`, not on everything that
-`store/__init__.py` imports. Imports inside functions and below `if TYPE_CHECKING` count, and so do
-texts that name a module or a file: programs are started by them. A test depends on the
-`conftest.py` of its folder and of those above.
+`store/__init__.py` imports. Imports inside functions and below `if TYPE_CHECKING` count. Texts that
+name a module or a file count too, because programs are started by such names. A test depends on the
+`conftest.py` of its folder and of the folders above.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path, PurePosixPath
 __all__ = ["FOLDERS", "ImportGraph"]
 
 FOLDERS = ("src", "tests", "benchmarks", "soak", "examples", "tools")
-"""Folders with Python files, below the root of the checkout; `src` holds packages itself."""
+"""Folders with Python files, below the root of the checkout; `src` contains packages directly."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportGraph:
-    """Files, named relative to the root, and for each of them the files that import it."""
+    """For each file, the files that import it; names are relative to the root."""
 
     importers: Mapping[str, frozenset[str]]
 
@@ -35,8 +35,8 @@ class ImportGraph:
 
         Args:
             root: the checkout.
-            folders: those that are looked at.
-            removed: files that are no longer there, whose importers are still to be found.
+            folders: folders whose files are parsed.
+            removed: deleted files whose importers are also returned.
 
         Raises:
             SyntaxError: a file cannot be parsed.
@@ -60,24 +60,24 @@ class ImportGraph:
                 for target in _targets(module, member, imports):
                     if target != name:
                         importers[_relative(files[target], root)].add(_relative(files[name], root))
-        return cls({file: frozenset(found) for file, found in importers.items()})
+        return cls({file: frozenset(names) for file, names in importers.items()})
 
     def distances(self, changed: str) -> dict[str, int]:
         """Return every file that depends on a file, with the number of imports in between.
 
         The file itself has distance 0; a file that is not in the graph has no dependents.
         """
-        found = {changed: 0} if changed in self.importers else {}
-        waiting = deque(found)
-        while waiting:
-            file = waiting.popleft()
+        distances = {changed: 0} if changed in self.importers else {}
+        queue = deque(distances)
+        while queue:
+            file = queue.popleft()
             for importer in self.importers[file]:
-                if importer not in found:
-                    found[importer] = found[file] + 1
-                    # Who imports a package's name depends on the module that defines it.
+                if importer not in distances:
+                    distances[importer] = distances[file] + 1
+                    # A file that imports a name from a package depends on the defining module.
                     if not importer.endswith("__init__.py"):
-                        waiting.append(importer)
-        return found
+                        queue.append(importer)
+        return distances
 
 
 def _module_name(relative: Path) -> str:
@@ -110,12 +110,12 @@ def _imports(
             if "." in node.value and node.value in files:
                 yield node.value, None
             elif node.value.endswith(".py"):
-                started = by_name.get(PurePosixPath(node.value).name, [])
-                yield from ((module, None) for module in started if len(started) == 1)
+                named = by_name.get(PurePosixPath(node.value).name, [])
+                yield from ((module, None) for module in named if len(named) == 1)
 
 
 def _conftests(name: str, files: Mapping[str, Path]) -> Iterator[tuple[str, None]]:
-    """Yield the modules whose fixtures pytest gives to the tests of a module."""
+    """Yield the `conftest` modules that pytest loads for the tests of a module."""
     package = name
     while package := package.rpartition(".")[0]:
         if f"{package}.conftest" in files:
@@ -125,7 +125,7 @@ def _conftests(name: str, files: Mapping[str, Path]) -> Iterator[tuple[str, None
 def _targets(
     module: str, member: str | None, imports: Mapping[str, list[tuple[str, str | None]]]
 ) -> Iterator[str]:
-    """Yield the modules that an import depends on: the package, and who defines the name."""
+    """Yield the modules that an import depends on: the package, and the module of the name."""
     if module not in imports:
         return
     yield module

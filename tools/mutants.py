@@ -1,10 +1,10 @@
-"""Mutants: small faults put into the sources on purpose, to see which ones `make quick` notices.
+"""Mutants: small deliberate faults in the sources, to measure which of them `make quick` detects.
 
-`python -m tools.mutants` draws one fault for each of 40 modules, adds five in kernels that were
-chosen by hand, and runs `make quick` on each in a clone of the last commit. A mutant is killed if
-a test fails or the run takes too long; one that no test notices survives. The seed is fixed, so
-that a run can be repeated: `--list` prints the mutants, `--only 3 17` runs two of them, and
-`--apply 3 17` puts them into this checkout, for other tests to be tried on them.
+`python -m tools.mutants` draws one fault for each of 40 modules, adds five hand-picked faults in
+kernels, and runs `make quick` on each mutant in a clone of the last commit. A mutant is killed if a
+test fails or the run takes too long; otherwise it survives. The seed is fixed, so that a run can be
+repeated. `--list` prints the mutants, `--only 3 17` runs two of them, and `--apply 3 17` writes
+them into this checkout, so that other tests can be run on them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Mutant:
 
     @property
     def diff(self) -> list[str]:
-        """The lines that differ, each behind a - or a +."""
+        """Lines that differ, each after a - or a +."""
         before, after = self.original.splitlines(), self.text.splitlines()
         lines = difflib.unified_diff(before, after, lineterm="", n=0)
         return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
@@ -73,8 +73,8 @@ BY_HAND = [
     ),
     (
         "src/covey/plan/kernels/box_unions.py",
-        "at += measure.strides[k] * (2 * boxes[row, d + k] + 1)",
-        "at += measure.strides[k] * (2 * boxes[row, d + k])",
+        "offset += measure.strides[k] * (2 * boxes[row, d + k] + 1)",
+        "offset += measure.strides[k] * (2 * boxes[row, d + k])",
     ),
     (
         "src/covey/routing/kernels/run_blocks.py",
@@ -82,41 +82,41 @@ BY_HAND = [
         "        if directory[ENTRY_START, middle] < position:\n            low = middle\n",
     ),
 ]
-"""Faults in kernels: the file, the text there, and what stands there instead."""
+"""Hand-picked faults in kernels: the file, the original text, and its replacement."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the mutants and print a line for each; return 0 whether some survive or not."""
+    """Run the mutants and print the outcome of each; return 0 even if mutants survive."""
     parser = argparse.ArgumentParser("mutants", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the drawn mutants")
+    parser.add_argument("--count", type=int, default=COUNT, help="number of drawn mutants")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of the mutants to run")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
-    parser.add_argument("--apply", type=int, nargs="+", help="put mutants into this checkout")
-    asked = parser.parse_args(arguments)
-    mutants = [*draw(ROOT, asked.seed, asked.count), *_by_hand(ROOT)]
-    chosen = asked.only or asked.apply or range(len(mutants))
-    if unknown := [n for n in chosen if not 0 <= n < len(mutants)]:
-        parser.error(f"there are mutants 0 to {len(mutants) - 1}, not {unknown[0]}")
-    if asked.apply:
-        for number in chosen:
+    parser.add_argument("--apply", type=int, nargs="+", help="write mutants into this checkout")
+    options = parser.parse_args(arguments)
+    mutants = [*draw(ROOT, options.seed, options.count), *_by_hand(ROOT)]
+    numbers = options.only or options.apply or range(len(mutants))
+    if unknown := [n for n in numbers if not 0 <= n < len(mutants)]:
+        parser.error(f"mutant numbers must be from 0 to {len(mutants) - 1}, got {unknown[0]}")
+    if options.apply:
+        for number in numbers:
             (ROOT / mutants[number].file).write_text(mutants[number].text, encoding="utf-8")
-    if asked.list or asked.apply:
-        for number in chosen:
+    if options.list or options.apply:
+        for number in numbers:
             _describe(number, mutants[number])
         return 0
     changed = ["git", "status", "--porcelain", "src"]
     if subprocess.run(changed, cwd=ROOT, capture_output=True, check=True).stdout:
-        parser.error("src/ differs from the last commit, which mutants are put into: commit first")
+        parser.error("src/ differs from the last commit, from which mutants are made: commit first")
     with tempfile.TemporaryDirectory() as folder:
         _check_without_mutant(_clone(Path(folder) / "none"))
-        survivors = [n for n in chosen if _survives(n, mutants[n], _clone(Path(folder) / str(n)))]
-    print(f"{len(survivors)} of {len(list(chosen))} mutants survive: {survivors}")
+        survivors = [n for n in numbers if _survives(n, mutants[n], _clone(Path(folder) / str(n)))]
+    print(f"{len(survivors)} of {len(list(numbers))} mutants survive: {survivors}")
     return 0
 
 
 def draw(root: Path, seed: int, count: int) -> list[Mutant]:
-    """Return one mutant for each of so many modules, kernels excluded."""
+    """Return one random mutant for each of `count` random modules; kernels are excluded."""
     rng = random.Random(seed)
     files = sorted(
         path.relative_to(root).as_posix()
@@ -126,14 +126,14 @@ def draw(root: Path, seed: int, count: int) -> list[Mutant]:
     rng.shuffle(files)
     drawn: list[Mutant] = []
     for file in files:
-        found = list(mutants_of(file, (root / file).read_text(encoding="utf-8")))
-        if found and len(drawn) < count:
-            drawn.append(rng.choice(found))
+        mutants = list(mutants_of(file, (root / file).read_text(encoding="utf-8")))
+        if mutants and len(drawn) < count:
+            drawn.append(rng.choice(mutants))
     return drawn
 
 
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:
-    """Yield every mutant of a source, in the order of its lines."""
+    """Yield every mutant of a source, in the order of its syntax tree."""
     lines = source.splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -180,7 +180,7 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below a node that can change what the program does."""
+    """Yield the nodes below a node that can change the behaviour of the program."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue
@@ -197,37 +197,40 @@ def _by_hand(root: Path) -> Iterator[Mutant]:
     for file, old, new in BY_HAND:
         source = (root / file).read_text(encoding="utf-8")
         if source.count(old) != 1:
-            raise SystemExit(f"{file} must have once, for a mutant: {old!r}")
+            raise SystemExit(
+                f"{file} must contain the original text of a mutant once, got "
+                f"{source.count(old)} times: {old!r}"
+            )
         line = source[: source.index(old)].count("\n") + 1
         yield Mutant(file, line, source, source.replace(old, new))
 
 
 def _check_without_mutant(clone: Path) -> None:
-    """End the program if `make quick` fails on a change that is no fault: no mutant would live."""
+    """End the program if `make quick` fails on a harmless change: then no mutant could survive."""
     with (clone / "src/covey/errors.py").open("a", encoding="utf-8") as file:
         file.write("\n# The same module, with a comment.\n")
     code, printed = _run_quick(clone)
     if code != 0:
-        raise SystemExit(f"make quick fails without a mutant:\n{printed[-2000:]}")
+        raise SystemExit(f"make quick fails on a harmless change:\n{printed[-2000:]}")
 
 
 def _survives(number: int, mutant: Mutant, clone: Path) -> bool:
-    """Run `make quick` on a mutant in a clone, and print what came of it."""
+    """Run `make quick` on a mutant in a clone, print the result; return whether it survives."""
     (clone / mutant.file).write_text(mutant.text, encoding="utf-8")
-    started = time.monotonic()
+    start = time.monotonic()
     code, printed = _run_quick(clone)
     is_unnoticed = code == 0 or "no test was run" in printed
     outcome = "SURVIVES" if is_unnoticed else "killed by time" if code is None else "killed"
     _describe(number, mutant)
     summary = [line for line in printed.splitlines() if line.startswith("FAILED")]
     last = printed.strip().rpartition("\n")[2]
-    print(f"   {outcome} in {time.monotonic() - started:.0f} s: {(summary or [last])[0][:150]}")
+    print(f"   {outcome} in {time.monotonic() - start:.0f} s: {(summary or [last])[0][:150]}")
     sys.stdout.flush()
     return outcome == "SURVIVES"
 
 
 def _run_quick(clone: Path) -> tuple[int | None, str]:
-    """Return the exit code of `make quick` in a clone, None if it hangs, and what it printed."""
+    """Run `make quick` in a clone, and return its exit code (None if it hangs) and its output."""
     process = subprocess.Popen(
         ["make", "--no-print-directory", "quick", f"VENV={Path(sys.prefix)}", "ARGS=-- -x"],
         cwd=clone, env={**os.environ, "PYTHONPATH": str(clone / "src")}, start_new_session=True,

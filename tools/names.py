@@ -1,7 +1,7 @@
-"""Counts of names that a reader must learn, over a tree of sources: `python -m tools.names`.
+"""Counts of odd names in a tree of sources: `python -m tools.names`.
 
-A name is odd if it is one word that ends in -ed, -ing, -ly or -wards, or that everyday language
-uses for anything (`found`, `rest`), unless `ALLOWED` says why it is the field's own word.
+A name is odd if it is one word that ends in -ed, -ing, -ly or -wards, or an everyday word without a
+specific meaning (`found`, `rest`), unless it is a term of the field listed in `ALLOWED`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# Everyday words that name nothing in particular.
+# Everyday words without a specific meaning.
 VAGUE = frozenset(
     [
         "anew",
@@ -35,7 +35,7 @@ VAGUE = frozenset(
     ]
 )
 
-# Words of the field that have such an ending, with the reason why each is one.
+# Terms of the field with such an ending, each with the reason.
 ALLOWED = {
     "apply": "a batch of changes is applied to a store, as in every storage engine; no adverb",
     "plotting": "code that draws plots, as pandas.plotting",
@@ -49,7 +49,7 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A name where it is defined."""
+    """A defined name with its location."""
 
     kind: str  # function, class or module
     name: str
@@ -64,7 +64,7 @@ class Definition:
 
     @property
     def is_odd(self) -> bool:
-        """Whether the name is one word that says too little."""
+        """Whether the name is one word without a specific meaning."""
         if len(self.words) != 1 or self.name.startswith("__"):
             return False
         word = self.words[0]
@@ -88,40 +88,43 @@ def iter_definitions(folder: Path) -> Iterator[Definition]:
 
 
 def find_duplicate_classes(definitions: Iterable[Definition]) -> list[str]:
-    """Return the names that more than one public class of a module has."""
+    """Return the names that several public top-level classes share."""
     classes = Counter(
-        one.name
-        for one in definitions
-        if one.kind == "class" and one.in_module and not one.name.startswith("_")
+        definition.name
+        for definition in definitions
+        if definition.kind == "class"
+        and definition.in_module
+        and not definition.name.startswith("_")
     )
     return sorted(name for name, count in classes.items() if count > 1)
 
 
 def count_modules(folder: Path) -> dict[Path, int]:
-    """Return for each package, those of kernels left out, how many modules lie in it."""
+    """Return the number of modules of each package, except packages of kernels."""
     modules = (path for path in folder.rglob("*.py") if path.stem != "__init__")
     return Counter(path.parent for path in modules if path.parent.name != "kernels")
 
 
 def main() -> None:
-    """Print the shares, and with `--list` the names."""
+    """Print the shares of odd names, and with `--list` the names."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("src/covey"))
     parser.add_argument("--list", action="store_true", help="print each odd name")
     arguments = parser.parse_args()
-    every = list(iter_definitions(arguments.folder))
+    definitions = list(iter_definitions(arguments.folder))
     for kind in ("function", "class", "module"):
-        named = [one for one in every if one.kind == kind and not one.name.startswith("__")]
-        odd = [one for one in named if one.is_odd]
-        print(f"odd_{kind}_names: {len(odd)} of {len(named)}, {len(odd) / len(named):.1%}")
+        of_kind = [d for d in definitions if d.kind == kind and not d.name.startswith("__")]
+        odd = [definition for definition in of_kind if definition.is_odd]
+        print(f"odd_{kind}_names: {len(odd)} of {len(of_kind)}, {len(odd) / len(of_kind):.1%}")
         if arguments.list:
-            for one in odd:
-                print(f"  {one.path}:{one.line} {one.name}")
-    top = [one for one in every if one.kind == "function" and one.in_module]
-    short = [one for one in top if len(one.words) == 1]
-    print(f"one_word_functions: {len(short)} of {len(top)}, {len(short) / len(top):.1%}")
-    twice = find_duplicate_classes(every)
-    print(f"duplicate_class_names: {len(twice)} {' '.join(twice)}")
+            for definition in odd:
+                print(f"  {definition.path}:{definition.line} {definition.name}")
+    functions = [d for d in definitions if d.kind == "function" and d.in_module]
+    short = [function for function in functions if len(function.words) == 1]
+    share = len(short) / len(functions)
+    print(f"one_word_functions: {len(short)} of {len(functions)}, {share:.1%}")
+    duplicates = find_duplicate_classes(definitions)
+    print(f"duplicate_class_names: {len(duplicates)} {' '.join(duplicates)}")
 
 
 if __name__ == "__main__":

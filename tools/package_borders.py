@@ -1,8 +1,8 @@
-"""Imports between the packages of covey: `python -m tools.package_borders` lists what breaks in.
+"""Imports between packages of covey that violate their interfaces.
 
-A package's interface is its `__all__`, its modules, and the `__all__` of its sub-packages. Modules
-of sub-packages, names that a module does not list in `__all__`, and all whose name begins with an
-underscore are for the package itself: others may not import them.
+`python -m tools.package_borders` prints them. A package's interface is its `__all__`, its modules,
+and the `__all__` of its sub-packages. Other packages may not import modules of sub-packages, names
+that a module does not list in `__all__`, or names that start with an underscore.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent / "src" / "covey"
 
 
 def iter_break_ins(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield modules below a package's folder with what each imports that is not for it."""
+    """Yield modules below a package's folder, each with an import that it may not use."""
     name = root.name
     modules = {
         ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(
@@ -68,7 +68,7 @@ def _iter_imports(path: Path) -> Iterator[tuple[str, str | None]]:
 
 
 def main() -> None:
-    """Print who imports what is not for it."""
+    """Print the modules that import names outside of an interface."""
     for module, imported in iter_break_ins(ROOT):
         print(f"{module} imports {imported}")
 

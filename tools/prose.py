@@ -1,7 +1,7 @@
-"""Idioms that slow a reader down: `python -m tools.prose`.
+"""Idioms that make texts hard to read: `python -m tools.prose`.
 
-Docstrings, comments, messages and pages are read; each idiom has a plain word that says the same.
-Code is not read: names have their own rules in `tools.names`. Fenced blocks of pages and text
+The program searches docstrings, comments, messages and pages for idioms, and suggests plain words.
+It does not search code: `tools.names` has the rules for names. Fenced blocks of pages and text
 between backticks are skipped.
 """
 
@@ -21,6 +21,8 @@ __all__ = ["IDIOMS", "Idiom", "find_idioms", "iter_files", "iter_page_texts", "m
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("src", "docs", "benchmarks", "soak", "tools", "examples")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+WORD_LISTS = (Path(__file__), Path(__file__).with_name("names.py"))
+"""Sources that contain idioms as data."""
 
 IDIOMS: dict[str, str] = {
     r"all of it": "name the thing: the whole file, every row",
@@ -76,9 +78,9 @@ IDIOMS: dict[str, str] = {
     r"whoever": "the caller, the user, the process that",
     r"whom": "name the person or thing",
 }
-"""Idioms as regular expressions, with what to write instead."""
+"""Regular expressions of idioms, each with a replacement."""
 
-# The words of an idiom may stand on two lines.
+# An idiom may be broken across two lines.
 _IDIOM = re.compile(
     "|".join(rf"(?P<i{n}>\b(?:{idiom})\b)" for n, idiom in enumerate(IDIOMS)).replace(" ", r"\s+"),
     re.IGNORECASE,
@@ -90,7 +92,7 @@ _CODE_SPAN = re.compile(r"`[^`]*`")
 
 @dataclass(frozen=True, slots=True)
 class Idiom:
-    """An idiom in a file, and what to write instead."""
+    """An idiom in a file, with its replacement."""
 
     path: Path
     line: int
@@ -105,13 +107,13 @@ def iter_files(root: Path = ROOT) -> Iterator[Path]:
     """Yield the sources and pages whose language is checked."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".py", ".md") and path != Path(__file__):
+            if path.suffix in (".py", ".md") and path not in WORD_LISTS:
                 yield path
     yield from (root / page for page in PAGES)
 
 
 def find_idioms(path: Path) -> Iterator[Idiom]:
-    """Yield the idioms in a source's docstrings, comments and texts, or in a page's prose."""
+    """Yield the idioms in the docstrings, comments and texts of a source, or in a page."""
     text = path.read_text(encoding="utf-8")
     parts = _iter_source_texts(text) if path.suffix == ".py" else iter_page_texts(text)
     for first_line, part in parts:
@@ -129,7 +131,7 @@ def _iter_source_texts(source: str) -> Iterator[tuple[int, str]]:
 
 
 def iter_page_texts(page: str) -> Iterator[tuple[int, str]]:
-    """Yield the paragraphs of a page, fenced blocks left out, each with its first line."""
+    """Yield the paragraphs of a page without fenced blocks, each with its first line number."""
     prose: list[str] = []
     first, fenced = 1, False
     for number, line in enumerate(page.splitlines(), start=1):
@@ -147,9 +149,9 @@ def iter_page_texts(page: str) -> Iterator[tuple[int, str]]:
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
-    """Print the idioms of the named files, or of all; return 1 if there is one."""
+    """Print the idioms of the given files, or of all files; return 1 if there are any."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("paths", nargs="*", type=Path, help="files instead of all")
+    parser.add_argument("paths", nargs="*", type=Path, help="files to search (default: all)")
     options = parser.parse_args(None if arguments is None else list(arguments))
     count = 0
     for path in options.paths or iter_files():

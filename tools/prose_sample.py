@@ -1,8 +1,8 @@
-"""A random sample of texts for a reviewer of the language: `python -m tools.prose_sample`.
+"""A random sample of texts for a review of the language: `python -m tools.prose_sample`.
 
-Docstrings (private ones included), messages of exceptions and of options, and paragraphs of pages
-are drawn with a fixed seed, so that a review can be repeated. The output is a sheet in Markdown:
-each text with its place and, for docstrings and messages, the line of code that it belongs to.
+Docstrings (also private ones), messages of exceptions, help texts of options, and paragraphs of
+pages are drawn with a fixed seed, so that a review can be repeated. The output is a Markdown page:
+each text with its location and, for docstrings and messages, the line of code that it belongs to.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ROOT = Path(__file__).parent.parent
 SEED = 11
 COUNTS = {"docstring": 200, "message": 100, "paragraph": 60}
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-_MIN_WORDS = 4  # fewer are names and formats, no language
+_MIN_WORDS = 4  # shorter texts are names and formats
 _OPTIONS = frozenset(["Argument", "Option"])
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, where it stands, and the code that it belongs to."""
+    """A text with its location, and the line of code that it belongs to."""
 
     kind: str
     place: str
@@ -37,7 +37,7 @@ class Text:
 
 
 def draw(root: Path = ROOT, seed: int = SEED) -> list[Text]:
-    """Return the sample: for each kind the number of texts that `COUNTS` asks for."""
+    """Return a random sample with the numbers of texts in `COUNTS`."""
     texts: list[Text] = []
     for path in sorted((root / "src").rglob("*.py")):
         texts += _iter_source_texts(path, path.relative_to(root).as_posix())
@@ -73,7 +73,7 @@ def _iter_messages(node: ast.AST) -> Iterator[str]:
 
 
 def _read_text(node: ast.expr) -> str:
-    """Return a text as the code has it, expressions in braces; anything else is empty."""
+    """Return a literal text of the code, with expressions in braces; "" if it is not literal."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
@@ -88,9 +88,9 @@ def _iter_paragraphs(path: Path, name: str) -> Iterator[Text]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the sheet."""
+    """Print the sample as a Markdown page."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the sample")
     for number, text in enumerate(draw(seed=parser.parse_args(arguments).seed), start=1):
         print(f"## {number}. {text.kind}, {text.place}\n")
         if text.code:

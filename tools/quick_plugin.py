@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 START_OF_SPARK_S = 20.0
-"""The first test on Spark starts a session and perhaps a server, and is not started so late."""
+"""Seconds that the first test on Spark needs to start a session and perhaps a server.
+
+If less time is left, it is skipped.
+"""
 
 _left_out: list[str] = []
 _has_spark = False
@@ -24,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what would start after the deadline."""
+    """Skip a test after the deadline."""
     global _has_spark
     is_on_spark = item.get_closest_marker("integration") is not None
     until = float(os.environ["COVEY_QUICK_UNTIL"])
@@ -36,16 +39,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail where no test was run for want of time."""
+    """Set an exit code for no tests if all tests were skipped after the deadline."""
     if _left_out and len(_left_out) == session.testscollected:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Tell how many tests were left out."""
+    """Print the number of tests that were left out."""
     if _left_out:
         terminalreporter.write_line(
-            f"left out for want of time: {len(_left_out)} tests, the first {_left_out[0]}"
+            f"left out because the time was over: {len(_left_out)} tests, the first {_left_out[0]}"
         )
 
 

@@ -1,7 +1,8 @@
-"""Signatures of public functions, read from the sources: `python -m tools.signatures`.
+"""Signatures of public functions that break a rule, read from the sources.
 
-A function or method is public if neither its own name nor those of its module and class begin with
-an underscore. Kernels are left out: they are compiled, and write into arrays that they are given.
+Run it with `python -m tools.signatures`. A function or method is public if neither its name nor
+those of its module and class start with an underscore. Kernels are left out, because they may write
+into arrays that are passed to them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _WRITERS = frozenset(["append", "appendleft", "extend", "insert", "setdefault", 
 
 @dataclass(frozen=True, slots=True)
 class PublicFunction:
-    """A function or method with the name under which it is found, `module.Class.name`."""
+    """A function or method with its full name, `module.Class.name`."""
 
     name: str
     node: Function
@@ -28,47 +29,51 @@ class PublicFunction:
 
     @property
     def parameters(self) -> list[ast.arg]:
-        """Return all parameters, but for `self` and `cls`."""
+        """All parameters except `self` and `cls`."""
         arguments = self.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         return [*positional[self.is_method :], *arguments.kwonlyargs]
 
     @property
     def untyped(self) -> list[str]:
-        """Return the parameters, and `return`, whose type is or contains `Any`.
+        """The parameters, and `return`, whose type is or contains `Any`.
 
-        Not so the type of the numbers of an array: numpy calls it `NDArray[Any]`.
+        The element type of an array does not count: `NDArray[Any]` is allowed.
         """
         arguments = self.node.args
-        others = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-        annotations = {one.arg: one.annotation for one in [*self.parameters, *others]}
+        variadic = [p for p in (arguments.vararg, arguments.kwarg) if p is not None]
+        annotations = {p.arg: p.annotation for p in [*self.parameters, *variadic]}
         annotations["return"] = self.node.returns
-        return [name for name, one in annotations.items() if one is not None and _says_any(one)]
+        return [
+            name
+            for name, annotation in annotations.items()
+            if annotation is not None and _says_any(annotation)
+        ]
 
     @property
     def positional_options(self) -> list[str]:
-        """Return the options that callers may give by position.
+        """The options that callers may pass by position.
 
-        An option is a boolean, a limit or another parameter with a default, after the first two;
-        a boolean with a default is one wherever it stands, and a limit after the first.
+        An option is a boolean after the first two parameters, or a parameter with a default that is
+        after the first two, is a boolean, or is a limit after the first.
         """
         arguments = self.node.args
         positional = [*arguments.posonlyargs, *arguments.args][self.is_method :]
         required = len(positional) - len(arguments.defaults)
         return [
-            one.arg
-            for index, one in enumerate(positional)
-            if (index >= required and (index >= 2 or _is_bool(one) or (index and _is_limit(one))))
-            or (index >= 2 and _is_bool(one))
+            p.arg
+            for index, p in enumerate(positional)
+            if (index >= required and (index >= 2 or _is_bool(p) or (index and _is_limit(p))))
+            or (index >= 2 and _is_bool(p))
         ]
 
     @property
     def written_parameters(self) -> list[str]:
-        """Return the parameters that the function writes into: out-parameters."""
+        """The parameters that the function writes into."""
         mutable = {
-            one.arg
-            for one in self.parameters
-            if one.annotation is None or ast.unparse(one.annotation) not in _IMMUTABLE
+            p.arg
+            for p in self.parameters
+            if p.annotation is None or ast.unparse(p.annotation) not in _IMMUTABLE
         }
         written = {root for node in ast.walk(self.node) for root in _find_written(node)}
         rebound = {
@@ -99,7 +104,7 @@ def _says_any(annotation: ast.AST) -> bool:
         return False
     if isinstance(annotation, ast.Name) and annotation.id == "Any":
         return True
-    return any(_says_any(one) for one in ast.iter_child_nodes(annotation))
+    return any(_says_any(child) for child in ast.iter_child_nodes(annotation))
 
 
 def _is_bool(parameter: ast.arg) -> bool:
@@ -117,7 +122,7 @@ def _iter_body(body: list[ast.stmt], prefix: str, in_class: bool) -> Iterator[Pu
             yield from _iter_body(node.body, f"{prefix}.{node.name}", True)
         elif isinstance(node, Function):
             is_public = not node.name.startswith("_") or node.name in ("__init__", "__call__")
-            decorators = {ast.unparse(one).partition("(")[0] for one in node.decorator_list}
+            decorators = {ast.unparse(d).partition("(")[0] for d in node.decorator_list}
             if "overload" in decorators:
                 overloaded.add(node.name)
             elif node.name in overloaded:
@@ -128,7 +133,7 @@ def _iter_body(body: list[ast.stmt], prefix: str, in_class: bool) -> Iterator[Pu
 
 
 def _find_written(node: ast.AST) -> Iterator[str]:
-    """Yield the variables into which a statement or call writes, rather than replacing them."""
+    """Yield the variables that a statement or call modifies without rebinding them."""
     if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
         for target in _iter_targets(node):
             if isinstance(target, ast.Subscript | ast.Attribute) or isinstance(node, ast.AugAssign):
@@ -147,7 +152,7 @@ def _iter_targets(node: ast.Assign | ast.AugAssign | ast.Delete) -> Iterator[ast
 
 
 def _find_root(node: ast.expr) -> str:
-    """Return the variable of an expression such as `name.attribute[0]`, or nothing."""
+    """Return the variable of an expression such as `name.attribute[0]`, or ""."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -155,13 +160,14 @@ def _find_root(node: ast.expr) -> str:
 
 def main() -> None:
     """Print the public functions that break a rule of signatures."""
-    for one in iter_public_functions(Path("src/covey")):
-        if one.untyped:
-            print(f"{one.name}: says Any of {', '.join(one.untyped)}")
-        if one.positional_options:
-            print(f"{one.name}: takes {', '.join(one.positional_options)} by position")
-        if one.written_parameters:
-            print(f"{one.name}: writes into {', '.join(one.written_parameters)}")
+    for function in iter_public_functions(Path("src/covey")):
+        if function.untyped:
+            print(f"{function.name}: the type contains Any: {', '.join(function.untyped)}")
+        if function.positional_options:
+            options = ", ".join(function.positional_options)
+            print(f"{function.name}: options may be passed by position: {options}")
+        if function.written_parameters:
+            print(f"{function.name}: writes into {', '.join(function.written_parameters)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Adds up the summaries of several runs of pytest, and prints them as one: the end of `.ci/run`."""
+"""Adds up the summaries of several pytest runs and prints them as one, at the end of `.ci/run`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SINGULAR = {"warning": "warnings", "error": "errors"}
 
 
 def add_up(printed: str) -> str:
-    """Return the sum of all summaries in what runs of pytest have printed.
+    """Return the sum of all summaries in the output of pytest runs.
 
     >>> add_up("2 passed, 1 skipped in 1.50s\\nmore\\n=== 40 passed in 90.25s (0:01:30) ===")
     '42 passed, 1 skipped in 91.75s'
@@ -24,9 +24,9 @@ def add_up(printed: str) -> str:
     """
     counts, seconds = Counter[str](), 0.0
     for line in COLOUR.sub("", printed).splitlines():
-        if found := SUMMARY.match(line):
-            seconds += float(found[2])
-            for part in found[1].split(", "):
+        if match := SUMMARY.match(line):
+            seconds += float(match[2])
+            for part in match[1].split(", "):
                 number, kind = part.split(" ", 1)
                 counts[SINGULAR.get(kind, kind)] += int(number)
     if not counts:

@@ -1,1 +1,1 @@
-"""What `python -m benchmarks compact` measures, part by part."""
+"""The parts of the benchmark `compact`: changes of tables, shares by step, and 10M on Spark."""

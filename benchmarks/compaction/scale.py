@@ -1,9 +1,10 @@
-"""Compaction on Spark, from 100,000 to ten million subscriptions.
+"""Reductions on Spark, from 100,000 to ten million subscriptions.
 
-`local[2]`, 6 GB for the JVM. Uniform boxes in four dimensions, given as columns in Parquet, without
-a sample and with perfect merging only. The timer holds all of `compact`: the fit, every step, the
-arranged store and the tables. Memory is the largest sum, seen twice a second, of what this process,
-the JVM and the Python workers have for themselves, without pages of mapped files, which they share.
+Spark runs as `local[2]` with 6 GB for the JVM. Subscriptions are uniform boxes in four dimensions,
+as columns in Parquet files, without an event sample and with perfect merging only. The time is that
+of `reduce_subscriptions`: the fit, every step, the arranged store and the tables. Memory is the sum
+of the anonymous memory of this process, the JVM and the Python workers, without the pages of mapped
+files, which they share. It is read twice a second, and the largest sum counts.
 """
 
 from __future__ import annotations
@@ -30,29 +31,29 @@ _CHECKED, _BATCH = 200_000, 1_000
 _PARTS = ("fit", "equality", "covering", "subsumption", "merging", "arrange", "write")
 
 KEYS = {
-    "compact_10m_s": "seconds to compact 10M boxes on local[2]",
-    **{f"compact_10m_{part}_s": f"of them for this: {part}" for part in _PARTS},
-    "compact_10m_gib": "GiB of all processes at the most, mapped files left out",
-    "compact_10m_active": "share of the 10M that is active",
-    "compact_1m_s": "seconds to compact 1M",
-    "compact_100k_s": "seconds to compact 100,000",
-    "compact_growth": "exponent of growth from 100,000 to 10M",
-    "compact_growth_1m": "exponent from 1M to 10M, where starting jobs counts for little",
-    "compact_differs": "of 200,000, ids whose status differs from the exact table's: none",
+    "compact_10m_s": "seconds to reduce 10M boxes on local[2]",
+    **{f"compact_10m_{part}_s": f"seconds to reduce 10M boxes, step {part}" for part in _PARTS},
+    "compact_10m_gib": "peak memory of all processes in GiB, without mapped files",
+    "compact_10m_active": "share of active subscriptions among the 10M",
+    "compact_1m_s": "seconds to reduce 1M",
+    "compact_100k_s": "seconds to reduce 100,000",
+    "compact_growth": "exponent g of seconds ~ n^g from 100,000 to 10M",
+    "compact_growth_1m": "exponent g from 1M to 10M, where the start of jobs matters little",
+    "compact_differs": "ids whose status differs from the exact routing table's, of 200,000: 0",
 }
 
 
 def run(only: frozenset[str]) -> dict[str, Value]:
-    """All sizes in one session, the small ones first."""
-    found: dict[str, Value] = {}
+    """Return the results for the keys in `only`, all sizes in one session, small ones first."""
+    results: dict[str, Value] = {}
     with Environment.start(asked_sizes(Sizes(), SHRINK, full=False)) as environment:
         _timed(environment, 2_000)
         if "compact_differs" in only:
-            found["compact_differs"] = _differs(environment)
+            results["compact_differs"] = _differs(environment)
         if only - {"compact_differs"}:
             sizes = environment.sizes
-            found |= _sizes(environment, (sizes.few, sizes.stored, sizes.many))
-    return found
+            results |= _sizes(environment, (sizes.few, sizes.stored, sizes.many))
+    return results
 
 
 def _sizes(environment: Environment, counts: tuple[int, int, int]) -> dict[str, Value]:
@@ -90,7 +91,10 @@ def _timed(
 
 
 def _differs(environment: Environment) -> int:
-    """Standing by covering alone, on Spark and in a table that was tidied."""
+    """Return the number of ids that are redundant only on Spark or only in a pruned table.
+
+    Both decide by covering alone, without subsumption.
+    """
     workload = create_workload(BOXES)
     _, compaction = _timed(environment, _CHECKED, subtractions=0)
     redundant = {row["id"] for row in compaction.redundant.select("id").collect()}
@@ -103,6 +107,6 @@ def _differs(environment: Environment) -> int:
 
 
 def _memory_mb() -> float:
-    """Of this process and those below it."""
+    """Return the anonymous memory of this process and its descendants in MB."""
     pids = [os.getpid(), *descendants()]
     return sum(resident_mb(pid).get("RssAnon", 0.0) for pid in pids)

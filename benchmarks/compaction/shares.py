@@ -1,11 +1,12 @@
-"""What each step removes, by workload, and what matching with the compacted set costs.
+"""Share of subscriptions that each step of a reduction removes, by workload, and matching speed.
 
-100,000 subscriptions of each workload and 40,000 events, of which merging sees every other one.
-Filters may let in one percent of events that nobody wants. The three strategies that advertise
-regions must tell the same; two of them compare many regions one by one where these leave most
-attributes free, and wide regions are many ranges, so that tables other than the exact one have the
-first 20,000. "hilbert" tells ranges of cells on its three most selective attributes.
-Matching is of 20,000 events at once on a store, compacted against as it was, in turns.
+Each workload has 100,000 subscriptions and 40,000 events; merging uses every second event as its
+sample. False forwards may be at most one percent of the events of the sample. The three strategies
+that advertise regions must advertise the same. Two of them compare many regions one by
+one if these leave most attributes free, and wide regions have many ranges; therefore all tables but
+the exact one get the first 20,000 subscriptions only. `hilbert` advertises ranges of cells on its
+three most selective attributes. Matching compares the reduced store with the full one, in turns, on
+20,000 events at once.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ _REGIONAL = ("exact", "projection", "hybrid")
 
 def _keys(name: str) -> dict[str, str]:
     return {
-        f"{name}_covered": f"share of 100,000 {name} that one other covers or equals",
-        f"{name}_subsumed": "share that several together subsume, beyond that",
-        f"{name}_perfect": "share that perfect merging removes then",
-        f"{name}_imperfect": "share that merging within 1% of events in vain removes then",
-        f"{name}_filters": "share that is left: filters for each subscription",
-        f"{name}_false_forwards": "of other events that filters forward, those nobody wants",
-        f"{name}_budget_ends": "share kept because 32 subtractions did not decide",
-        f"{name}_online_differs": "advertised by which exact tables, or 20,000 of others, differ",
-        f"{name}_cells_passive": "share of 20,000 redundant with hilbert, subsumption included",
-        f"{name}_cells_told": "ranges of cells that hilbert tells for each subscription",
-        f"{name}_cells_in_vain": "of events that these cells forward, those nobody wants",
-        f"{name}_matching": "events/s of the compacted store, of those of the full one",
-        f"{name}_matches": "matches per event",
+        f"{name}_covered": f"{name}: share of 100,000 that another one equals or covers",
+        f"{name}_subsumed": f"{name}: share that only several others together contain",
+        f"{name}_perfect": f"{name}: share that perfect merging removes after that",
+        f"{name}_imperfect": f"{name}: share that merging with 1% false forwards removes then",
+        f"{name}_filters": f"{name}: filters per subscription after all steps",
+        f"{name}_false_forwards": f"{name}: false share of forwarded events that are not sampled",
+        f"{name}_budget_ends": f"{name}: share undecided after 32 subtractions, so active",
+        f"{name}_online_differs": f"{name}: difference in advertised regions of methods: 0",
+        f"{name}_cells_passive": f"{name}: share of 20,000 that hilbert finds redundant",
+        f"{name}_cells_told": f"{name}: ranges of cells that hilbert advertises, each",
+        f"{name}_cells_in_vain": f"{name}: false share of events that these cells admit",
+        f"{name}_matching": f"{name}: events/s of the reduced store, relative to the full one",
+        f"{name}_matches": f"{name}: matches per event",
     }
 
 
@@ -62,22 +63,25 @@ KEYS = {key: line for name in _WORKLOADS for key, line in _keys(name).items()}
 
 
 def run(only: frozenset[str]) -> dict[str, Value]:
-    """All that is asked for, workload by workload."""
-    found: dict[str, Value] = {}
-    asked = [name for name in _WORKLOADS if only & _keys(name).keys()]
-    for n, name in enumerate(asked):
-        progress(n, len(asked), "workloads compacted")
-        found |= {f"{name}_{key}": value for key, value in _workload(_WORKLOADS[name]).items()}
-    progress(len(asked), len(asked), "workloads compacted")
-    return found
+    """Return the results of all workloads of which a key is in `only`."""
+    results: dict[str, Value] = {}
+    names = [name for name in _WORKLOADS if only & _keys(name).keys()]
+    for n, name in enumerate(names):
+        progress(n, len(names), "workloads reduced")
+        results |= {f"{name}_{key}": value for key, value in _workload(_WORKLOADS[name]).items()}
+    progress(len(names), len(names), "workloads reduced")
+    return results
 
 
 def _workload(workload: Workload) -> dict[str, Value]:
     regions = workload.generate_regions(0, _STORED)
     events = Events.from_arrow(workload.generate_events(0, _EVENTS), workload.space)
-    every = np.arange(_STORED)
+    subscription_rows = np.arange(_STORED)
     compacted = reduce_regions(
-        regions, every, sample=events, limits=ReductionLimits(max_false_positive_rate=_ADDED)
+        regions,
+        subscription_rows,
+        sample=events,
+        limits=ReductionLimits(max_false_positive_rate=_ADDED),
     )
     s = compacted.summary
     return {
@@ -99,11 +103,14 @@ def _share(count: int) -> float:
 
 
 def _online_differs(workload: Workload, regions: Regions, covered: int) -> int:
-    """How far the exact table is from what was found offline, and others from it."""
+    """Return the larger of two differences in numbers of advertised regions.
+
+    One is between the exact routing table and the reduction, the other between the strategies.
+    """
     online = _advertised(_table(workload, regions, "exact"))
-    some = regions.take(np.arange(_COMPARED))
-    all_told = {_advertised(_table(workload, some, strategy)) for strategy in _REGIONAL}
-    return max(abs(online - (_STORED - covered)), max(all_told) - min(all_told))
+    fewer_regions = regions.take(np.arange(_COMPARED))
+    counts = {_advertised(_table(workload, fewer_regions, strategy)) for strategy in _REGIONAL}
+    return max(abs(online - (_STORED - covered)), max(counts) - min(counts))
 
 
 def _advertised(table: AnyRoutingTable) -> int:
@@ -115,7 +122,8 @@ def _cells(workload: Workload, regions: Regions, events: Events) -> dict[str, Va
     table = _table(workload, regions, "hilbert")
     is_wanted, admitted = matches_any(SegmentIndex.build(regions), events), table.admits(events)
     if (is_wanted & ~admitted).any():
-        raise RuntimeError("cells lose events")
+        lost_count = int((is_wanted & ~admitted).sum())
+        raise RuntimeError(f"the cells do not admit {lost_count} events that match a subscription")
     return {
         "cells_passive": round(len(table.find_redundant()) / len(regions), 4),
         "cells_told": round(len(table.advertised_set) / len(regions), 4),
@@ -131,11 +139,11 @@ def _table(workload: Workload, regions: Regions, strategy: str) -> AnyRoutingTab
     return table
 
 
-def _matching(workload: Workload, regions: Regions, found: Reduction) -> dict[str, Value]:
+def _matching(workload: Workload, regions: Regions, reduction: Reduction) -> dict[str, Value]:
     events = Events.from_arrow(
         workload.generate_events(_EVENTS, _EVENTS + _MATCHED), workload.space
     )
-    is_active = found.statuses == RegionStatus.ACTIVE
+    is_active = reduction.statuses == RegionStatus.ACTIVE
     with (
         tempfile.TemporaryDirectory(prefix="covey-") as folder,
         Store.create(Path(folder, "store"), workload.space) as store,
@@ -147,9 +155,11 @@ def _matching(workload: Workload, regions: Regions, found: Reduction) -> dict[st
             return {"matching": 1.0, "matches": 0.0}
         version = store.commit_gated(over, under, "compacted", base).version
         full, compacted = store.snapshot(base), store.snapshot(version)
-        pairs = [len(one.match(events)) for one in (full, compacted)]
+        pairs = [len(snapshot.match(events)) for snapshot in (full, compacted)]
         if pairs[0] != pairs[1]:
-            raise RuntimeError(f"{pairs[0]} matches, but {pairs[1]} when compacted")
+            raise RuntimeError(
+                f"the full store has {pairs[0]} matches, the reduced store {pairs[1]}"
+            )
         seconds = interleaved(
             7, full=partial(full.match, events), compacted=partial(compacted.match, events)
         )

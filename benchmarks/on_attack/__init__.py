@@ -1,1 +1,1 @@
-"""Subscriptions that try to disturb others, and expressions that nobody thought of."""
+"""The parts of the benchmark `attack`: hostile subscriptions, and random and real expressions."""

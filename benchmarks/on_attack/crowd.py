@@ -1,8 +1,8 @@
-"""Hostile subscriptions beside normal ones, whose results must be what they are without them.
+"""Hostile subscriptions beside normal ones, whose results must not change.
 
-Each is tried alone, and some together: in an update of a model, in a model with zones, and in a
-stream. Where the results of normal subscriptions differ, those together are cut in two until it is
-clear whose doing it is.
+Each hostile subscription is tried alone with normal ones in a model. Groups of hostile ones are
+tried in an update of a model, in a model with zones, and in a stream. If the results of normal
+subscriptions differ, the group is halved repeatedly until the cause is known.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["KEYS", "run"]
 
 KEYS = {
     "attack_hostile": "hostile and unusual subscriptions that were tried",
-    "attack_taken": "how many of them are taken and matched like any other",
-    "attack_disturbed": "times that one changed or stopped the results of 1,000 normal ones",
-    "attack_effects": "things that one of them did besides matching",
-    "attack_wrong": "hostile ones that are taken and match other events than where keeps",
+    "attack_taken": "hostile subscriptions that were accepted and matched",
+    "attack_disturbed": "hostile subscriptions that change results of normal ones: should be 0",
+    "attack_effects": "side effects of hostile subscriptions besides matching: should be 0",
+    "attack_wrong": "accepted hostile subscriptions whose matches differ from where: should be 0",
 }
 
 Texts = Mapping[str, str]
@@ -39,7 +39,7 @@ _ZONES = 4
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to match events with some more subscriptions, so many of them at once."""
+    """A way to match events with additional subscriptions; `together` is the size of a group."""
 
     name: str
     attempt: Callable[[Texts], Found]
@@ -47,7 +47,7 @@ class _Way:
     events: DataFrame
 
     def tried(self, some: Texts) -> Found | None:
-        """What is found, None if the whole job fails."""
+        """Return the matches with additional subscriptions, or None if the job fails as a whole."""
         try:
             return self.attempt(some)
         except FAILURES as error:
@@ -56,7 +56,7 @@ class _Way:
 
 
 def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """Every hostile subscription beside all normal ones, in each way."""
+    """Return the results of all hostile subscriptions, beside all normal ones, in each way."""
     events = events_of(spark, sizes.events)
     normal = {f"normal{n}": text for n, text in enumerate(normal_predicates(sizes.normal))}
     model = fitted(events, normal)
@@ -84,25 +84,25 @@ def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Va
             ),
             _Way("stream", stream.attempt, sizes.together, stream.events(events)),
         )  # fmt: skip
-        disturbed, wrong, taken = set[str](), set[str](), set[str]()
+        disturbed, wrong, accepted = set[str](), set[str](), set[str]()
         for way in ways:
             expected = way.attempt({}).of(list(normal))
             ids = list(hostile)
             for start in range(0, len(ids), way.together):
                 progress(start, len(ids), way.name)
-                some = {id_: hostile[id_] for id_ in ids[start : start + way.together]}
-                found = way.tried(some)
-                disturbed |= _disturbing(way, some, found, expected, list(normal))
-                if found is not None:
-                    taken |= some.keys() - found.refused.keys()
-                    wrong |= set(wrong_among(way.events, some, found))
+                group = {id_: hostile[id_] for id_ in ids[start : start + way.together]}
+                outcome = way.tried(group)
+                disturbed |= _disturbing(way, group, outcome, expected, list(normal))
+                if outcome is not None:
+                    accepted |= group.keys() - outcome.refused.keys()
+                    wrong |= set(wrong_among(way.events, group, outcome))
         effects = len(list(Path(folder).iterdir()))
     effects += spark._jvm.System.getProperty(PROPERTY) is not None  # type: ignore[union-attr]
     effects += dict(spark.conf.getAll) != settings
     for id_ in sorted(wrong):
         print(f"wrong: {hostile[id_]}", file=sys.stderr)
     return {
-        "attack_hostile": len(hostile), "attack_taken": len(taken),
+        "attack_hostile": len(hostile), "attack_taken": len(accepted),
         "attack_disturbed": len(disturbed), "attack_effects": int(effects),
         "attack_wrong": len(wrong),
     }  # fmt: skip
@@ -112,14 +112,23 @@ def _disturbing(
     way: _Way, some: Texts, found: Found | None, expected: frozenset[tuple[int, str]],
     normal: list[str],
 ) -> set[str]:  # fmt: skip
-    """Who of some changes or stops what normal subscriptions find; nobody, it is hoped."""
+    """Return the subscriptions of a group that change the pairs of normal ones or fail the job.
+
+    Args:
+        way: how the group was tried.
+        some: the group.
+        found: the matches with the group; None if the job failed.
+        expected: pairs of the normal subscriptions without the group.
+        normal: ids of the normal subscriptions.
+    """
     if found is not None and found.of(normal) == expected:
         return set()
     if len(some) == 1:
-        print(f"disturbing, {way.name}: {next(iter(some.values()))[:200]}", file=sys.stderr)
+        text = next(iter(some.values()))[:200]
+        print(f"changes other results, {way.name}: {text}", file=sys.stderr)
         return {f"{way.name}: {next(iter(some))}"}
     ids, disturbing = list(some), set[str]()
     for half in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
-        part = {id_: some[id_] for id_ in half}
-        disturbing |= _disturbing(way, part, way.tried(part), expected, normal)
+        half_group = {id_: some[id_] for id_ in half}
+        disturbing |= _disturbing(way, half_group, way.tried(half_group), expected, normal)
     return disturbing

@@ -7,13 +7,13 @@ from pathlib import Path
 __all__ = ["PROPERTY", "hostile_predicates"]
 
 PROPERTY = "covey.attacked"
-"""The property of the JVM that some of them try to set."""
+"""The JVM property that some hostile subscriptions try to set."""
 
 _VALUES = ("i", "l", "d", "p", "t", "u", "tags", "m", "ts", "day", "x", "o", "st", "nums")
 
 
 def hostile_predicates(folder: Path) -> list[str]:
-    """All of them; some try to write into a folder."""
+    """Return all hostile predicates; some try to write a file into `folder`."""
     code = [
         f"CAST({call}('java.lang.System', 'setProperty', '{PROPERTY}', {value}) AS STRING) IS NULL"
         for call in ("reflect", "java_method", "try_reflect")

@@ -1,4 +1,4 @@
-"""A stream whose subscriptions are joined by hostile ones, some at a time."""
+"""A stream with normal subscriptions, to which groups of hostile ones are added in turns."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["Stream"]
 _ROOT = Path(__file__).parent.parent.parent
 _SCHEMA = f"{SCHEMA}, turn INT"
 _CONTROL, _EVENTS, _FOUND, _LETTERS = "alerts", "ads", "found", "dead"
-_ALL = "all events"  # a subscription that tells which events were matched
-_LAST = -1  # the event after all others of a turn
-_SECONDS = 900.0  # for one turn, on machines that are busy
+_ALL = "all events"  # id of a subscription that every event matches
+_LAST = -1  # number of the event after all others of a turn
+_SECONDS = 900.0  # limit of one turn, for busy machines
 _POLL_S = 0.2
-_MOST_TURNS = 10  # a stream computes the expressions of those who have cancelled for a while yet
+_MOST_TURNS = 10  # per stream, which computes expressions of cancelled subscriptions for some time
 
 
 class Stream:
-    """A stream with normal subscriptions, in which all events are sent in each turn."""
+    """A stream with normal subscriptions that gets all events in each turn."""
 
     def __init__(
         self, broker: KafkaServer, folder: Path, normal: Mapping[str, str], events: DataFrame
@@ -48,27 +48,27 @@ class Stream:
     @classmethod
     @contextmanager
     def beside(cls, normal: Mapping[str, str], events: DataFrame, folder: Path) -> Iterator[Stream]:
-        """A stream with a Kafka server of its own, as long as they are needed."""
+        """Yield a stream with a new Kafka server; both end with the block."""
         with KafkaServer.on_free_ports(_ROOT / ".kafka", folder / "kafka") as broker:
-            one = cls(broker, folder, normal, events)
+            stream = cls(broker, folder, normal, events)
             try:
-                yield one
+                yield stream
             finally:
-                one.close()
-                one._topics.close()
+                stream.close()
+                stream._topics.close()
 
     def events(self, events: DataFrame) -> DataFrame:
-        """All events as Spark reads them from the topic."""
+        """Return all events as Spark reads them from the topic."""
         rows = [(self._event(n, 0),) for n in self._texts]
         texts = events.sparkSession.createDataFrame(rows, "text STRING")
-        read = texts.select(F.from_json("text", _SCHEMA).alias("event"))
-        return read.select("event.*").localCheckpoint()
+        parsed = texts.select(F.from_json("text", _SCHEMA).alias("event"))
+        return parsed.select("event.*").localCheckpoint()
 
     def attempt(self, some: Mapping[str, str]) -> Found:
-        """What comes of all events while some more subscriptions are there.
+        """Return the pairs of all events, with additional subscriptions, and the rejected ones.
 
         Raises:
-            StreamError: not all events were matched, or it has ended.
+            StreamError: not all events were matched in time, or the stream has ended.
         """
         if self._process is None or self._turn % _MOST_TURNS == 0:
             self._begin()
@@ -79,7 +79,7 @@ class Stream:
             raise
 
     def close(self) -> None:
-        """End the stream; the next attempt begins another."""
+        """End the stream; the next attempt starts another."""
         if self._process is not None:
             self._process.stop()
             self._process = None
@@ -89,18 +89,23 @@ class Stream:
         starts = {name: self._topics.ends(self._name(name)) for name in (_FOUND, _LETTERS)}
         self._change(subscription_message(id_, text) for id_, text in some.items())
         pairs = self._matched(list(self._texts), starts[_FOUND])
-        pairs |= self._matched([_LAST], self._topics.ends(self._name(_FOUND)))  # a batch later
+        # An event in a later batch is matched after all notifications of this turn are written.
+        pairs |= self._matched([_LAST], self._topics.ends(self._name(_FOUND)))
         letters = self._read(_LETTERS, starts[_LETTERS])
         self._change(cancel_message(id_) for id_ in some)
-        refused = {one["subscription"]: one["reason"] for one in letters if "subscription" in one}
-        wanted = {*self._normal, *some} - {_ALL}
+        refused = {
+            letter["subscription"]: letter["reason"]
+            for letter in letters
+            if "subscription" in letter
+        }
+        current_ids = {*self._normal, *some} - {_ALL}
         return Found(
-            frozenset((n, id_) for n, id_ in pairs if n != _LAST and id_ in wanted),
+            frozenset((n, id_) for n, id_ in pairs if n != _LAST and id_ in current_ids),
             {id_: reason for id_, reason in refused.items() if id_ in some},
         )
 
     def _matched(self, numbers: list[int], start: dict[int, int]) -> set[tuple[int, str]]:
-        """The pairs of events and subscriptions, once all of these events were matched."""
+        """Publish events and return their pairs with subscriptions once all are matched."""
         values = [(None, self._event(n, self._turn).encode()) for n in numbers]
         self._topics.fill(self._name(_EVENTS), values)
         process = self._process
@@ -108,13 +113,16 @@ class Stream:
         until, pairs, seen = time.monotonic() + _SECONDS, set[tuple[int, str]](), set[int]()
         while seen != set(numbers):
             if not process.is_running or time.monotonic() > until:
-                raise StreamError(f"stopped or stuck:\n{process.said()[-2000:]}")
+                raise StreamError(
+                    f"the stream has ended or did not match all events in {_SECONDS:.0f} s:\n"
+                    f"{process.said()[-2000:]}"
+                )
             time.sleep(_POLL_S)
             ends = self._topics.ends(self._name(_FOUND))
-            for one in self._read(_FOUND, start, ends):
-                event = one["event_values"]
+            for notification in self._read(_FOUND, start, ends):
+                event = notification["event_values"]
                 if event["turn"] == self._turn:
-                    pairs.add((event["n"], one["subscription"]))
+                    pairs.add((event["n"], notification["subscription"]))
             start = ends
             seen = {n for n, id_ in pairs if id_ == _ALL}
         return pairs
@@ -136,7 +144,7 @@ class Stream:
         return f"{topic}-{self._begun}"
 
     def _begin(self) -> None:
-        """End the stream, and begin one with the normal subscriptions, on topics of its own."""
+        """End the stream, and start one with the normal subscriptions on new topics."""
         self.close()
         self._begun += 1
         self._topics.create_control(self._name(_CONTROL))

@@ -1,8 +1,8 @@
 """Random expressions of all functions in Spark's registry, with arguments of random types.
 
-Most calls are Spark's own examples, with some of their arguments exchanged for columns, mostly of a
-type that looks alike; the others have any arguments at all, and most of these Spark refuses. The
-generator knows nothing of what covey reads: it is not the one that the language is tested with.
+Most calls are Spark's own examples, in which some arguments are replaced by columns, mostly of a
+similar type. The other calls have random arguments, and Spark rejects most of them. The generator
+is independent of the language that covey accepts: it is not the one of the language tests.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["KEYS", "run"]
 
 KEYS = {
     "registry_expressions": "random expressions of the functions in Spark's registry",
-    "registry_taken": "how many of them are taken; the others are refused with a reason",
-    "registry_wrong": "those that are taken and match other events than where keeps",
-    "registry_unexplained": "those that are refused without a reason",
-    "registry_failed": "times that a fit or a match failed as a whole",
+    "registry_taken": "expressions that are accepted; others are rejected with a reason",
+    "registry_wrong": "accepted expressions whose matches differ from where: should be 0",
+    "registry_unexplained": "expressions that are rejected without a reason: should be 0",
+    "registry_failed": "fits or matches that failed as a whole: should be 0",
 }
 
 _LITERALS = (
@@ -53,7 +53,7 @@ _ALIKE = (
     (r"map\(.*", ("m",)),
     (r"(named_)?struct\(.*", ("st",)),
 )
-"""What an argument looks like, and columns that may stand for it."""
+"""Patterns of arguments, and the columns that may replace an argument of each pattern."""
 
 _FORMS = (
     "{0}", "{0} IS NULL", "{0} IS NOT NULL", "NOT ({0} IS NULL)", "CAST({0} AS STRING) > 'a'",
@@ -65,35 +65,35 @@ _FORMS = (
 
 
 def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """All expressions, some hundreds in one model."""
+    """Return the results of all expressions, with `sizes.at_once` of them in one model."""
     events = events_of(spark, sizes.events)
     texts = expressions(spark, sizes.expressions)
-    taken = wrong = unexplained = failed = 0
+    accepted = wrong = unexplained = failed = 0
     for start in range(0, len(texts), sizes.at_once):
         progress(start, len(texts), "expressions")
-        some = {
+        group = {
             f"e{start + n}": text for n, text in enumerate(texts[start : start + sizes.at_once])
         }
         try:
-            found = found_by(fitted(events, some), events)
+            outcome = found_by(fitted(events, group), events)
         except FAILURES as error:
             failed += 1
             print(f"failed at {start}: {str(error)[:500]}", file=sys.stderr)
             continue
-        differing = wrong_among(events, some, found)
-        for id_ in differing:
-            print(f"wrong: {some[id_]}", file=sys.stderr)
-        taken += len(some) - len(found.refused)
-        wrong += len(differing)
-        unexplained += sum(not reason for reason in found.refused.values())
+        wrong_ids = wrong_among(events, group, outcome)
+        for id_ in wrong_ids:
+            print(f"wrong: {group[id_]}", file=sys.stderr)
+        accepted += len(group) - len(outcome.refused)
+        wrong += len(wrong_ids)
+        unexplained += sum(not reason for reason in outcome.refused.values())
     return {
-        "registry_expressions": len(texts), "registry_taken": taken, "registry_wrong": wrong,
+        "registry_expressions": len(texts), "registry_taken": accepted, "registry_wrong": wrong,
         "registry_unexplained": unexplained, "registry_failed": failed,
     }  # fmt: skip
 
 
 def expressions(spark: SparkSession, count: int) -> list[str]:
-    """So many predicates, always the same for one version of Spark."""
+    """Return `count` predicates, which are always the same for one version of Spark."""
     rng = random.Random(11)
     names = sorted(row["function"] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect())
     examples = {name: _examples(spark, name) for name in names}
@@ -104,7 +104,7 @@ def expressions(spark: SparkSession, count: int) -> list[str]:
 
 
 def _examples(spark: SparkSession, name: str) -> list[list[str]]:
-    """The arguments of a function in Spark's own examples."""
+    """Return the arguments of a function in each of Spark's own examples."""
     quoted = name if re.fullmatch(r"\w+", name) else f"`{name}`"
     try:
         rows = spark.sql(f"DESCRIBE FUNCTION EXTENDED {quoted}").collect()
@@ -116,8 +116,8 @@ def _examples(spark: SparkSession, name: str) -> list[list[str]]:
 
 
 def _split(arguments: str) -> list[str]:
-    """Arguments at their commas, but for those within quotes and parentheses."""
-    found, depth, quote = [""], 0, ""
+    """Return the arguments of a call, split at commas outside of quotes and brackets."""
+    parts, depth, quote = [""], 0, ""
     for letter in arguments:
         if quote:
             quote = "" if letter == quote else quote
@@ -125,27 +125,27 @@ def _split(arguments: str) -> list[str]:
             quote = letter
         depth += (letter in "([{<") - (letter in ")]}>") if not quote else 0
         if letter == "," and not depth and not quote:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += letter
-    return [one.strip() for one in found]
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def _call(rng: random.Random, name: str, examples: dict[str, list[list[str]]], depth: int) -> str:
     if not re.fullmatch(r"\w+", name):
         return f"({_argument(rng)} {name} {_argument(rng)})"
     if examples[name] and rng.random() < 0.8:
-        arguments = [_exchanged(rng, one) for one in rng.choice(examples[name])]
+        arguments = [_exchanged(rng, argument) for argument in rng.choice(examples[name])]
     else:
         arguments = [_argument(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4]))]
     if depth > 1 and arguments and rng.random() < 0.2:
-        place = rng.randrange(len(arguments))
-        arguments[place] = _call(rng, rng.choice(list(examples)), examples, depth - 1)
+        position = rng.randrange(len(arguments))
+        arguments[position] = _call(rng, rng.choice(list(examples)), examples, depth - 1)
     return f"{name}({', '.join(arguments)})"
 
 
 def _exchanged(rng: random.Random, argument: str) -> str:
-    """An argument, or something else in its place."""
+    """Return an argument, or a column or random argument in its place."""
     chance = rng.random()
     if chance < 0.4:
         return argument

@@ -1,4 +1,4 @@
-"""How many of everything is tried: the published numbers, or less of all for a test."""
+"""Sizes of the benchmark: the published numbers, or smaller ones for a test."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 
 __all__ = ["SHRINK", "Sizes"]
 
-SHRINK = "COVEY_ATTACK_SHRINK"  # by how much numbers are divided; for tests only
+SHRINK = "COVEY_ATTACK_SHRINK"  # environment variable: divisor of all sizes; for tests only
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The names of results speak of the published numbers."""
+    """Numbers of subscriptions, expressions and events; the defaults are the published sizes."""
 
-    normal: int = 1_000  # subscriptions that are not to be disturbed
-    hostile: int = 1_000  # at most, of those that there are
-    together: int = 10  # hostile ones at once, where they are not tried alone
+    normal: int = 1_000  # subscriptions whose results must not change
+    hostile: int = 1_000  # largest number of hostile subscriptions
+    together: int = 10  # hostile subscriptions of a group
     expressions: int = 20_000
     at_once: int = 200  # expressions in one fit
     events: int = 120
 
     def divided(self, by: int) -> Sizes:
-        """So much less of everything but what is done at once."""
+        """Return sizes divided by `by`, but not below a minimum; groups keep their size."""
         if by == 1:
             return self
         return replace(

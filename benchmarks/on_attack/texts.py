@@ -1,8 +1,7 @@
-"""Texts of 64 KB that take long to read if anything looks at them more than once.
+"""Texts of 64 KB that take long to parse if any step is more than linear in their length.
 
-The timer counts the CPU time of a parser that knows nothing yet and one text: what a fit does for
-each, without Spark. The slowest are read again, in variants that share no literal, and the median
-counts.
+The time is the CPU time of a new parser for one text, which is what a fit does for each text
+without Spark. Slow texts are parsed again in variants that share no literal, and the median counts.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from covey.space import SessionSettings, Space
 __all__ = ["KEYS", "run"]
 
 KEYS = {
-    "texts_tried": "kinds of texts of 64 KB that are hard to read",
-    "texts_refused_ms": "the slowest of those that are refused",
-    "texts_taken_us": "the slowest of those that are taken, for each character",
+    "texts_tried": "texts of 64 KB that are hard to parse, in both modes of ANSI",
+    "texts_refused_ms": "CPU ms of the slowest rejected text",
+    "texts_taken_us": "CPU µs per character of the slowest accepted text",
 }
 
 _LENGTH = 65_536
-_SLOW_S, _VARIANTS = 0.02, 3
+_SLOW_S, _VARIANTS = 0.02, 3  # slower texts are parsed in this number of variants
 _ATTRIBUTES = {
     "b": pa.int8(), "i": pa.int32(), "l": pa.int64(), "d": pa.float64(), "f": pa.float32(),
     "p": pa.decimal128(10, 2), "q": pa.decimal128(38, 10), "t": pa.string(), "o": pa.bool_(),
@@ -39,7 +38,7 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 Form = tuple[str, tuple[str, ...], str]
-"""How a text begins, what is repeated, in turn, and how it ends."""
+"""A kind of text: its start, the units that are repeated in turns, and its end."""
 
 _SIGNS: tuple[Form, ...] = tuple(
     ("", (sign,), "")
@@ -94,7 +93,7 @@ _FORMS = (*_SIGNS, *_CHAINS, *_TEXTS, *_LISTS, *_CALLS)
 
 
 def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """All texts, with ANSI mode on and off."""
+    """Return the results of all texts, with ANSI mode on and off."""
     results: dict[bool, list[tuple[float, Form]]] = {True: [], False: []}
     forms = _FORMS[:: max(1, 1_000 // sizes.normal)]
     for n, (ansi, form) in enumerate(product((True, False), forms)):
@@ -102,8 +101,8 @@ def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Va
         space = Space.from_types(_ATTRIBUTES, settings=SessionSettings(ansi=ansi))
         seconds, is_refused = _timed(space, _text(form, 0))
         if seconds > _SLOW_S:
-            again = [_timed(space, _text(form, n))[0] for n in range(1, _VARIANTS)]
-            seconds = statistics.median([seconds, *again])
+            variants = [_timed(space, _text(form, n))[0] for n in range(1, _VARIANTS)]
+            seconds = statistics.median([seconds, *variants])
         results[is_refused].append((seconds, form))
     for is_refused, times in results.items():
         for seconds, (head, units, tail) in sorted(times, reverse=True)[:10]:
@@ -117,7 +116,7 @@ def run(spark: SparkSession, sizes: Sizes, only: frozenset[str]) -> dict[str, Va
 
 
 def _text(form: Form, variant: int) -> str:
-    """A text of one kind, filled with numbers that other variants do not have."""
+    """Return a text of one kind, with numbers that other variants do not contain."""
     head, units, tail = form
     number = 1 + variant * 100_000
     pieces = [head.replace("{n}", "0")]
@@ -133,7 +132,7 @@ def _text(form: Form, variant: int) -> str:
 
 
 def _timed(space: Space, text: str) -> tuple[float, bool]:
-    """How long a text takes, and whether it is refused."""
+    """Return the CPU seconds to parse a text, and whether it is rejected."""
     parser = Parser(space)
     start = time.thread_time()
     parsed = parser.parse([text])

@@ -1,4 +1,4 @@
-"""Events of all types, among them the values at which functions fail."""
+"""Events with attributes of all types, including values at which functions fail."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _TEXTS = (
 
 
 def events_of(spark: SparkSession, count: int) -> DataFrame:
-    """So many events, always the same."""
+    """Return `count` events, which are always the same."""
     rng = random.Random(5)
     rows = [(n, *(_value(rng, type_) for type_ in COLUMNS.values())) for n in range(count)]
     return spark.createDataFrame(rows, SCHEMA).repartition(2).localCheckpoint()
 
 
 def _value(rng: random.Random, type_: str) -> Any:
-    """Some value, often null or at an edge."""
+    """Return a random value of a type, often null or an extreme value."""
     if rng.random() < 0.12:
         return None
     bits = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}.get(type_)
@@ -80,7 +80,7 @@ def _day(rng: random.Random) -> dt.date:
 
 
 def normal_predicates(count: int) -> list[str]:
-    """Predicates of the usual kinds on these events, always the same."""
+    """Return `count` ordinary predicates on these events, which are always the same."""
     rng = random.Random(6)
     kinds = [
         lambda: f"i > {rng.randrange(-100, 100)}",

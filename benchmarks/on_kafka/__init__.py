@@ -1,1 +1,1 @@
-"""What `benchmarks.live` measures, a file for each question, and what these share."""
+"""The parts of the benchmark `live`, one module per part, and modules that they share."""

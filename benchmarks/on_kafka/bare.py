@@ -1,8 +1,8 @@
-"""The bare pipeline: from Kafka through `mapInArrow` to Kafka, with as much output and no matching.
+"""The bare pipeline: from Kafka through `mapInArrow` to Kafka, with equal output and no matching.
 
-It is run as a process, as `covey stream` is, on a file of the same kind: `python -m
-benchmarks.on_kafka.bare CONFIG.toml`. For each event it writes as many notifications as an event
-has matches on average, each as wide as covey's and with the event's id (`identity`).
+It runs as a process with the same kind of configuration file as `covey stream`: `python -m
+benchmarks.on_kafka.bare CONFIG.toml`. For each event it writes the mean number of notifications of
+an event, each as wide as covey's and with the event's id (`identity`).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["main"]
 
 
 def main(path: Path) -> None:
-    """Runs until SIGTERM."""
+    """Run the pipeline of a configuration file until SIGTERM."""
     config = tomllib.loads(path.read_text(encoding="utf-8"))
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     spark = _session(config["spark"])
-    kafka, given = config["kafka"], config["events"]
+    kafka, event_config = config["kafka"], config["events"]
     clients = {f"kafka.{name}": value for name, value in kafka["spark_options"].items()}
     clients["kafka.bootstrap.servers"] = kafka["servers"]
     events = (
         spark.readStream.format("kafka")
         .options(**clients)
-        .option("subscribe", ",".join(given["topics"]))
-        .option("startingOffsets", given["starting_offsets"])
-        .option("maxOffsetsPerTrigger", given["max_events_per_batch"])
+        .option("subscribe", ",".join(event_config["topics"]))
+        .option("startingOffsets", event_config["starting_offsets"])
+        .option("maxOffsetsPerTrigger", event_config["max_events_per_batch"])
         .load()
         .select("topic", "partition", "offset", "value")
     )
@@ -48,7 +48,8 @@ def main(path: Path) -> None:
         .option("topic", config["notifications"]["topic"])
         .option("checkpointLocation", str(Path(config["state"]["path"], "checkpoint")))
     )
-    query = writer.trigger(processingTime=f"{given['trigger_interval_ms']} milliseconds").start()
+    interval = f"{event_config['trigger_interval_ms']} milliseconds"
+    query = writer.trigger(processingTime=interval).start()
     while not query.awaitTermination(1) and not stop.is_set():
         pass
     for progress in query.recentProgress:

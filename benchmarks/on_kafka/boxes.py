@@ -1,7 +1,7 @@
-"""Subscriptions as boxes in four dimensions, changes to them, and events, as Kafka carries them.
+"""Kafka messages of subscriptions to boxes in four dimensions, of changes, and of events.
 
-Boxes are cubes that lie in [0, 1)^4, of a side such that a uniform event is in ten of them on
-average, whatever their number.
+Boxes are cubes in [0, 1)^4. Their side depends on their number such that a uniform event is in ten
+of them on average.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 __all__ = ["MATCHES", "NAMES", "changed", "events", "identifier", "side", "subscriptions"]
 
 NAMES = ("a", "b", "c", "d")
-MATCHES = 10  # of an event on average
+MATCHES = 10  # boxes that contain an event, on average
 _PREDICATE = " AND ".join(f"{name} >= %.6f AND {name} < %.6f" for name in NAMES)
 _SUBSCRIPTION = f'{{"predicate":"{_PREDICATE}"}}'
 _EVENT = "{" + ",".join(f'"{name}":%r' for name in NAMES) + "}"
 
 
 def side(count: int) -> float:
-    """Of each of so many boxes.
+    """Return the side of each of `count` boxes.
 
     >>> round(1_000_000 * side(1_000_000) ** 4, 9)
     10.0
@@ -28,7 +28,7 @@ def side(count: int) -> float:
 
 
 def identifier(number: int) -> bytes:
-    """The id of a subscription.
+    """Return the id of the subscription of a number.
 
     >>> identifier(17)
     b's000017'
@@ -37,7 +37,10 @@ def identifier(number: int) -> bytes:
 
 
 def subscriptions(count: int, of: int, random: np.random.Generator) -> list[bytes]:
-    """Values of the control topic, each with a box of its own; they are so many `of` all."""
+    """Return `count` values of the control topic, each with a random box.
+
+    `of` is the number of all subscriptions, which determines the side of a box.
+    """
     length = side(of)
     lows = random.random((count, len(NAMES))) * (1 - length)
     edges = np.empty((count, 2 * len(NAMES)))
@@ -46,13 +49,13 @@ def subscriptions(count: int, of: int, random: np.random.Generator) -> list[byte
 
 
 def changed(count: int, of: int, random: np.random.Generator) -> list[bytes]:
-    """Ids of subscriptions that are changed, drawn from all."""
+    """Return the ids of `count` random subscriptions, of `of` in all, that are changed."""
     numbers: NDArray[np.int64] = random.integers(0, of, count)
     return [identifier(number) for number in numbers.tolist()]
 
 
 def events(count: int, random: np.random.Generator) -> list[bytes]:
-    """Values of the topic of events.
+    """Return `count` values of the topic of events.
 
     >>> list(__import__("json").loads(events(1, np.random.default_rng(1))[0]))
     ['a', 'b', 'c', 'd']

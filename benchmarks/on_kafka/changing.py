@@ -1,8 +1,8 @@
-"""What one batch of changes costs the driver, by how many subscriptions there are.
+"""Cost of one batch of changes in the driver, by the number of subscriptions.
 
-At 500 changes/s and the usual load, from what covey's own log says of each batch: all that it did
-because of changes, from reading the control topic to the record of the version. Medians of batches
-with changes, as they come, about 150 to 300 each.
+The load is 500 changes/s and the usual events. The cost is read from covey's log of each batch: it
+is the time of all steps for changes, from reading the control topic to the batch decision. Medians
+are over batches with changes, which have about 150 to 300 changes each.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["KEYS", "run"]
 
 _NAMES = ("10k", "100k", "1m")
 KEYS = {
-    f"change_ms_{name}": f"milliseconds of the driver for a batch of changes, {name} subscriptions"
+    f"change_ms_{name}": f"ms of the driver for a batch of changes, {name} subscriptions"
     for name in _NAMES
 }
 COUNT, COST = "changes", "decide_ms"  # fields of a line of covey's log
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """A pipeline for each number of subscriptions, from nothing."""
+    """Return the results of one new pipeline for each number of subscriptions."""
     counts = dict(
         zip(_NAMES, (*environment.sizes.fewer, environment.sizes.subscriptions), strict=True)
     )
@@ -48,27 +48,27 @@ def _cost(environment: Environment, pipeline: Pipeline) -> float:
         with environment.loaded(pipeline):
             environment.wait_for_first(pipeline, process, before)
             time.sleep(environment.sizes.warm_s)
-            said = len(process.said())
+            log_length = len(process.said())
             time.sleep(environment.sizes.changing_s)
-        costs = list(_costs(process.said()[said:]))
+        costs = list(_costs(process.said()[log_length:]))
     finally:
         process.stop()
     environment.forget(pipeline)
     if not costs:
-        raise RuntimeError(f"no line of covey's log has {COUNT} and {COST}")
+        raise RuntimeError(f"no line of covey's log has the fields {COUNT} and {COST}")
     return round(statistics.median(costs), 2)
 
 
 def _costs(text: str) -> Iterator[float]:
-    """Of the batches with changes, from lines of JSON; other lines are passed over.
+    """Yield the cost in ms of each batch with changes, from lines of JSON; skip other lines.
 
     >>> list(_costs('{"changes": 250, "decide_ms": 9.5}\\n{"changes": 0}\\nnone of them\\n'))
     [9.5]
     """
     for line in text.splitlines():
         try:
-            said = json.loads(line)
+            fields = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, dict) and said.get(COUNT) and COST in said:
-            yield float(said[COST])
+        if isinstance(fields, dict) and fields.get(COUNT) and COST in fields:
+            yield float(fields[COST])

@@ -1,6 +1,7 @@
-"""The process that workers of the bare pipeline are forked from, as covey has one.
+"""The daemon that forks the workers of the bare pipeline, like covey's own daemon.
 
-All that they need is imported, and is not looked at for garbage after each task.
+It imports all modules that workers need, and excludes them from the garbage collection after each
+task.
 """
 
 from __future__ import annotations

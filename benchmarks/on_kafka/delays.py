@@ -1,9 +1,10 @@
-"""How long a notification takes: its append time minus that of its event, at an even load.
+"""Delay of notifications at a steady load.
 
-Pipelines take turns, one at a time, each going on from its checkpoint: it is started under load,
-and from its first notification on it has some time to warm up before the window. Both get events
-and changes of subscriptions at the same rate; the bare one has no use for the changes, but server
-and cores do have the work. Topics are read when the pipeline has ended. All notifications of all
+A delay is the append time of a notification minus that of its event. The pipelines run one at a
+time, in turns, and each continues from its checkpoint. A pipeline starts under load, and warms up
+for some time after its first notification; then the window begins. Both get events and changes of
+subscriptions at the same rates. The bare pipeline ignores the changes, but they cause the same work
+for the server and the cores. Topics are read after the pipeline has ended. All notifications of all
 events that were appended in the window count.
 """
 
@@ -23,19 +24,19 @@ from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
 __all__ = ["KEYS", "Window", "run", "window"]
 
 KEYS = {
-    "p50_vs_bare": "median delay at 3,000 events/s, 1M subscriptions, 500 changes/s, against bare",
-    "p99_vs_bare": "the same of the 99th percentile",
-    "p50_ms": "median delay in milliseconds, from append to append",
-    "p99_ms": "99th percentile of it",
-    "bare_p50_ms": "median delay of the bare pipeline",
-    "bare_p99_ms": "99th percentile of it",
-    "matches_per_event": "notifications of an event, of covey's",
+    "p50_vs_bare": "median delay over the bare pipeline's, 3,000 events/s, 1M, 500 changes/s",
+    "p99_vs_bare": "99th percentile of the delay over the bare pipeline's, same load",
+    "p50_ms": "median delay in ms, from append to append",
+    "p99_ms": "99th percentile of the delay in ms",
+    "bare_p50_ms": "median delay of the bare pipeline in ms",
+    "bare_p99_ms": "99th percentile of the delay of the bare pipeline in ms",
+    "matches_per_event": "notifications per event, of covey",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Delays of one window."""
+    """Delays of one window, and the number of notifications per event."""
 
     p50_ms: float
     p99_ms: float
@@ -43,20 +44,21 @@ class Window:
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """Windows in turns, and medians over them."""
+    """Return the medians over windows, which the pipelines run in turns."""
     alone = {"bare_p50_ms", "bare_p99_ms"}
     names = [BARE] if only <= alone else [COVEY] if only <= {"matches_per_event"} else [BARE, COVEY]
     windows: dict[str, list[Window]] = {name: [] for name in names}
     for turn in range(environment.sizes.windows):
         for name in names:
-            found = window(environment, environment.pipeline(name))
-            windows[name].append(found)
+            measured = window(environment, environment.pipeline(name))
+            windows[name].append(measured)
             say(
-                f"window {turn + 1}/{environment.sizes.windows} {name}: p50 {found.p50_ms:.0f} ms, "
-                f"p99 {found.p99_ms:.0f} ms, {found.per_event:.2f} notifications an event"
+                f"window {turn + 1}/{environment.sizes.windows} {name}: "
+                f"p50 {measured.p50_ms:.0f} ms, p99 {measured.p99_ms:.0f} ms, "
+                f"{measured.per_event:.2f} notifications per event"
             )
     results: dict[str, Value] = {}
-    medians = {name: _median(found) for name, found in windows.items()}
+    medians = {name: _median(measured) for name, measured in windows.items()}
     if BARE in medians:
         results["bare_p50_ms"] = round(medians[BARE].p50_ms, 1)
         results["bare_p99_ms"] = round(medians[BARE].p99_ms, 1)
@@ -71,7 +73,7 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
 
 
 def window(environment: Environment, pipeline: Pipeline) -> Window:
-    """Starts a pipeline, measures it, and ends it."""
+    """Start a pipeline, measure one window, end the pipeline, and return the delays."""
     topics, sizes, process = environment.topics, environment.sizes, pipeline.process()
     before, events = topics.size(pipeline.notifications), topics.size(pipeline.events)
     try:
@@ -90,10 +92,10 @@ def window(environment: Environment, pipeline: Pipeline) -> Window:
     finally:
         process.stop()
     appended = _appended(environment, pipeline, start, end)
-    found = _delays(environment, pipeline, appended, start)
+    delays = _delays(environment, pipeline, appended, start)
     for name in pipeline.topics:
         topics.empty(name)
-    return found
+    return delays
 
 
 def _now_ms() -> int:
@@ -102,23 +104,28 @@ def _now_ms() -> int:
 
 def _median(windows: list[Window]) -> Window:
     return Window(
-        statistics.median(each.p50_ms for each in windows),
-        statistics.median(each.p99_ms for each in windows),
-        statistics.median(each.per_event for each in windows),
+        statistics.median(window.p50_ms for window in windows),
+        statistics.median(window.p99_ms for window in windows),
+        statistics.median(window.per_event for window in windows),
     )
 
 
 def _appended(
     environment: Environment, pipeline: Pipeline, start: int, end: int
 ) -> dict[int, tuple[int, NDArray[np.int64]]]:
-    """Of each partition the first offset in the window, and append times from there on."""
+    """Return for each partition the first offset in the window, and all append times from there.
+
+    `start` and `end` are times in ms.
+    """
     first = environment.topics.at(pipeline.events, start)
-    times: dict[int, list[int]] = {part: [] for part in first}
+    times: dict[int, list[int]] = {partition: [] for partition in first}
     last = environment.topics.at(pipeline.events, end)
     for messages in environment.topics.read(pipeline.events, first, last):
         for message in messages:
             times[message.partition()].append(message.timestamp()[1])
-    return {part: (first[part], np.array(times[part], np.int64)) for part in first}
+    return {
+        partition: (first[partition], np.array(times[partition], np.int64)) for partition in first
+    }
 
 
 def _delays(
@@ -127,33 +134,37 @@ def _delays(
     appended: dict[int, tuple[int, NDArray[np.int64]]],
     start: int,
 ) -> Window:
-    parts: list[int] = []
+    partitions: list[int] = []
     offsets: list[int] = []
     times: list[int] = []
     from_ = environment.topics.at(pipeline.notifications, start)
     for messages in environment.topics.read(pipeline.notifications, from_):
         for message in messages:
-            part, offset = _event(message.value())
-            parts.append(part)
+            partition, offset = _event(message.value())
+            partitions.append(partition)
             offsets.append(offset)
             times.append(message.timestamp()[1])
-    part_of, offset_of, time_of = (np.array(each, np.int64) for each in (parts, offsets, times))
+    partition_of, offset_of, time_of = (
+        np.array(values, np.int64) for values in (partitions, offsets, times)
+    )
     delays = []
-    for part, (first, of_events) in appended.items():
-        mine = (part_of == part) & (offset_of >= first) & (offset_of < first + len(of_events))
-        delays.append(time_of[mine] - of_events[offset_of[mine] - first])
-    all_ = np.concatenate(delays)
-    if not len(all_):
-        raise RuntimeError(f"{pipeline.name} notified of no event of the window")
-    p50, p99 = np.percentile(all_, (50, 99))
-    return Window(float(p50), float(p99), len(all_) / sum(len(t) for _, t in appended.values()))
+    for partition, (first, event_times) in appended.items():
+        is_in_window = (offset_of >= first) & (offset_of < first + len(event_times))
+        selection = (partition_of == partition) & is_in_window
+        delays.append(time_of[selection] - event_times[offset_of[selection] - first])
+    all_delays = np.concatenate(delays)
+    if not len(all_delays):
+        raise RuntimeError(f"pipeline {pipeline.name} notified of no event of the window")
+    p50, p99 = np.percentile(all_delays, (50, 99))
+    event_count = sum(len(event_times) for _, event_times in appended.values())
+    return Window(float(p50), float(p99), len(all_delays) / event_count)
 
 
 def _event(value: bytes) -> tuple[int, int]:
-    """Partition and offset, from a notification.
+    """Return the partition and the offset of the event of a notification.
 
     >>> _event(b'{"id":"ads-0-17/s1","event":"ads-0-17","subscription":"s1","version":12}')
     (0, 17)
     """
-    _, part, offset = value.split(b'"', 8)[7].rsplit(b"-", 2)
-    return int(part), int(offset)
+    _, partition, offset = value.split(b'"', 8)[7].rsplit(b"-", 2)
+    return int(partition), int(offset)

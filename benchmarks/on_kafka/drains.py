@@ -1,9 +1,10 @@
-"""The highest rate: both pipelines drain the same events that wait, one at a time and in turns.
+"""Highest event rate: both pipelines drain the same backlog of events, one at a time, in turns.
 
-A topic is filled with the backlog while its pipeline is ended; then it is started, while changes of
-subscriptions go on. How many notifications there are is asked of the server ten times a second. The
-first part of the backlog warms up; the timer holds all from there to the last notification, with
-what lies between batches. Notifications stand for events, by the share of all that were written.
+A topic is filled with the backlog while its pipeline is not running. Then the pipeline starts,
+while subscriptions change. The number of notifications is read from the server ten times a second.
+The first part of the backlog is for warm-up. The time is from there to the last notification, with
+the pauses between batches. The number of processed events is computed from the share of
+notifications that are written.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from benchmarks.on_kafka.pipelines import BARE, COVEY, Pipeline
 __all__ = ["KEYS", "drained", "run"]
 
 KEYS = {
-    "rate_vs_bare": "events/s of a drained backlog, 1M subscriptions, 500 changes/s, against bare",
-    "events_per_s": "events/s of covey",
-    "bare_events_per_s": "events/s of the bare pipeline",
+    "rate_vs_bare": "events/s of a drained backlog, relative to bare, 1M, 500 changes/s",
+    "events_per_s": "events/s of a drained backlog, covey",
+    "bare_events_per_s": "events/s of a drained backlog, bare pipeline",
 }
-_DRAWN = 200_000  # events that a backlog repeats
+_DRAWN = 200_000  # different events, which a backlog repeats
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """Drains in turns, and medians over them."""
+    """Return the medians over drains, which the pipelines run in turns."""
     alone = {"bare_events_per_s": [BARE], "events_per_s": [COVEY]}
     names = next((alone[key] for key in only), []) if len(only) == 1 else []
     names = names or [BARE, COVEY]
@@ -39,7 +40,7 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
             rates[name].append(drained(environment, environment.pipeline(name)))
             turns, rate = environment.sizes.turns, rates[name][-1]
             say(f"drain {turn + 1}/{turns} {name}: {rate:,.0f} events/s")
-    environment.rates |= {name: statistics.median(found) for name, found in rates.items()}
+    environment.rates |= {name: statistics.median(values) for name, values in rates.items()}
     keys = {BARE: "bare_events_per_s", COVEY: "events_per_s"}
     results: dict[str, Value] = {keys[name]: round(environment.rates[name]) for name in names}
     if len(names) == 2:
@@ -48,7 +49,7 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
 
 
 def drained(environment: Environment, pipeline: Pipeline) -> float:
-    """Events a second after the warm part of a backlog."""
+    """Drain a backlog and return the events per second after its warm-up part."""
     topics, sizes, process = environment.topics, environment.sizes, pipeline.process()
     values = boxes.events(_DRAWN, np.random.default_rng(1))
     topics.fill_events([pipeline.events], values, sizes.backlog)
@@ -56,9 +57,9 @@ def drained(environment: Environment, pipeline: Pipeline) -> float:
     counts: list[tuple[float, int]] = []
 
     def count() -> int:
-        found = topics.size(pipeline.notifications) - before
-        counts.append((time.monotonic(), found))
-        return found
+        written = topics.size(pipeline.notifications) - before
+        counts.append((time.monotonic(), written))
+        return written
 
     try:
         process.start()
@@ -72,7 +73,9 @@ def drained(environment: Environment, pipeline: Pipeline) -> float:
 
 
 def _rate(counts: list[tuple[float, int]], backlog: int, warm: float) -> float:
-    """Events a second between the warm share of the notifications and the last.
+    """Return the events per second between the warm-up share of notifications and the last one.
+
+    `counts` are times in seconds with numbers of written notifications.
 
     >>> _rate([(0.0, 0), (1.0, 30), (2.0, 60), (3.0, 90), (4.0, 90)], 9, 1 / 3)
     3.0

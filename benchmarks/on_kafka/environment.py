@@ -1,8 +1,8 @@
-"""What all measurements share: a server, its topics filled with subscriptions, and both pipelines.
+"""The environment of all measurements: a Kafka server, control topics, and both pipelines.
 
-Everything is in folders that go with it, and on ports that were free. The server's is in memory
-where there is such a place: elsewhere it has a machine of its own, and on this one its log would
-keep the disk from pipelines, of which only one makes its state durable.
+All data are in temporary folders, and the server uses free ports. The server's folder is in memory
+if the machine has `/dev/shm`. In production, the server has a separate machine. On this machine,
+its log would compete for the disk with the pipelines, of which only covey's writes durable state.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ __all__ = ["Environment", "say"]
 
 _ROOT = Path(__file__).parent.parent.parent
 _IN_MEMORY = Path("/dev/shm")
-_LONGEST_S = 1800.0  # that a first notification may take, or a backlog
-_QUIET_S = 5.0  # without a notification: longer than a batch takes before its first
-_NEARLY = 0.95  # of the notifications that are expected, which vary a little by chance
+_LONGEST_S = 1800.0  # limit for a first notification, and for a backlog
+_QUIET_S = 5.0  # time without a notification after which all are written; longer than a batch
+_NEARLY = 0.95  # smallest share of the expected notifications, whose number varies randomly
 _POLL_S = 0.1
 _BLOCK = 100_000
 
 
 def say(text: str) -> None:
-    """A line for those who wait."""
+    """Print a line of progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 @dataclass(slots=True)
 class Environment:
-    """A server that runs, with subscriptions on its control topic."""
+    """A running Kafka server with control topics full of subscriptions."""
 
     sizes: Sizes
     topics: Topics
     folder: Path
-    rates: dict[str, float] = field(default_factory=dict)  # events/s, once they are measured
+    rates: dict[str, float] = field(default_factory=dict)  # highest events/s by pipeline
     _controls: set[str] = field(default_factory=set)
     _made: set[str] = field(default_factory=set)
     _seed: int = 0
@@ -57,7 +57,7 @@ class Environment:
     @classmethod
     @contextmanager
     def start(cls, sizes: Sizes) -> Iterator[Environment]:
-        """Starts an environment in a folder of its own, which is removed with it."""
+        """Yield an environment in new folders, which are removed afterwards."""
         with (
             _ended_by_signal(),
             _folder() as name,
@@ -71,17 +71,20 @@ class Environment:
                 topics.close()
 
     def pipeline(self, name: str, count: int | None = None) -> Pipeline:
-        """One of the two, with topics and that many subscriptions; it keeps what it has."""
+        """Return the pipeline `name` with its topics and `count` subscriptions.
+
+        Its topics are created if necessary; its state is not removed.
+        """
         control = self.control(count or self.sizes.subscriptions)
         folder = self.folder / f"{name}-{control}"
-        found = Pipeline(name, self.topics.broker.address, control, folder, _ROOT / ".jars")
-        new = set(found.topics) - self._made
-        self.topics.create(*sorted(new))
-        self._made |= new
-        return found
+        pipeline = Pipeline(name, self.topics.broker.address, control, folder, _ROOT / ".jars")
+        new_topics = set(pipeline.topics) - self._made
+        self.topics.create(*sorted(new_topics))
+        self._made |= new_topics
+        return pipeline
 
     def control(self, count: int) -> str:
-        """A control topic with so many subscriptions, filled once."""
+        """Return the name of a control topic with `count` subscriptions; fill it if it is new."""
         name = f"alerts-{count}"
         if name not in self._controls:
             start, random = time.perf_counter(), np.random.default_rng(count)
@@ -103,7 +106,7 @@ class Environment:
     def loaded(
         self, pipeline: Pipeline, events_per_s: int | None = None
     ) -> AbstractContextManager[Process]:
-        """A process that sends events and changes to a pipeline while it is needed."""
+        """Return a context in which a process sends events and changes to a pipeline."""
         self._seed += 1
         load = Load(
             servers=self.topics.broker.address,
@@ -117,17 +120,21 @@ class Environment:
         return running(load.words, self.folder / "load")
 
     def forget(self, pipeline: Pipeline) -> None:
-        """Removes all that a pipeline kept, and all events that it may not have read."""
+        """Remove the state of a pipeline, and all messages of its topics."""
         pipeline.forget()
         for name in pipeline.topics:
             self.topics.empty(name)
 
     def wait_for_first(self, pipeline: Pipeline, process: Process, before: int) -> None:
-        """Until there are more notifications than before."""
+        """Wait until a pipeline has more than `before` notifications."""
         self.wait(process, lambda: self.topics.size(pipeline.notifications) > before)
 
     def wait_until_written(self, process: Process, events: int, written: Callable[[], int]) -> None:
-        """Until nothing more is written of so many events, and all was, but for chance."""
+        """Wait until the notifications of a number of events are written.
+
+        They are taken as written if their number is near the expected one and does not grow any
+        more; `written` returns their number.
+        """
         expected = _NEARLY * boxes.MATCHES * events
         size, since = -1, time.monotonic()
 
@@ -141,24 +148,31 @@ class Environment:
         self.wait(process, is_quiet)
 
     def wait(self, process: Process, is_done: Callable[[], bool]) -> None:
-        """Until something is so, while a process lives."""
+        """Wait until `is_done` returns True.
+
+        Raises:
+            RuntimeError: the process has ended, or the time limit has passed.
+        """
         until = time.monotonic() + _LONGEST_S
         while not is_done():
             process.check()
             if time.monotonic() > until:
-                raise RuntimeError(f"nothing in {_LONGEST_S:.0f} s:\n{process.said()[-4000:]}")
+                raise RuntimeError(
+                    f"the pipeline did not make progress in {_LONGEST_S:.0f} s:\n"
+                    f"{process.said()[-4000:]}"
+                )
             time.sleep(_POLL_S)
 
 
 def _folder(place: Path | None = None) -> AbstractContextManager[str]:
-    """A new one, at a place if there is such a one."""
-    at = place if place is not None and place.is_dir() else None
-    return tempfile.TemporaryDirectory(prefix="covey-live-", dir=at, ignore_cleanup_errors=True)
+    """Return a new temporary folder, inside `place` if that is a folder."""
+    parent = place if place is not None and place.is_dir() else None
+    return tempfile.TemporaryDirectory(prefix="covey-live-", dir=parent, ignore_cleanup_errors=True)
 
 
 @contextmanager
 def _ended_by_signal() -> Iterator[None]:
-    """SIGTERM ends this process as an error would, so that all that it started ends as well."""
+    """Raise SystemExit on SIGTERM in the block, so that all child processes are ended too."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)

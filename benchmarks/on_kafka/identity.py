@@ -1,7 +1,7 @@
-"""The operator of the bare pipeline: as much output as covey's, without matching.
+"""The operator of the bare pipeline: the same amount of output as covey's, without matching.
 
-The text of a notification is made once per event, and keys are slices of a prepared array, so
-Python costs next to nothing beside Arrow.
+The text of a notification is built once per event, and keys are slices of a prepared array, so the
+cost of Python is small compared with that of Arrow.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from benchmarks.on_kafka import boxes
 __all__ = ["SCHEMA", "emit"]
 
 SCHEMA = "key binary, value binary"
-_IDS = 2_000  # that keys are taken from
+_IDS = 2_000  # different keys
 
 
 def emit(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of each event as many notifications as an event has matches on average."""
+    """Yield for each event as many notifications as an event has matches on average."""
     for batch in batches:
         count = batch.num_rows
         if count:
@@ -31,17 +31,17 @@ def emit(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _values(batch: pa.RecordBatch) -> pa.Array:
-    """One notification of each event, in the words of covey's."""
+    """Return one notification of each event, in covey's format."""
     topic, subscription = batch.column("topic")[0].as_py(), boxes.identifier(0).decode()
     numbers = [batch.column(name).cast(pa.string()) for name in ("partition", "offset")]
     event = pc.binary_join_element_wise(topic, *numbers, "-")
-    rest = f'","subscription":"{subscription}","version":100}}'
-    parts = ['{"id":"', event, f'/{subscription}","event":"', event, rest]
+    suffix = f'","subscription":"{subscription}","version":100}}'
+    parts = ['{"id":"', event, f'/{subscription}","event":"', event, suffix]
     return pc.binary_join_element_wise(*parts, "").cast(pa.binary())
 
 
 def _prepared(count: int) -> tuple[pa.Array, pa.Array]:
-    """For so many events: the row of the event of each notification, and keys."""
+    """Return for `count` events the row of the event of each notification, and the keys."""
     rows, keys = _prepared_for(1 << (count - 1).bit_length())
     return rows.slice(0, count * boxes.MATCHES), keys.slice(0, count * boxes.MATCHES)
 

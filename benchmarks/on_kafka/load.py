@@ -1,8 +1,8 @@
-"""A program that sends events and changes of subscriptions, evenly paced, until it is told to end.
+"""A program that sends events and changes of subscriptions at a steady rate until SIGTERM.
 
-It is run as a process: `python -m benchmarks.on_kafka.load '{"servers": …}'`, with the fields of
-`Load`. Values are drawn before the first is sent. On SIGTERM it sends what is waiting, prints what
-it sent and how late it was at worst, and ends.
+It runs as a process: `python -m benchmarks.on_kafka.load '{"servers": …}'`, with the fields of
+`Load`. Values are generated before the first is sent. On SIGTERM it sends the waiting messages,
+prints the numbers of sent messages and the largest lateness, and ends.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from benchmarks.on_kafka.topics import PARTITIONS, producer
 
 __all__ = ["Load"]
 
-_DRAWN = 100_000  # events, and changes, that are sent again and again
+_DRAWN = 100_000  # different events, and different changes, which are sent repeatedly
 _TICK_S = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is sent where, and how much of it a second."""
+    """Topics, rates and seed of the load.
+
+    `subscriptions` is the number of subscriptions that changes are drawn from.
+    """
 
     servers: str
     events: str
@@ -39,30 +42,31 @@ class Load:
 
     @property
     def words(self) -> list[str]:
-        """The command that sends it."""
+        """Command line of the program with this load."""
         return [sys.executable, "-m", "benchmarks.on_kafka.load", json.dumps(asdict(self))]
 
     def send(self, stop: Event) -> dict[str, float]:
-        """Sends until `stop` is set, and says what was sent."""
+        """Send until `stop` is set; return the numbers of messages and the largest lateness."""
         random = np.random.default_rng(self.seed)
         events = boxes.events(_DRAWN, random)
         values = boxes.subscriptions(_DRAWN, self.subscriptions, random)
         keys = boxes.changed(_DRAWN, self.subscriptions, random)
-        into = producer(self.servers, linger_ms=1)
-        sent, changed, latest, start = 0, 0, 0.0, time.perf_counter()
+        kafka_producer = producer(self.servers, linger_ms=1)
+        sent, changed, max_lateness_s, start = 0, 0, 0.0, time.perf_counter()
         while not stop.wait(_TICK_S):
             now = time.perf_counter() - start
             due, changes_due = int(now * self.events_per_s), int(now * self.changes_per_s)
-            latest = max(latest, (due - sent) / max(1, self.events_per_s))
+            max_lateness_s = max(max_lateness_s, (due - sent) / max(1, self.events_per_s))
             for number in range(sent, due):
-                into.produce(self.events, events[number % _DRAWN], partition=number % PARTITIONS)
+                value, partition = events[number % _DRAWN], number % PARTITIONS
+                kafka_producer.produce(self.events, value, partition=partition)
             for number in range(changed, changes_due):
-                key = keys[(number + number // _DRAWN) % _DRAWN]  # each time round, other pairs
-                into.produce(self.control, values[number % _DRAWN], key)
+                key = keys[(number + number // _DRAWN) % _DRAWN]  # other pairs in every repetition
+                kafka_producer.produce(self.control, values[number % _DRAWN], key)
             sent, changed = due, changes_due
-            into.poll(0)
-        into.flush(60.0)
-        return {"events": sent, "changes": changed, "latest_s": round(latest, 3)}
+            kafka_producer.poll(0)
+        kafka_producer.flush(60.0)
+        return {"events": sent, "changes": changed, "latest_s": round(max_lateness_s, 3)}
 
 
 def _main() -> None:

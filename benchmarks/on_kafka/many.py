@@ -1,7 +1,7 @@
-"""A first start from a control topic of ten million subscriptions: how long, and how much memory.
+"""Time and memory of a first start from a control topic with ten million subscriptions.
 
-The time is that of `starts`. Memory is read every half second until the first notification, of all
-processes of the pipeline together.
+The time is measured as in `starts`. The memory of all processes of the pipeline is read every half
+second until the first notification.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from benchmarks.watch import peak_of
 __all__ = ["KEYS", "run"]
 
 KEYS = {
-    "cold_start_10m_s": "from the start with 10M subscriptions to the first notification",
-    "cold_start_10m_gib": "most memory of all its processes meanwhile",
+    "cold_start_10m_s": "seconds from a first start with 10M to the first notification",
+    "cold_start_10m_gib": "peak memory of all processes during that start in GiB",
 }
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """One start; afterwards nothing is kept."""
+    """Return the results of one first start; its state is removed afterwards."""
     pipeline = environment.pipeline(COVEY, environment.sizes.most)
     waiting(environment, pipeline)
     process = pipeline.process()

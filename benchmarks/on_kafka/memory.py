@@ -1,4 +1,4 @@
-"""Resident memory of a pipeline by kind of process, and bytes of a folder."""
+"""Resident memory of a pipeline by kind of process, and the size of a folder."""
 
 from __future__ import annotations
 
@@ -9,32 +9,40 @@ from pathlib import Path
 __all__ = ["KINDS", "folder_mb", "memory_mb", "total_mb"]
 
 KINDS = ("driver", "jvm", "workers")
-_WORKER = b"pyspark.worker"  # what a process forks, and workers keep of its command line
+_WORKER = b"pyspark.worker"  # in the command line of the daemon, which forked workers retain
 
 
 def memory_mb(driver: int, family: Iterable[int]) -> dict[str, float]:
-    """Of the driver and the JVM what is resident, of workers their share of what they share."""
-    found = dict.fromkeys(KINDS, 0.0)
+    """Return the memory in MiB by kind of process.
+
+    It is the resident memory (Rss) of the driver and the JVM, and the proportional set size (Pss)
+    of workers, which counts shared pages once.
+
+    Args:
+        driver: id of the driver.
+        family: ids of the driver and its descendants.
+    """
+    sizes_mb = dict.fromkeys(KINDS, 0.0)
     for pid in family:
         words, sizes = _of(pid)
         if not sizes:
             continue
         if pid == driver:
-            found["driver"] += sizes["Rss"]
+            sizes_mb["driver"] += sizes["Rss"]
         elif words[0].endswith(b"java"):
-            found["jvm"] += sizes["Rss"]
+            sizes_mb["jvm"] += sizes["Rss"]
         elif _WORKER in words:
-            found["workers"] += sizes["Pss"]
-    return found
+            sizes_mb["workers"] += sizes["Pss"]
+    return sizes_mb
 
 
 def total_mb(family: Iterable[int]) -> float:
-    """Of all processes, what they share counted once."""
+    """Return the memory of all processes in MiB; shared pages count once."""
     return sum(_of(pid)[1].get("Pss", 0.0) for pid in family)
 
 
 def folder_mb(folder: Path) -> float:
-    """Of all files below, each counted once however many names it has."""
+    """Return the size of all files in a folder in MiB; files with several names count once."""
     sizes: dict[int, int] = {}
     for path, _, names in os.walk(folder):
         for name in names:
@@ -47,7 +55,10 @@ def folder_mb(folder: Path) -> float:
 
 
 def _of(pid: int) -> tuple[list[bytes], dict[str, float]]:
-    """The words of a process, and kinds of its memory in megabytes; none if it ended meanwhile."""
+    """Return the command line of a process, and its memory in MiB by kind.
+
+    Both are empty if the process has ended.
+    """
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]

@@ -1,6 +1,6 @@
-"""The two pipelines, and what they are told: one kind of file for both, and topics of their own.
+"""The two pipelines and their configuration: the same kind of file, and separate topics.
 
-Topics have names of the same length, since names are part of what is written.
+The names of their topics have equal lengths, because names are part of the messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SCHEMA = ", ".join(f"{name} DOUBLE" for name in boxes.NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One of them, in a folder of its own."""
+    """One pipeline with a folder for its configuration, log and state."""
 
     name: str
     servers: str
@@ -40,30 +40,35 @@ class Pipeline:
 
     @property
     def events(self) -> str:
+        """Topic of events."""
         return f"ads-{self.name[0]}"
 
     @property
     def notifications(self) -> str:
+        """Topic of notifications."""
         return f"found-{self.name[0]}"
 
     @property
     def dead_letters(self) -> str:
+        """Topic of dead letters."""
         return f"dead-{self.name[0]}"
 
     @property
     def topics(self) -> tuple[str, str, str]:
+        """All topics except the control topic."""
         return self.events, self.notifications, self.dead_letters
 
     @property
     def state(self) -> Path:
+        """Folder of the state."""
         return self.folder / "state"
 
     def process(self) -> Process:
-        """Its command, on what it kept; not started."""
+        """Return the process of the pipeline, not started; it continues from its state."""
         return configured(self.name, self._sections(), self.folder)
 
     def forget(self) -> None:
-        """Removes all that it kept."""
+        """Remove the state of the pipeline."""
         shutil.rmtree(self.state, ignore_errors=True)
 
     def _sections(self) -> Sections:
@@ -89,7 +94,7 @@ class Pipeline:
 
 
 def configured(name: str, sections: Sections, folder: Path) -> Process:
-    """The command of one of them, not started, with configuration and log in a folder."""
+    """Write the configuration of a pipeline into a folder, and return its process, not started."""
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "config.toml"
     text = "\n".join(_section(section, fields) for section, fields in sections.items())
@@ -103,11 +108,11 @@ def _section(name: str, fields: Mapping[str, object]) -> str:
 
 
 def _toml(value: object) -> str:
-    """A value in TOML, whose texts, numbers and lists are those of JSON.
+    """Return a value as TOML, in which texts, numbers and lists are written as in JSON.
 
     >>> _toml({"a.b": "c", "d": "e"})
     '{ "a.b" = "c", "d" = "e" }'
     """
     if not isinstance(value, dict):
         return json.dumps(value)
-    return "{ " + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + " }"
+    return "{ " + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + " }"

@@ -1,7 +1,8 @@
-"""Processes of a benchmark: started, told to end, killed, always by their ids.
+"""Processes of a benchmark, which are started, ended and killed by their ids.
 
-A pipeline is a Python driver, its JVM, and Python workers below that. The JVM outlives a killed
-driver, and workers are in a group of their own, so a family is remembered as long as it is found.
+A pipeline consists of a Python driver, its JVM, and Python workers below the JVM. The JVM outlives
+a killed driver, and workers have a separate process group. Therefore the ids of all descendants are
+recorded while they are known.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from benchmarks.on_spark.processes import descendants
 __all__ = ["Process", "running"]
 
 _ROOT = Path(__file__).parent.parent.parent
-_SECONDS = 60.0  # that a process may take to end
+_SECONDS = 60.0  # limit for a process to end after SIGTERM
 
 
 @dataclass(slots=True)
 class Process:
-    """A command with its log; started again, it appends to that."""
+    """A process with a log file, to which every start appends."""
 
     words: list[str]
     log: Path
@@ -35,15 +36,16 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Of the driver, or -1."""
+        """Id of the driver, or -1."""
         return self._child.pid if self._child is not None else -1
 
     @property
     def is_running(self) -> bool:
+        """Whether the driver is running."""
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> None:
-        """Starts it, with the benchmarks and covey where it finds them."""
+        """Start the process with the benchmarks and covey on its Python path."""
         paths = [str(_ROOT / "src"), str(_ROOT), os.environ.get("PYTHONPATH", "")]
         environment = {
             **os.environ,
@@ -57,20 +59,20 @@ class Process:
             )
 
     def check(self) -> None:
-        """Raises if it ended by itself."""
+        """Raise RuntimeError with the end of the log if the process is not running."""
         if not self.is_running:
-            raise RuntimeError(f"{' '.join(self.words[:4])} ended:\n{self.said()[-4000:]}")
+            raise RuntimeError(f"{' '.join(self.words[:4])} has ended:\n{self.said()[-4000:]}")
 
     def said(self) -> str:
-        """All of its log."""
+        """Return the whole log."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def family(self) -> set[int]:
-        """It and all that descends from it now."""
+        """Return the ids of the driver and its present descendants; empty if it is not running."""
         return {self.pid, *descendants(self.pid)} if self.is_running else set()
 
     def stop(self) -> None:
-        """Asks it to end, and sees to it that all of its family do."""
+        """Send SIGTERM to the driver, and make sure that all descendants end too."""
         self._remember()
         if self._child is not None:
             if self.is_running:
@@ -82,7 +84,7 @@ class Process:
         self._family.clear()
 
     def kill(self) -> None:
-        """Ends the driver at once, and leaves its JVM to find out."""
+        """Kill the driver; its JVM ends when it notices."""
         self._remember()
         if self._child is not None:
             with suppress(ProcessLookupError):
@@ -96,7 +98,7 @@ class Process:
 
 @contextmanager
 def running(words: list[str], log: Path) -> Iterator[Process]:
-    """A process for as long as it is needed."""
+    """Start a process, yield it, and end it with the block."""
     process = Process(words, log)
     process.start()
     try:
@@ -106,18 +108,21 @@ def running(words: list[str], log: Path) -> Iterator[Process]:
 
 
 def _end(family: set[tuple[int, str]]) -> None:
-    """Waits a little for these, and kills what is left."""
+    """Wait ten seconds for processes to end, then kill those that are still running."""
     until = time.monotonic() + 10.0
-    while left := {pid for pid, started in family if started and _started(pid) == started}:
+    while running_pids := {pid for pid, start in family if start and _started(pid) == start}:
         if time.monotonic() > until:
-            for pid in left:
+            for pid in running_pids:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         time.sleep(0.1)
 
 
 def _started(pid: int) -> str:
-    """When it was, in ticks since boot, which tells it from a later one of the same id."""
+    """Return the start of a process in ticks since boot, or "" if it has ended.
+
+    The start distinguishes a process from a later one with the same id.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

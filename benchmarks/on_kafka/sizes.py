@@ -1,4 +1,4 @@
-"""How much and how long is measured: the published numbers, or less of everything for a test."""
+"""Sizes and durations of the benchmark: the published numbers, or smaller ones for a test."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from dataclasses import dataclass, replace
 
 __all__ = ["SHRINK", "Sizes"]
 
-SHRINK = "COVEY_LIVE_SHRINK"  # by how much numbers and times are divided; for tests only
+SHRINK = "COVEY_LIVE_SHRINK"  # environment variable: divisor of sizes and times; for tests only
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The names of results speak of the published numbers.
+    """Numbers of subscriptions and events, and durations; the defaults are the published sizes.
 
     >>> Sizes().divided(100).subscriptions
     10000
     """
 
     subscriptions: int = 1_000_000
-    fewer: tuple[int, ...] = (10_000, 100_000)  # and at how many more changes are timed
-    most: int = 10_000_000  # that a first start reads
+    fewer: tuple[int, ...] = (10_000, 100_000)  # other numbers for which changes are timed
+    most: int = 10_000_000  # subscriptions of a large first start
     events_per_s: int = 3_000
     changes_per_s: int = 500
-    warm_s: float = 120.0  # from the first notification to a window: Java compiles until then
+    warm_s: float = 120.0  # from the first notification to a window, in which Java compiles
     window_s: float = 60.0
-    before_kill_s: float = 30.0  # of load
+    before_kill_s: float = 30.0  # under load
     turns: int = 3  # of each pipeline
-    windows: int = 5  # of delays: their 99th percentiles differ by half from turn to turn
-    backlog: int = 10_000_000  # events that wait for a drain
+    windows: int = 5  # of delays, whose 99th percentiles differ by half between turns
+    backlog: int = 10_000_000  # events of a drain
     warm_share: float = 1 / 2  # of the backlog, before the timer starts
-    changing_s: float = 30.0  # for which costs of changes are collected
+    changing_s: float = 30.0  # in which costs of changes are recorded
     soak_s: float = 1800.0
     soak_warm_s: float = 300.0
     sample_s: float = 10.0
 
     def divided(self, by: int) -> Sizes:
-        """So much less: subscriptions, events and seconds; the load stays what it is."""
+        """Return subscriptions, events and times divided by `by`; the rates do not change."""
         if by == 1:
             return self
         return replace(

@@ -1,8 +1,8 @@
-"""Half an hour under load: whether memory or what is kept grows.
+"""Growth of memory and of the state folder in half an hour under load.
 
-The load is 70% of the highest rate that was measured in the same run, or one that is measured
-first, or what the environment says. Every ten seconds memory is read, by kind of process, and the
-size of the state folder. A picture of all of it is drawn to `benchmarks/output/`.
+The load is 70% of the highest rate, which was measured by the same run or is measured first, or the
+rate in an environment variable. Memory by kind of process and the size of the state folder are read
+every ten seconds. A plot of these values is written to `benchmarks/output/`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from benchmarks.on_kafka.processes import Process
 
 __all__ = ["KEYS", "RATE", "run"]
 
-RATE = "COVEY_LIVE_SOAK_RATE"  # events/s, instead of 70% of the highest
+RATE = "COVEY_LIVE_SOAK_RATE"  # environment variable: events/s instead of 70% of the highest rate
 _MEASURED = (*KINDS, "state")
 _TEXTS = {
     "driver": "memory of the driver's Python",
     "jvm": "memory of the JVM",
     "workers": "memory of Python workers",
-    "state": "bytes of the state folder",
+    "state": "size of the state folder",
 }
 KEYS = {
-    "soak": "half an hour at 70% of the highest rate: events/s, and most of all in megabytes",
-    **{f"soak_{name}_growth": f"{text}, most against least" for name, text in _TEXTS.items()},
-    "soak_behind_s": "seconds to the last notification after the last event",
+    "soak": "half an hour at 70% of the highest rate: events/s, and peak sizes in MiB",
+    **{f"soak_{name}_growth": f"{text}, largest over smallest" for name, text in _TEXTS.items()},
+    "soak_behind_s": "seconds from the last event to the last notification",
 }
 _SHARE = 0.7
 _OUTPUT = Path(__file__).parent.parent / "output"
@@ -42,7 +42,7 @@ Sample = dict[str, float]
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """One long run."""
+    """Return the results of one long run, and write its plot."""
     pipeline = environment.pipeline(COVEY)
     rate = _rate(environment, pipeline)
     say(f"soak at {rate:,} events/s for {environment.sizes.soak_s:.0f} s")
@@ -51,34 +51,34 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
     (_OUTPUT / "live-soak.json").write_text(json.dumps(samples), encoding="utf-8")
     draw(samples, rate, _OUTPUT / "live-soak.png")
     say(f"drawn to {_OUTPUT.name}/live-soak.png")
-    warm = [each for each in samples if each["s"] >= environment.sizes.soak_warm_s]
-    most = ", ".join(f"{name} {max(each[name] for each in warm):,.0f}" for name in _MEASURED)
-    results: dict[str, Value] = {"soak": f"{rate:,} events/s, MB: {most}", "soak_behind_s": behind}
+    warm = [sample for sample in samples if sample["s"] >= environment.sizes.soak_warm_s]
+    peaks = ", ".join(f"{name} {max(sample[name] for sample in warm):,.0f}" for name in _MEASURED)
+    results: dict[str, Value] = {"soak": f"{rate:,} events/s, MB: {peaks}", "soak_behind_s": behind}
     for name in _MEASURED:
         results[f"soak_{name}_growth"] = round(growth(warm, name), 3)
     return results
 
 
 def growth(samples: Sequence[Sample], name: str) -> float:
-    """Most against least.
+    """Return the largest size over the smallest.
 
     >>> growth([{"jvm": 100.0}, {"jvm": 125.0}, {"jvm": 110.0}], "jvm")
     1.25
     """
-    sizes = [each[name] for each in samples]
+    sizes = [sample[name] for sample in samples]
     if not min(sizes):
-        raise RuntimeError(f"nothing was read of {name}")
+        raise RuntimeError(f"a sample has no size of {name}")
     return max(sizes) / min(sizes)
 
 
 def draw(samples: Sequence[Sample], rate: int, path: Path) -> None:
-    """A picture: memory and the folder over time, each in a panel."""
+    """Plot memory and the size of the state folder over time into a file, one panel each."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 8), layout="constrained")
-    for place, name in enumerate(_MEASURED, start=1):
-        axes = figure.add_subplot(len(_MEASURED), 1, place)
-        axes.plot([each["s"] / 60 for each in samples], [each[name] for each in samples])
+    for row, name in enumerate(_MEASURED, start=1):
+        axes = figure.add_subplot(len(_MEASURED), 1, row)
+        axes.plot([sample["s"] / 60 for sample in samples], [sample[name] for sample in samples])
         axes.set_ylim(bottom=0)
         axes.set_ylabel("MB")
         axes.set_title(_TEXTS[name], loc="left", fontsize=10)
@@ -96,7 +96,7 @@ def _rate(environment: Environment, pipeline: Pipeline) -> int:
 
 
 def _sampled(environment: Environment, pipeline: Pipeline, rate: int) -> tuple[list[Sample], float]:
-    """Samples, and how far behind it was in the end."""
+    """Return samples, and the seconds from the last event to the last notification."""
     topics, sizes, process = environment.topics, environment.sizes, pipeline.process()
     before, events = topics.size(pipeline.notifications), topics.size(pipeline.events)
     samples: list[Sample] = []
@@ -129,10 +129,10 @@ def _sample(pipeline: Pipeline, process: Process) -> Sample:
 
 
 def _last(environment: Environment, pipeline: Pipeline) -> float:
-    """Append time of the last notification."""
+    """Return the append time of the last notification in seconds since 1970."""
     topics, name = environment.topics, pipeline.notifications
     ends = topics.ends(name)
-    last = {part: max(0, end - 1) for part, end in ends.items()}
-    found = topics.read(name, last, ends)
-    times = [message.timestamp()[1] for messages in found for message in messages]
+    last = {partition: max(0, end - 1) for partition, end in ends.items()}
+    batches = topics.read(name, last, ends)
+    times = [message.timestamp()[1] for messages in batches for message in messages]
     return float(max(times)) / 1000

@@ -1,10 +1,10 @@
-"""What both pipelines are given alike: Spark's configuration, and that of its Kafka clients.
+"""Configuration of Spark and of its Kafka clients for both pipelines.
 
-Spark's own settings but for the checkpoint, whose files are written without a shell and without
-checksums, and for the size of Arrow batches, which is bounded by rows alone: Spark would add up the
-bytes of all columns after each row. Both also have a process of their own that workers are forked
-from, which spares them a search for garbage after each task. What else helps one of the two belongs
-here, for both.
+It is Spark's default configuration with two exceptions. Checkpoint files are written without a
+shell and without checksums. The size of Arrow batches is limited by rows only; otherwise, Spark
+would add up the bytes of all columns after each row. Both pipelines also have their own daemon that
+forks workers, which avoids a garbage collection after each task. Any other setting that helps one
+of the pipelines must be added here, for both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONF = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647b",
 }
-PER_BATCH = 100_000  # events, at most
-EVERY_MS = 0  # the next batch begins when the last one is done
-RETENTION_S = 300  # for which covey keeps versions, so that half an hour shows what they take
-CLIENTS: dict[str, str] = {}  # of Spark's consumers and producers
+PER_BATCH = 100_000  # largest number of events of a batch
+EVERY_MS = 0  # the next batch starts when the last one has ended
+RETENTION_S = 300  # of covey's versions: short, so that half an hour shows their steady size
+CLIENTS: dict[str, str] = {}  # options of Spark's consumers and producers

@@ -1,6 +1,6 @@
-"""Topics of a benchmark: made, filled, read from outside, and emptied of what was read.
+"""Topics of a benchmark: create, fill, read and empty them.
 
-Every topic has the append times of the server, so delays are differences of one clock.
+Messages have the append times of the server, so delays are differences of one clock.
 """
 
 from __future__ import annotations
@@ -19,37 +19,40 @@ from covey.testing.kafka_server import KafkaServer
 __all__ = ["PARTITIONS", "Topics", "producer"]
 
 PARTITIONS = 2
-_SEGMENT = 64 << 20  # bytes: small enough that what is deleted leaves the server
-_KEPT = 1 << 30  # bytes of a partition, which a backlog of events fits in
-_SECONDS = 60.0
-_WAIT_S = 0.1  # for as many messages as are read at once
-_AT_ONCE = 10_000
+_SEGMENT = 64 << 20  # bytes of a segment: so small that deleted messages are removed soon
+_KEPT = 1 << 30  # bytes retained per partition: enough for a backlog of events
+_SECONDS = 60.0  # limit of one request
+_WAIT_S = 0.1  # longest wait for a batch of messages
+_AT_ONCE = 10_000  # messages of a batch
 
 
 def producer(servers: str, **options: object) -> Producer:
-    """One that fills large batches; `linger_ms` and others are given with `_` for dots."""
-    given = {name.replace("_", "."): value for name, value in options.items()}
+    """Return a Kafka producer for large batches.
+
+    `options` are further options of the producer, with `_` for each dot, such as `linger_ms`.
+    """
+    kafka_options = {name.replace("_", "."): value for name, value in options.items()}
     return Producer(
         {
             "bootstrap.servers": servers,
             "queue.buffering.max.messages": 1_000_000,
             "queue.buffering.max.kbytes": 512 << 10,
             "batch.size": 1 << 20,
-            **given,
+            **kafka_options,
         }
     )
 
 
 @dataclass(slots=True)
 class Topics:
-    """The topics of one server."""
+    """The topics of one Kafka server."""
 
     broker: KafkaServer
     _consumer: Any = field(default=None, init=False)
     _parts: dict[str, list[int]] = field(default_factory=dict, init=False)
 
     def create(self, *names: str) -> None:
-        """Makes topics of as many partitions as there are cores."""
+        """Create topics with `PARTITIONS` partitions, one per core."""
         for name in names:
             self.broker.create_topic(
                 name,
@@ -61,96 +64,104 @@ class Topics:
             )
 
     def create_control(self, name: str) -> None:
-        """Makes a compacted topic, as subscriptions are kept in."""
+        """Create a control topic, with log compaction."""
         self.broker.create_topic(
             name, message_timestamp_type="LogAppendTime", cleanup_policy="compact"
         )
 
     def fill(self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> int:
-        """Writes keys and values as fast as it goes, and gives how many there were."""
-        count, into = 0, producer(self.broker.address, linger_ms=50)
+        """Write keys and values as fast as possible, and return the number of messages."""
+        count, kafka_producer = 0, producer(self.broker.address, linger_ms=50)
         for count, (key, value) in enumerate(messages, start=1):
             while True:
                 try:
-                    into.produce(name, value, key)
+                    kafka_producer.produce(name, value, key)
                     break
                 except BufferError:
-                    into.poll(0.05)
+                    kafka_producer.poll(0.05)
             if count % _AT_ONCE == 0:
-                into.poll(0)
-        _flushed(into)
+                kafka_producer.poll(0)
+        _flushed(kafka_producer)
         return count
 
     def fill_events(self, names: Iterable[str], values: list[bytes], count: int) -> None:
-        """Writes the same events to topics, as many to each partition; values are used in turns."""
-        into = producer(self.broker.address, linger_ms=50)
+        """Write the same `count` events to each topic, equally to its partitions.
+
+        `values` are used in turns.
+        """
+        kafka_producer = producer(self.broker.address, linger_ms=50)
         for name in names:
             for number, value in enumerate(islice(cycle(values), count)):
                 while True:
                     try:
-                        into.produce(name, value, partition=number % PARTITIONS)
+                        kafka_producer.produce(name, value, partition=number % PARTITIONS)
                         break
                     except BufferError:
-                        into.poll(0.05)
+                        kafka_producer.poll(0.05)
                 if number % _AT_ONCE == 0:
-                    into.poll(0)
-        _flushed(into)
+                    kafka_producer.poll(0)
+        _flushed(kafka_producer)
 
     def ends(self, name: str) -> dict[int, int]:
-        """The next offset of each partition."""
+        """Return the next offset of each partition."""
         return {
-            part: self._reader().get_watermark_offsets(TopicPartition(name, part), _SECONDS)[1]
-            for part in self._partitions(name)
+            number: self._reader().get_watermark_offsets(TopicPartition(name, number), _SECONDS)[1]
+            for number in self._partitions(name)
         }
 
     def size(self, name: str) -> int:
-        """How many messages were ever written."""
+        """Return the number of all messages that were ever written to a topic."""
         return sum(self.ends(name).values())
 
     def at(self, name: str, time_ms: int) -> dict[int, int]:
-        """The first offset of each partition that was appended at that time or later."""
-        asked = [TopicPartition(name, part, time_ms) for part in self._partitions(name)]
-        found = self._reader().offsets_for_times(asked, timeout=_SECONDS)
+        """Return for each partition the first offset that was appended at a time or later."""
+        times = [TopicPartition(name, number, time_ms) for number in self._partitions(name)]
+        offsets = self._reader().offsets_for_times(times, timeout=_SECONDS)
         ends = self.ends(name)
-        return {at.partition: at.offset if at.offset >= 0 else ends[at.partition] for at in found}
+        return {p.partition: p.offset if p.offset >= 0 else ends[p.partition] for p in offsets}
 
     def read(
         self, name: str, start: Mapping[int, int], end: Mapping[int, int] | None = None
     ) -> Iterator[list[Any]]:
-        """Messages between offsets, in lists; to the ends of now unless told."""
+        """Yield messages between offsets, in lists; the default of `end` is the present end.
+
+        Raises:
+            RuntimeError: a message could not be read, or none arrived in time.
+        """
         stop = dict(end or self.ends(name))
-        left = {part for part, offset in start.items() if offset < stop[part]}
+        unfinished = {number for number, offset in start.items() if offset < stop[number]}
         reader = Consumer(self._options() | {"fetch.message.max.bytes": 8 << 20})
         try:
-            reader.assign([TopicPartition(name, part, start[part]) for part in left])
+            reader.assign([TopicPartition(name, number, start[number]) for number in unfinished])
             until = time.monotonic() + _SECONDS
-            while left:
-                found: list[Any] = reader.consume(
-                    _AT_ONCE, _WAIT_S
-                )  # waits for so many, or so long
-                if not found and time.monotonic() > until:
-                    raise RuntimeError(f"{name} gives nothing more, but partitions {left} have it")
-                if not found:
+            while unfinished:
+                messages: list[Any] = reader.consume(_AT_ONCE, _WAIT_S)
+                if not messages and time.monotonic() > until:
+                    raise RuntimeError(
+                        f"no message of topic {name} arrived in {_SECONDS:.0f} s, although "
+                        f"partitions {unfinished} have more"
+                    )
+                if not messages:
                     continue
                 until = time.monotonic() + _SECONDS
-                for message in found:
+                for message in messages:
                     if message.error():
-                        raise RuntimeError(f"{name}: {message.error()}")
-                yield [message for message in found if message.offset() < stop[message.partition()]]
-                last = {message.partition(): message.offset() for message in found}
-                left -= {part for part, offset in last.items() if offset >= stop[part] - 1}
+                        raise RuntimeError(f"topic {name}: {message.error()}")
+                yield [m for m in messages if m.offset() < stop[m.partition()]]
+                last = {message.partition(): message.offset() for message in messages}
+                unfinished -= {n for n, offset in last.items() if offset >= stop[n] - 1}
         finally:
             reader.close()
 
     def empty(self, name: str) -> None:
-        """Deletes all that is on a topic."""
+        """Delete all messages of a topic."""
         admin = AdminClient({"bootstrap.servers": self.broker.address})
-        ends = [TopicPartition(name, part, end) for part, end in self.ends(name).items() if end]
+        ends = [TopicPartition(name, number, end) for number, end in self.ends(name).items() if end]
         for done in admin.delete_records(ends).values() if ends else ():
             done.result(_SECONDS)
 
     def close(self) -> None:
-        """Ends the consumer that asks for offsets."""
+        """Close the consumer that reads offsets."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
@@ -162,11 +173,11 @@ class Topics:
 
     def _partitions(self, name: str) -> list[int]:
         until = time.monotonic() + _SECONDS
-        while not self._parts.get(name):  # a new topic is known a little after it is there
+        while not self._parts.get(name):  # a new topic is known with a delay
             if time.monotonic() > until:
-                raise RuntimeError(f"there is no topic {name}")
-            found = self._reader().list_topics(name, _SECONDS).topics[name]
-            self._parts[name] = sorted(found.partitions)
+                raise RuntimeError(f"topic {name} does not exist after {_SECONDS:.0f} s")
+            metadata = self._reader().list_topics(name, _SECONDS).topics[name]
+            self._parts[name] = sorted(metadata.partitions)
         return self._parts[name]
 
     def _options(self) -> dict[str, object]:
@@ -175,11 +186,11 @@ class Topics:
             "group.id": "benchmark",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
-            "log_level": 0,  # the server ends before this client does
+            "log_level": 0,  # the server ends before this client, which would log that
         }
 
 
 def _flushed(into: Producer) -> None:
-    left = into.flush(_SECONDS)
-    if left:
-        raise RuntimeError(f"{left} messages were not taken in {_SECONDS:.0f} s")
+    unsent = into.flush(_SECONDS)
+    if unsent:
+        raise RuntimeError(f"Kafka did not accept {unsent} messages in {_SECONDS:.0f} s")

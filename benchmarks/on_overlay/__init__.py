@@ -1,1 +1,1 @@
-"""What `benchmarks.overlay` measures, a file for each question."""
+"""The parts of the benchmark `overlay`, one module per part."""

@@ -1,11 +1,13 @@
-"""Broker trees: what subscriptions are told where, by strategy, against telling all everywhere.
+"""Broker trees: advertised and stored regions and false forwards, by routing strategy.
 
-100,000 subscriptions at the brokers of a binary tree, in ten portions that arrive everywhere at
-once, and a link carries what waits for it as one message; then events, each published at some
-broker. `told` is how many regions, or ranges of cells,
-were told over all links, of what flooding would tell; `kept` how many a broker keeps of its
-neighbours on average, likewise; `vain` is how many forwards of an event there were that led to
-nobody, over those that had to be. Every event is compared with an index of all subscriptions.
+100,000 subscriptions arrive at the brokers of a binary tree in ten portions. Each portion arrives
+at all brokers at once, and updates that wait for a link are joined into one message. Then each
+event is published at a random broker. The figure `advertised` is the number of regions, or ranges
+of cells, that were advertised or withdrawn on all links, relative to flooding, which advertises
+every subscription on every link. `stored` is the mean number of regions or ranges that a broker
+stores of its neighbours, relative to the number of subscriptions. `false forwards` is the number of
+unnecessary forwards of events over the number of necessary ones. All deliveries are compared with
+an index of all subscriptions.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ __all__ = ["KEYS", "run"]
 
 _SIZES, _COUNT, _PORTIONS, _EVENTS = (127, 1_023), 100_000, 10, 1_000
 _WORKLOAD = ZipfBoxes(dimensions=2, cells_per_side=8)
-_FIGURES = ("told", "kept", "vain")
+_FIGURES = ("advertised", "stored", "false forwards")
 
 KEYS = {
     **{
@@ -41,29 +43,29 @@ KEYS = {
         for size in _SIZES
         for name in STRATEGIES
     },
-    "brokers_wrong": "notifications that were lost or invented in all of them",
-    "brokers_notifications": "notifications in all of them",
+    "brokers_wrong": "lost, invented and repeated notifications of all networks: should be 0",
+    "brokers_notifications": "notifications of all networks",
 }
 
 
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
-    """One network after another."""
+    """Return the results of all networks, which run one after another."""
     regions = _WORKLOAD.generate_regions(0, _COUNT)
     events = Events.from_arrow(_WORKLOAD.generate_events(0, _EVENTS), _WORKLOAD.space)
     pairs = SegmentIndex.build(regions).match(events)
-    wanted = set(zip(pairs.query_rows.tolist(), pairs.stored_rows.tolist(), strict=True))
+    expected = set(zip(pairs.query_rows.tolist(), pairs.stored_rows.tolist(), strict=True))
     results: dict[str, Value] = {}
     wrong = notifications = 0
-    asked = [(size, name) for size in _SIZES for name in STRATEGIES]
-    for done, (size, name) in enumerate(asked):
-        progress(done, len(asked), "networks")
-        figures, delivered = _Run(size, _links(name, regions), regions, events, wanted).found
-        wrong += len(wanted ^ set(delivered)) + len(delivered) - len(wanted)
+    networks = [(size, name) for size in _SIZES for name in STRATEGIES]
+    for done, (size, name) in enumerate(networks):
+        progress(done, len(networks), "networks")
+        figures, delivered = _Run(size, _links(name, regions), regions, events, expected).found
+        wrong += len(expected ^ set(delivered)) + len(delivered) - len(expected)
         notifications += len(delivered)
         results[f"brokers_{size}_{name}"] = figures
         print(f"brokers_{size}_{name}: {figures}", file=sys.stderr)
-        gc.collect()  # two networks of a thousand brokers are more than memory holds
-    progress(len(asked), len(asked), "networks")
+        gc.collect()  # two networks of a thousand brokers do not fit into memory
+    progress(len(networks), len(networks), "networks")
     return results | {"brokers_wrong": wrong, "brokers_notifications": notifications}
 
 
@@ -76,7 +78,7 @@ def _links(name: str, regions: Regions) -> MakeLink:
 
 
 class _Run:
-    """One network, from nothing to the last event."""
+    """One network: it is built, all subscriptions are added, and all events are published."""
 
     def __init__(
         self, size: int, links: MakeLink, regions: Regions, events: Events, wanted: set[Any]
@@ -88,7 +90,7 @@ class _Run:
         start = time.perf_counter()
         self._subscribe(regions)
         seconds = time.perf_counter() - start
-        kept = np.mean(
+        mean_entries = np.mean(
             [
                 sum(link.entry_count for link in b.links.values())
                 for b in self.network.brokers.values()
@@ -97,9 +99,10 @@ class _Run:
         publishers = np.random.default_rng(size + 1).integers(0, size, len(events))
         self._publish(events, publishers)
         needed = _needed(self.at, publishers, wanted)
-        told, kept_share = self.told / (len(regions) * (size - 1)), kept / len(regions)
+        told_share = self.told / (len(regions) * (size - 1))
+        kept_share = mean_entries / len(regions)
         vain = (self.forwards - needed) / max(1, needed)
-        figures = f"{told:.4f}, {kept_share:.4f}, {vain:.4f}, {seconds:.0f} s"
+        figures = f"{told_share:.4f}, {kept_share:.4f}, {vain:.4f}, {seconds:.0f} s"
         self.found: tuple[str, list[Any]] = figures, self.network.deliveries
 
     def _subscribe(self, regions: Regions) -> None:
@@ -126,7 +129,16 @@ class _Run:
 
 
 def _needed(at: Any, publishers: Any, wanted: set[Any]) -> int:
-    """How many links events have to pass: those of the least tree with all who want each."""
+    """Return the number of necessary forwards of all events.
+
+    An event must pass the links of the smallest subtree that contains its publisher and the brokers
+    of all subscriptions that match it.
+
+    Args:
+        at: the broker of each subscription.
+        publishers: the broker at which each event is published.
+        wanted: pairs of an event and a subscription that match.
+    """
     needed = 0
     brokers: dict[int, set[int]] = {}
     for event, row in wanted:
@@ -140,10 +152,14 @@ def _needed(at: Any, publishers: Any, wanted: set[Any]) -> int:
 
 
 def _path(one: int, other: int) -> set[int]:
-    """The links between two brokers of a binary tree, each by its lower end."""
+    """Return the links between two brokers of a binary tree, each by its end farther from the root.
+
+    The brokers are numbered such that broker n has the parent (n - 1) // 2.
+    """
     links: set[int] = set()
     while one != other:
-        low = max(one, other)
-        links ^= {low}
-        one, other = (one, (low - 1) // 2) if low == other else ((low - 1) // 2, other)
+        lower = max(one, other)
+        links ^= {lower}
+        parent = (lower - 1) // 2
+        one, other = (one, parent) if lower == other else (parent, other)
     return links

@@ -52,11 +52,11 @@ def build_random_zones(node_count: int, dimensions: int, seed: int = 0) -> tuple
         point = np.array([random_.random() for _ in range(dimensions)])
         inside = (low[:count] <= point).all(axis=1) & (point < high[:count]).all(axis=1)
         owner = int(np.flatnonzero(inside)[0])
-        kept, given = zones[owner].split_in_half()
-        zones[owner] = kept
-        zones.append(given)
-        low[owner], high[owner] = kept.low, kept.high
-        low[count], high[count] = given.low, given.high
+        own_half, new_zone = zones[owner].split_in_half()
+        zones[owner] = own_half
+        zones.append(new_zone)
+        low[owner], high[owner] = own_half.low, own_half.high
+        low[count], high[count] = new_zone.low, new_zone.high
     return low, high
 
 

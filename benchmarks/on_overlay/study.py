@@ -1,8 +1,9 @@
 """The study of the can paper: replicas, load and visited nodes, PURE and SMART (Figs 4 to 7).
 
-1,000 nodes, 10,000 and 50,000 balls with r_max 0.5, 10,000 uniform events; k = 2 … 5 directions,
-d = 4, 8, uniform and Pareto radii. The timer holds subscribing both ways, and all events. All
-figures go to `benchmarks/output/can.json`, and as a picture to `can.png`.
+There are 1,000 nodes, 10,000 and 50,000 balls with radii up to 0.5, and 10,000 uniform events, with
+k = 2 to 5 directions, d = 4 and 8, and uniform and Pareto radii. The time is that of placing all
+subscriptions with PURE and with SMART, and of all events. All results are written to
+`benchmarks/output/can.json`, and as a plot to `can.png`.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _KS, _DS, _LAWS = (2, 3, 4, 5), (4, 8), ("uniform", "pareto")
 _OUTPUT = Path(__file__).parent.parent / "output"
 
 KEYS = {
-    "can_saved_k2": "least share of replicas that SMART saves, uniform, k = 2; 10,000 and 50,000",
-    "can_saved_k5_d8": "the same at k = 5, d = 8",
-    "can_saved_pareto": "the same, Pareto, any k and d",
-    "can_copies_most": "most copies of a subscription on average, SMART, uniform",
-    "can_visited_k2": "most nodes an event visits on average, k = 2: uniform, Pareto",
-    "can_visited_k3_up": "the same for larger k",
-    "can_slowest_s": "seconds for the slowest of all configurations of 50,000",
+    "can_saved_k2": "smallest share of replicas saved by SMART, uniform, k = 2; 10,000 and 50,000",
+    "can_saved_k5_d8": "share of replicas saved by SMART, uniform, k = 5, d = 8; 10,000 and 50,000",
+    "can_saved_pareto": "smallest share of replicas saved by SMART, Pareto; 10,000 and 50,000",
+    "can_copies_most": "largest mean number of copies of a subscription, SMART, uniform",
+    "can_visited_k2": "largest mean number of nodes that an event visits, k = 2: uniform, Pareto",
+    "can_visited_k3_up": "largest mean number of visited nodes, k = 3 to 5: uniform, Pareto",
+    "can_slowest_s": "seconds of the slowest configuration with 50,000 subscriptions",
 }
 
 Figures = dict[str, Any]
@@ -44,21 +45,21 @@ Floats = NDArray[np.float64]
 
 
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
-    """All configurations, one after another."""
-    asked = list(product(_LAWS, _DS, _KS, _COUNTS))
-    found = []
-    for done, (law, d, k, count) in enumerate(asked):
-        progress(done, len(asked), "configurations")
-        found.append(_figures(law, d, k, count))
-    progress(len(asked), len(asked), "configurations")
+    """Return the results of all configurations, which run one after another."""
+    configurations = list(product(_LAWS, _DS, _KS, _COUNTS))
+    figures = []
+    for done, (law, d, k, count) in enumerate(configurations):
+        progress(done, len(configurations), "configurations")
+        figures.append(_figures(law, d, k, count))
+    progress(len(configurations), len(configurations), "configurations")
     _OUTPUT.mkdir(exist_ok=True)
-    (_OUTPUT / "can.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    draw(found, _OUTPUT / "can.png")
-    return _summary(found)
+    (_OUTPUT / "can.json").write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    draw(figures, _OUTPUT / "can.png")
+    return _summary(figures)
 
 
 def _figures(law: Any, d: int, k: int, count: int) -> Figures:
-    """One configuration, both ways."""
+    """Return the results of one configuration with PURE and with SMART."""
     workload, cube = (
         CubeBalls(law, d, _R_MAX),
         CubeProjection.build_random(k, d, max_radius=_R_MAX, seed=1),
@@ -83,24 +84,24 @@ def _figures(law: Any, d: int, k: int, count: int) -> Figures:
 
 
 def points(workload: CubeBalls, count: int) -> Floats:
-    """A workload's events."""
+    """Return the points of a workload's first `count` events, one per row."""
     column = Events.from_arrow(workload.generate_events(0, count), workload.space)["position"]
     assert isinstance(column, VectorColumn)
     return column.matrix.astype(np.float64)
 
 
 def _summary(found: list[Figures]) -> dict[str, Value]:
-    def saved(some: list[Figures]) -> float:
-        return round(float(min(1 - one["smart"] / one["pure"] for one in some)), 3)
+    def saved(rows: list[Figures]) -> float:
+        return round(float(min(1 - row["smart"] / row["pure"] for row in rows)), 3)
 
-    def by_count(**wanted: object) -> str:
+    def by_count(**parameters: object) -> str:
         return " ".join(
-            str(saved(_chosen(found, subscriptions=count, **wanted))) for count in _COUNTS
+            str(saved(_chosen(found, subscriptions=count, **parameters))) for count in _COUNTS
         )
 
     def visited(ks: tuple[int, ...]) -> str:
         return " ".join(
-            str(max(one["visited"] for one in _chosen(found, law=law) if one["k"] in ks))
+            str(max(row["visited"] for row in _chosen(found, law=law) if row["k"] in ks))
             for law in _LAWS
         )
 
@@ -108,19 +109,20 @@ def _summary(found: list[Figures]) -> dict[str, Value]:
         "can_saved_k2": by_count(law="uniform", k=2),
         "can_saved_k5_d8": by_count(law="uniform", k=5, d=8),
         "can_saved_pareto": by_count(law="pareto"),
-        "can_copies_most": max(one["smart"] for one in _chosen(found, law="uniform")),
+        "can_copies_most": max(row["smart"] for row in _chosen(found, law="uniform")),
         "can_visited_k2": visited((2,)),
         "can_visited_k3_up": visited((3, 4, 5)),
-        "can_slowest_s": max(o["seconds"] for o in _chosen(found, subscriptions=_COUNTS[-1])),
+        "can_slowest_s": max(row["seconds"] for row in _chosen(found, subscriptions=_COUNTS[-1])),
     }
 
 
 def _chosen(found: list[Figures], **wanted: object) -> list[Figures]:
-    return [one for one in found if all(one[name] == value for name, value in wanted.items())]
+    """Return the results of the configurations with the given parameters."""
+    return [row for row in found if all(row[name] == value for name, value in wanted.items())]
 
 
 def draw(found: list[Figures], path: Path) -> None:
-    """A picture: replicas, deviation of the load, visited nodes, by k."""
+    """Plot replicas, the deviation of the load, and visited nodes by k into a file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 9), layout="constrained")
@@ -131,10 +133,10 @@ def draw(found: list[Figures], path: Path) -> None:
         for column, law in enumerate(_LAWS):
             axes = figure.add_subplot(3, 2, 1 + 2 * row + column)
             for d, name, count in product(_DS, names, _COUNTS):
-                some = _chosen(found, law=law, d=d, subscriptions=count)
+                points = _chosen(found, law=law, d=d, subscriptions=count)
                 label = f"{name.split('_')[0].upper() if row < 2 else 'SMART'}, d={d}, {count:,}"
                 axes.plot(
-                    [one["k"] for one in some], [one[name] for one in some], marker="o",
+                    [point["k"] for point in points], [point[name] for point in points], marker="o",
                     linestyle="-" if count == _COUNTS[0] else "--", label=label,
                 )  # fmt: skip
             axes.set_title(f"{title}, {law}", loc="left", fontsize=10)

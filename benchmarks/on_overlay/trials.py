@@ -1,4 +1,4 @@
-"""Random runs of networks with faults, and of the rules as printed."""
+"""Random runs of networks with faults, and of the rules as published, which lose events."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ _KINDS: list[Callable[[int], Any]] = [
 
 KEYS = {
     "trials": f"random runs with faults, {len(_KINDS)} kinds of networks in turns",
-    "trials_lost": "notifications that were lost in them",
-    "trials_invented": "notifications that were invented",
-    "trials_notifications": "notifications in all",
-    "printed_can_lost": f"lost by the printed rules of SMART in {_PRINTED} runs without faults",
-    "printed_brokers_lost": f"lost where covering is decided for all links, in {_PRINTED} runs",
+    "trials_lost": "lost notifications of these runs: should be 0",
+    "trials_invented": "invented notifications of these runs: should be 0",
+    "trials_notifications": "notifications of these runs",
+    "printed_can_lost": f"notifications lost by the published rules of SMART in {_PRINTED} runs",
+    "printed_brokers_lost": f"notifications lost with one table for all links in {_PRINTED} runs",
 }
 
 
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
-    """Each seed can be run again: `covey simulate`."""
-    found = _all("trials", _RUNS, lambda seed: _KINDS[seed % len(_KINDS)](seed))
+    """Return the results of all runs; `covey simulate` repeats the run of a seed."""
+    outcomes = _all("trials", _RUNS, lambda seed: _KINDS[seed % len(_KINDS)](seed))
     can = _all("printed CAN", _PRINTED, lambda seed: CanTrial(seed, uses_paper_rules=True))
     brokers = _all(
         "printed brokers", _PRINTED, lambda seed: BrokerTrial(seed, uses_paper_rules=True)
     )
     return {
-        "trials": len(found),
-        "trials_lost": sum(one.lost for one in found),
-        "trials_invented": sum(one.invented for one in found),
-        "trials_notifications": sum(one.notifications for one in found),
-        "printed_can_lost": sum(one.lost for one in can),
-        "printed_brokers_lost": sum(one.lost for one in brokers),
+        "trials": len(outcomes),
+        "trials_lost": sum(outcome.lost for outcome in outcomes),
+        "trials_invented": sum(outcome.invented for outcome in outcomes),
+        "trials_notifications": sum(outcome.notifications for outcome in outcomes),
+        "printed_can_lost": sum(outcome.lost for outcome in can),
+        "printed_brokers_lost": sum(outcome.lost for outcome in brokers),
     }
 
 
 def _all(label: str, count: int, trial: Callable[[int], Any]) -> list[TrialOutcome]:
-    found = []
+    outcomes = []
     for seed in range(count):
         progress(seed, count, label)
-        found.append(trial(seed).run())
+        outcomes.append(trial(seed).run())
     progress(count, count, label)
-    return found
+    return outcomes

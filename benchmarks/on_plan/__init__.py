@@ -1,1 +1,1 @@
-"""Parts of the benchmark of plans."""
+"""The parts of the benchmark `plan`, one module per part."""

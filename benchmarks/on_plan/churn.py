@@ -1,4 +1,7 @@
-"""Subscribers come and go: a tenth in each period, and at most a fiftieth of them moves."""
+"""Replanning under churn: a tenth of the subscribers is replaced in each period.
+
+At most a fiftieth of the subscribers may move to another broker in a period.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ __all__ = ["KEYS", "run"]
 _MOVES, _CHURN, _COMPARED = 0.02, 0.1, 10
 
 KEYS = {
-    "dynamic_over_fresh": "bandwidth against a fresh search, each tenth period and the last: worst",
-    "dynamic_moved_max": "the most that moved in a period, of all",
-    "dynamic_invalid": "plans that do not keep to something",
-    "dynamic_period_s": "seconds of a period, median",
+    "dynamic_over_fresh": "bandwidth over that of a new search, largest of every tenth period",
+    "dynamic_moved_max": "largest share of subscribers that moved in a period",
+    "dynamic_invalid": "plans that violate a constraint: should be 0",
+    "dynamic_period_s": "seconds of a replan, median",
 }
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """Topics, seed 1."""
+    """Return the results of the problem set `topics` with seed 1."""
     count = sizes.subscribers
     new = round(_CHURN * count)
     whole = ASSIGNMENT_PROBLEMS["topics"](count + sizes.periods * new, sizes.brokers, seed=1)
@@ -37,15 +40,15 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         rows = np.r_[rows[stays], count + period * new + np.arange(new)]
         problem = whole.take(rows)
         before = np.r_[stays, np.full(new, -1)]
-        began = time.perf_counter()
-        found = replan(
+        start = time.perf_counter()
+        new_plan = replan(
             plan, problem, before, max_moved_share=_MOVES, steps=sizes.period_steps, seed=period
         )
-        seconds.append(time.perf_counter() - began)
-        moves = np.count_nonzero(found.assignment[: len(stays)] != plan.assignment[stays])
+        seconds.append(time.perf_counter() - start)
+        moves = np.count_nonzero(new_plan.assignment[: len(stays)] != plan.assignment[stays])
         moved.append(moves / count)
-        invalid += not found.verify().is_valid
-        plan = found
+        invalid += not new_plan.verify().is_valid
+        plan = new_plan
         if period % _COMPARED == _COMPARED - 1 or period == sizes.periods - 1:
             fresh = search(problem, steps=sizes.steps, seed=period)
             ratios.append(plan.bandwidth / fresh.bandwidth)

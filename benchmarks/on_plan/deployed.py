@@ -1,7 +1,8 @@
-"""A plan on a real Kafka server: what comes to the topics of ten brokers, and who misses something.
+"""A plan on a real Kafka server: events in the topics of ten brokers, and missed notifications.
 
-Events are not uniform; the plan is by a sample of them, and others are published. The command
-`covey plan deploy --once` passes them on. Seconds are of the command, with Spark's start.
+The events are not uniform. The plan is made for one sample of events, and another sample is
+published. The command `covey plan deploy --once` forwards the events to the topics of the brokers.
+The time is that of the command and includes the start of Spark.
 """
 
 from __future__ import annotations
@@ -31,24 +32,27 @@ __all__ = ["KEYS", "run"]
 
 _ROOT = Path(__file__).parent.parent.parent
 _EVENTS, _PREFIX = "published", "to"
-_AT_ONCE = 20_000  # events that are matched
+_AT_ONCE = 20_000  # events of a batch that is matched
 _LONGEST_S = 1800
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KEYS = {
-    "deployed_share_off": "events of a topic against planned, relative: the worst of 10 brokers",
-    "deployed_shares": "share of all events that came to each, and that was planned, percent",
-    "deployed_notifications": "events that subscribers get of all that were published",
-    "deployed_missed": "subscribers that get others from their broker's topic than from all events",
-    "deployed_altered": "events that came to a broker twice, or not as they were published",
-    "deployed_s": "seconds of the command",
+    "deployed_share_off": "largest relative difference of received and planned events, 10 brokers",
+    "deployed_shares": "share of all events per broker in percent: received/planned",
+    "deployed_notifications": "pairs of a subscriber and an event that match",
+    "deployed_missed": "subscribers with other matches if read from their broker's topic: 0",
+    "deployed_altered": "events that a broker received twice or altered: should be 0",
+    "deployed_s": "seconds of the command, with the start of Spark",
 }
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """Hot spots, two levels of brokers; loads nearly even, so that no broker is left out."""
+    """Return the results for hot spots and two levels of brokers.
+
+    Loads are nearly equal, so that every broker has subscribers.
+    """
     problem = replace(
         make_hot_spots_problem(sizes.deployed, 10, degree=4, seed=2),
         max_delay=2.0,
@@ -65,14 +69,16 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
             topics = Topics(broker)
             topics.create(_EVENTS, *(f"{_PREFIX}.{n}" for n in range(len(problem.tree))))
             topics.fill(_EVENTS, ((b"%d" % row, value) for row, value in enumerate(values)))
-            began = time.perf_counter()
+            start = time.perf_counter()
             _deploy(broker.address, folder)
-            seconds = time.perf_counter() - began
-            came, altered = _received(topics, values, len(problem.tree))
+            seconds = time.perf_counter() - start
+            received_rows, altered = _received(topics, values, len(problem.tree))
             topics.close()
-    shares = np.array([len(rows) / len(events) for rows in came])
-    by_broker = ((np.flatnonzero(plan.assignment == n), rows) for n, rows in enumerate(came))
-    flat = _notified(plan, [(np.arange(sizes.deployed), np.arange(len(events)))], events)
+    shares = np.array([len(rows) / len(events) for rows in received_rows])
+    by_broker = (
+        (np.flatnonzero(plan.assignment == n), rows) for n, rows in enumerate(received_rows)
+    )
+    direct = _notified(plan, [(np.arange(sizes.deployed), np.arange(len(events)))], events)
     deployed = _notified(plan, (part for part in by_broker if len(part[0])), events)
     return {
         "deployed_share_off": round(float(np.abs(shares / plan.bandwidth_by_broker - 1).max()), 4),
@@ -80,8 +86,8 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
             f"{100 * a:.2f}/{100 * b:.2f}"
             for a, b in zip(shares, plan.bandwidth_by_broker, strict=True)
         ),
-        "deployed_notifications": int(flat[0].sum()),
-        "deployed_missed": int((flat != deployed).any(axis=0).sum()),
+        "deployed_notifications": int(direct[0].sum()),
+        "deployed_missed": int((direct != deployed).any(axis=0).sum()),
         "deployed_altered": altered,
         "deployed_s": round(seconds, 1),
     }
@@ -105,41 +111,49 @@ def _deploy(servers: str, folder: Path) -> None:
 
 
 def _received(topics: Topics, values: list[bytes], brokers: int) -> tuple[list[Ints], int]:
-    """The rows of events that each broker has, and how many are not what was published, once."""
-    came, altered = [], 0
+    """Return the rows of the events that each broker received, and the number of altered events.
+
+    An event is altered if its value differs from the published one, or if it was received again.
+    """
+    received_rows, altered = [], 0
     for broker in range(brokers):
         topic = f"{_PREFIX}.{broker}"
         rows = []
-        for some in topics.read(topic, dict.fromkeys(topics.ends(topic), 0)):
-            numbers = [int(message.key()) for message in some]
-            altered += sum(values[n] != m.value() for n, m in zip(numbers, some, strict=True))
+        for messages in topics.read(topic, dict.fromkeys(topics.ends(topic), 0)):
+            numbers = [int(message.key()) for message in messages]
+            altered += sum(values[n] != m.value() for n, m in zip(numbers, messages, strict=True))
             rows += numbers
-        found = np.unique(np.array(rows, np.int64))
-        altered += len(rows) - len(found)
-        came.append(found)
-    return came, altered
+        distinct_rows = np.unique(np.array(rows, np.int64))
+        altered += len(rows) - len(distinct_rows)
+        received_rows.append(distinct_rows)
+    return received_rows, altered
 
 
 def _notified(plan: Plan, parts: Iterable[tuple[Ints, Ints]], events: Floats) -> Floats:
-    """How many events each subscriber gets, and the sum of their rows.
+    """Return for each subscriber its number of matching events and the sum of their rows.
 
-    A part is some subscribers, and the rows of events that they are matched with by covey's index.
+    Args:
+        plan: the plan with the subscribers.
+        parts: subscribers, each time with the rows of the events that they are matched with.
+        events: all events.
     """
-    wanted, space = (
+    all_subscribers, space = (
         plan.problem.subscribers,
         Space.from_types({"x": pa.float64(), "y": pa.float64()}),
     )
-    total = np.zeros((2, len(wanted)))
-    for mine, rows in parts:
-        boxes = np.hstack([wanted.lower, wanted.upper])[mine].tolist()
+    total = np.zeros((2, len(all_subscribers)))
+    for part_subscribers, rows in parts:
+        ends = np.hstack([all_subscribers.lower, all_subscribers.upper])
+        boxes = ends[part_subscribers].tolist()
         texts = [f"x BETWEEN {a!r} AND {c!r} AND y BETWEEN {b!r} AND {d!r}" for a, b, c, d in boxes]
         parsed = parse(space, texts)
         index = SegmentIndex.build(parsed.regions)
         for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
-            table = pa.table({"x": events[some, 0], "y": events[some, 1]})
+            batch = rows[start : start + _AT_ONCE]
+            table = pa.table({"x": events[batch, 0], "y": events[batch, 1]})
             pairs = index.match(Events.from_arrow(table, space))
-            subscribers = mine[parsed.to_predicate_rows(pairs.stored_rows.astype(np.int64))]
-            for sums, weights in zip(total, (None, some[pairs.query_rows]), strict=True):
-                sums += np.bincount(subscribers, weights, len(wanted))
+            predicate_rows = parsed.to_predicate_rows(pairs.stored_rows.astype(np.int64))
+            subscribers = part_subscribers[predicate_rows]
+            for sums, weights in zip(total, (None, batch[pairs.query_rows]), strict=True):
+                sums += np.bincount(subscribers, weights, len(all_subscribers))
     return total

@@ -1,7 +1,8 @@
-"""A million subscribers: one level and several. Seconds are of the search, from arrays to plan.
+"""Plans for a million subscribers, with one level of brokers and with several.
 
-The sample, its greedy start and the spreading to all are in them; making the problem, and Gr* of
-all, which is compared with, are not.
+The time is that of the search, from arrays to the plan. It includes the sample, the greedy start
+plan of the sample, and the assignment of all subscribers. It excludes building the problem, and the
+greedy plan (Gr*) of all subscribers with which the result is compared.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ __all__ = ["KEYS", "run"]
 _SETS = ("topics", "interests", "hot-spots")
 
 KEYS = {
-    "plan_1m_one_level_s": "seconds for 1M subscribers and 100 brokers, the slowest of three sets",
-    "plan_1m_one_level_over_grstar": "bandwidth against Gr* of them, the three sets",
-    "plan_1m_multi_level_s": "seconds for 1M subscribers, 200 brokers of two levels, the slowest",
-    "plan_1m_multi_level_over_grstar": "bandwidth against Gr* of them",
-    "plan_1m_without_plan": "seeds for which there is none, which are left out",
-    "plan_1m_invalid": "plans of these that do not keep to something",
+    "plan_1m_one_level_s": "seconds for 1M subscribers and 100 brokers, slowest of three sets",
+    "plan_1m_one_level_over_grstar": "bandwidth over that of Gr*, three sets",
+    "plan_1m_multi_level_s": "seconds for 1M subscribers, 200 brokers on two levels, slowest set",
+    "plan_1m_multi_level_over_grstar": "bandwidth over that of Gr*, two levels, three sets",
+    "plan_1m_without_plan": "sets and seeds that have no valid plan and are left out",
+    "plan_1m_invalid": "plans that violate a constraint: should be 0",
 }
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """The first seed of each set that has a plan."""
+    """Return the results for the first seed of each set that has a valid plan."""
     results: dict[str, Value] = {}
     invalid = 0
     without: list[str] = []
@@ -37,11 +38,11 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         seconds, ratios = [], []
         for name in _SETS:
             problem = next(with_plans(name, sizes.large, brokers, degree, without))
-            began = time.perf_counter()
-            found = search(problem, steps=sizes.steps)
-            seconds.append(time.perf_counter() - began)
-            ratios.append(found.bandwidth / greedy(problem).bandwidth)
-            invalid += not found.verify().is_valid
+            start = time.perf_counter()
+            plan = search(problem, steps=sizes.steps)
+            seconds.append(time.perf_counter() - start)
+            ratios.append(plan.bandwidth / greedy(problem).bandwidth)
+            invalid += not plan.verify().is_valid
         results[f"plan_1m_{shape}_level_s"] = round(max(seconds), 1)
         results[f"plan_1m_{shape}_level_over_grstar"] = " ".join(f"{r:.3f}" for r in ratios)
     left_out = " ".join(without) or "none"

@@ -1,8 +1,8 @@
-"""100,000 subscribers and 100 brokers of one level: every way of planning, and bounds.
+"""100,000 subscribers and 100 brokers on one level: all planning methods, and lower bounds.
 
-The sets of the paper, each with the first seeds for which there is a plan at all: a flow says so.
-Bandwidth is what is compared, of plans that may load brokers equally: Gr* tries the load that is
-wanted first, and so does the search. Seconds of searching are told. One core.
+The problem sets are those of the paper, each with the first seeds that have a valid plan according
+to a maximum flow. The bandwidths of plans with equal limits on the load of brokers are compared;
+both Gr* and the search try the target load first. The time is that of the search, on one core.
 """
 
 from __future__ import annotations
@@ -29,37 +29,40 @@ _OTHERS = {
     "Balance": balance_loads,
 }
 
-_LIMITS = ("fair", "target")
+_LIMITS = {"fair": "max load", "target": "Gr*'s load"}
 
 KEYS = {
-    "fair_over_grstar_mean": "search against Gr*, bandwidth, both at the most load: geometric mean",
-    "fair_over_grstar_max": "the same, worst of all sets and seeds",
-    "target_over_grstar_mean": "the same, both at the load at which Gr* first finds room: mean",
-    "target_over_grstar_max": "the same, worst",
-    "gap_to_bound_2": "bandwidth against what no plan can go below, interests: the worst seed",
-    "gap_to_bound_max": "the same, all sets",
-    "plans_invalid": "plans of the search that do not keep to something",
-    "seeds_without_plan": "seeds for which a flow shows that there is no plan, which are left out",
-    "seeds_without_grstar": "problems of which Gr* finds no valid plan, left out of the ratios",
-    "search_s": "seconds of a search, the slowest",
+    "fair_over_grstar_mean": "bandwidth of the search over Gr*, both at max load: geometric mean",
+    "fair_over_grstar_max": "bandwidth of the search over Gr*, both at max load: largest",
+    "target_over_grstar_mean": "bandwidth of the search over Gr*, both at Gr*'s load: geom. mean",
+    "target_over_grstar_max": "bandwidth of the search over Gr*, both at Gr*'s load: largest",
+    "gap_to_bound_2": "bandwidth of the search over the lower bound, interests: largest",
+    "gap_to_bound_max": "bandwidth of the search over the lower bound, all sets: largest",
+    "plans_invalid": "plans of the search that violate a constraint: should be 0",
+    "seeds_without_plan": "sets and seeds that have no valid plan and are left out",
+    "seeds_without_grstar": "problems for which Gr* finds no valid plan, left out of the ratios",
+    "search_s": "seconds of the slowest search",
     **{
-        f"{name}_{limit}_over_grstar": f"{name}: search against Gr* at equal load, all seeds"
+        f"{name}_{limit}_over_grstar": f"{name}: search over Gr*, both at {load}, all seeds"
         for name in ASSIGNMENT_PROBLEMS
-        for limit in _LIMITS
+        for limit, load in _LIMITS.items()
     },
     **{
-        f"{name}_gap": f"{name}: search at the most load against the bound"
+        f"{name}_gap": f"{name}: bandwidth of the search at max load over the lower bound"
         for name in ASSIGNMENT_PROBLEMS
     },
     **{
-        f"{name}_others": f"{name}: {', '.join(_OTHERS)} against Gr*, and how many they violate"
+        f"{name}_others": f"{name}: bandwidth over Gr* (violations): {', '.join(_OTHERS)}"
         for name in ASSIGNMENT_PROBLEMS
     },
 }
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """All plans are verified. Bounds take longest, and are left out where no gap is asked for."""
+    """Return the results; all plans are verified.
+
+    Lower bounds take longest, so they are computed only if `only` has a key with `gap`.
+    """
     ratios: dict[tuple[str, str], list[float]] = {
         (n, at): [] for n in ASSIGNMENT_PROBLEMS for at in _LIMITS
     }
@@ -73,28 +76,30 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
         problems = with_plans(name, sizes.subscribers, sizes.brokers, None, without)
         for seed, problem in enumerate(itertools.islice(problems, sizes.seeds)):
             progress(number * sizes.seeds + seed, len(ASSIGNMENT_PROBLEMS) * sizes.seeds, "plans")
-            for limit, held in _held(problem).items():
-                start = greedy(held)
-                began = time.perf_counter()
-                found = search(held, start, steps=sizes.steps)
-                slowest = max(slowest, time.perf_counter() - began)
-                is_valid = found.verify().is_valid
+            for limit, limited_problem in _held(problem).items():
+                start = greedy(limited_problem)
+                start_time = time.perf_counter()
+                plan = search(limited_problem, start, steps=sizes.steps)
+                slowest = max(slowest, time.perf_counter() - start_time)
+                is_valid = plan.verify().is_valid
                 invalid += not is_valid
                 if start.verify().is_valid:
-                    ratios[name, limit].append(found.bandwidth / start.bandwidth)
+                    ratios[name, limit].append(plan.bandwidth / start.bandwidth)
                 else:
                     without_start.append(f"{name}:{seed + 1}:{limit}")
                 if limit == "fair" and wants_gaps:
-                    bound = lower_bound(found.problem, found.bandwidth if is_valid else None)
-                    gaps[name].append(found.bandwidth / bound)
+                    bound = lower_bound(plan.problem, plan.bandwidth if is_valid else None)
+                    gaps[name].append(plan.bandwidth / bound)
             if seed == 0:
                 results[f"{name}_others"] = _others(problem, greedy(problem))
-    for (name, limit), some in ratios.items():
-        results[f"{name}_{limit}_over_grstar"] = " ".join(f"{ratio:.3f}" for ratio in some)
+    for (name, limit), by_seed in ratios.items():
+        results[f"{name}_{limit}_over_grstar"] = " ".join(f"{ratio:.3f}" for ratio in by_seed)
     for limit in _LIMITS:
-        every = [ratio for (_, at), some in ratios.items() if at == limit for ratio in some]
-        results[f"{limit}_over_grstar_max"] = round(max(every), 3)
-        results[f"{limit}_over_grstar_mean"] = round(float(np.exp(np.mean(np.log(every)))), 3)
+        all_ratios = [
+            ratio for (_, at), by_seed in ratios.items() if at == limit for ratio in by_seed
+        ]
+        results[f"{limit}_over_grstar_max"] = round(max(all_ratios), 3)
+        results[f"{limit}_over_grstar_mean"] = round(float(np.exp(np.mean(np.log(all_ratios)))), 3)
     results |= {
         "plans_invalid": invalid,
         "seeds_without_plan": " ".join(without) or "none",
@@ -114,10 +119,13 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _held(problem: Problem) -> dict[str, Problem]:
-    """The problem with one load that both ways of planning may use, the most and the wanted one."""
-    most = replace(problem, target_load=problem.max_load)
+    """Return the problem with equal target and max load, by the name of the limit.
+
+    "fair" has the max load. "target" has the load factor at which Gr* finds a plan.
+    """
+    at_max_load = replace(problem, target_load=problem.max_load)
     factor = greedy(problem).feasible_load_factor
-    return {"fair": most, "target": most if factor is None else _at(problem, factor)}
+    return {"fair": at_max_load, "target": at_max_load if factor is None else _at(problem, factor)}
 
 
 def _at(problem: Problem, factor: float) -> Problem:
@@ -125,16 +133,17 @@ def _at(problem: Problem, factor: float) -> Problem:
 
 
 def _others(problem: Problem, start: Plan) -> str:
-    said = []
-    for name, way in _OTHERS.items():
-        plan = way(problem)
-        kept = plan.verify()
-        wrong = (
-            kept.too_far
-            + kept.uncovered
-            + kept.over_capacity
-            + kept.not_nested
-            + kept.too_many_rectangles
+    """Return a text with the bandwidth of each other method over Gr*, and its violations."""
+    texts = []
+    for name, make_plan in _OTHERS.items():
+        plan = make_plan(problem)
+        violations = plan.verify()
+        count = (
+            violations.too_far
+            + violations.uncovered
+            + violations.over_capacity
+            + violations.not_nested
+            + violations.too_many_rectangles
         )
-        said.append(f"{name} {plan.bandwidth / start.bandwidth:.2f} ({wrong})")
-    return ", ".join(said)
+        texts.append(f"{name} {plan.bandwidth / start.bandwidth:.2f} ({count})")
+    return ", ".join(texts)

@@ -1,4 +1,4 @@
-"""The sets of the paper, without the seeds for which there is no plan."""
+"""The problem sets of the paper, without the seeds that have no valid plan."""
 
 from __future__ import annotations
 
@@ -16,16 +16,24 @@ __all__ = ["with_plans"]
 def with_plans(
     name: str, subscribers: int, brokers: int, degree: int | None, without: list[str]
 ) -> Iterator[Problem]:
-    """Problems of a set, by seeds from 1 on, in which a flow finds room for all; others are noted.
+    """Yield the problems of a set, with seeds from 1, that can serve all subscribers.
 
-    What is wanted does not matter to the flow, so where there is no room no plan is valid.
+    A maximum flow decides whether the capacities of leaves suffice. It does not depend on the boxes
+    of subscribers, so a problem without such a flow has no valid plan.
+
+    Args:
+        name: name of the problem set.
+        subscribers: number of subscribers.
+        brokers: number of brokers.
+        degree: largest number of brokers below a broker; None for one level.
+        without: the names and seeds of problems without a plan are appended to this list.
     """
     for seed in itertools.count(1):
         problem = ASSIGNMENT_PROBLEMS[name](subscribers, brokers, degree=degree, seed=seed)
         demand = DemandGroups.from_problem(problem)
-        room = problem.compute_capacities(problem.max_load)
+        capacities = problem.compute_capacities(problem.max_load)
         if (
-            solve_max_flow(demand.leaf_sets, demand.subscribers_by_leaf_set, room).sum()
+            solve_max_flow(demand.leaf_sets, demand.subscribers_by_leaf_set, capacities).sum()
             == subscribers
         ):
             yield problem

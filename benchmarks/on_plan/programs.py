@@ -1,7 +1,7 @@
-"""SLP1 of the paper: its linear programs, how long they take, and what comes of them.
+"""SLP1 of the paper: sizes of its linear programs, seconds, and bandwidth of its plans.
 
-Samples and candidates are as published. Rounds end when everybody is covered, or when the time is
-over; who is not covered then widens filters greedily.
+Samples and candidates are as published. Rounds end when all subscribers are covered or the time is
+over. Then filters are widened greedily for subscribers that are not covered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
 __all__ = ["KEYS", "run"]
 
-_PAPER = {  # SLP1 and Gr* over fractional, Tables I and II; for our sets the nearest of theirs
+# Bandwidth of SLP1 and Gr* over the fractional optimum, from Tables I and II of the paper, for the
+# most similar problem set.
+_PAPER = {
     "topics": "1.55 1.28",
     "topics-broad": "1.65 1.85",
     "topics-even": "2.30 2.11",
@@ -28,54 +30,62 @@ _PAPER = {  # SLP1 and Gr* over fractional, Tables I and II; for our sets the ne
     "hot-spots": "2.18 2.14",
 }
 
-_DRAWN = 1_000  # subscribers of a sample, beside those for load
+_DRAWN = 1_000  # subscribers of a sample, without those for the load constraints
 
 KEYS = {
     **{
-        f"{name}_slp": f"{name}: SLP1, Gr* over fractional (paper: {_PAPER[name]})"
+        f"{name}_slp": f"{name}: SLP1, Gr* over fractional optimum (paper: {_PAPER[name]})"
         for name in ASSIGNMENT_PROBLEMS
     },
     **{
-        f"{name}_lp": f"{name}: rows, columns, entries of the last program"
+        f"{name}_lp": f"{name}: rows, columns, nonzeros of the last linear program"
         for name in ASSIGNMENT_PROBLEMS
     },
-    "lp_growth": "entries of a first program, of the most subscribers of tables against the fewest",
+    "lp_growth": "nonzeros of a first program with 10M subscribers over one with 100,000",
     **{
-        f"{name}_slp_took": f"{name}: programs, seconds of one, missed by the last, violations"
+        f"{name}_slp_took": f"{name}: programs, seconds of one, uncovered in the last, violations"
         for name in ASSIGNMENT_PROBLEMS
     },
 }
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """One seed of each set."""
+    """Return the results for one seed of each problem set."""
     results: dict[str, Value] = {}
     for number, name in enumerate(ASSIGNMENT_PROBLEMS):
         progress(number, len(ASSIGNMENT_PROBLEMS), "linear programs")
         problem = next(with_plans(name, sizes.subscribers, sizes.brokers, None, []))
-        found, start = slp(problem, max_seconds=sizes.programs_s), greedy(problem)
-        if not found.programs:
+        result, start = slp(problem, max_seconds=sizes.programs_s), greedy(problem)
+        if not result.programs:
             results |= {f"{name}_{key}": "no time" for key in ("slp", "lp", "slp_took")}
             continue
-        last, kept = found.programs[-1], found.plan.verify()
-        seconds = sum(one.seconds for one in found.programs) / len(found.programs)
-        wrong = kept.too_far + kept.uncovered + kept.over_capacity + kept.too_many_rectangles
-        over = (plan.bandwidth / found.fractional_value for plan in (found.plan, start))
-        results[f"{name}_slp"] = " ".join(f"{ratio:.2f}" for ratio in over)
+        last, violations = result.programs[-1], result.plan.verify()
+        seconds = sum(program.seconds for program in result.programs) / len(result.programs)
+        violation_count = (
+            violations.too_far
+            + violations.uncovered
+            + violations.over_capacity
+            + violations.too_many_rectangles
+        )
+        ratios = (plan.bandwidth / result.fractional_value for plan in (result.plan, start))
+        results[f"{name}_slp"] = " ".join(f"{ratio:.2f}" for ratio in ratios)
         results[f"{name}_lp"] = f"{last.rows:,} {last.columns:,} {last.nonzeros:,}"
         results[f"{name}_slp_took"] = (
-            f"{len(found.programs)}, {seconds:.1f} s, {found.missed_count}, {wrong}"
+            f"{len(result.programs)}, {seconds:.1f} s, {result.missed_count}, {violation_count}"
         )
     return results | {"lp_growth": _growth(sizes)}
 
 
 def _growth(sizes: Sizes) -> float:
-    """Interests, of which programs are quick; samples are drawn from all, and are of one size."""
-    entries = []
+    """Return the growth of the nonzeros of a first program with the number of subscribers.
+
+    The problem set is `interests`, whose programs are fast; all samples have one size.
+    """
+    nonzeros = []
     for count in (min(sizes.tables), max(sizes.tables)):
         problem = ASSIGNMENT_PROBLEMS["interests"](count, sizes.brokers, seed=1)
         random = np.random.default_rng(0)
-        drawn = random.choice(count, _DRAWN)
-        found = cover_sample(problem, drawn, time.monotonic() + sizes.programs_s, random)
-        entries.append(np.nan if found is None else found[1].nonzeros)
-    return round(entries[1] / entries[0], 3)
+        sample_rows = random.choice(count, _DRAWN)
+        solution = cover_sample(problem, sample_rows, time.monotonic() + sizes.programs_s, random)
+        nonzeros.append(np.nan if solution is None else solution[1].nonzeros)
+    return round(nonzeros[1] / nonzeros[0], 3)

@@ -1,4 +1,4 @@
-"""How many of everything is planned: the published numbers, or less of all for a test."""
+"""Sizes of the benchmark: the published numbers, or smaller ones for a test."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from dataclasses import dataclass, replace
 
 __all__ = ["SHRINK", "Sizes"]
 
-SHRINK = "COVEY_PLAN_SHRINK"  # by how much numbers are divided; for tests only
+SHRINK = "COVEY_PLAN_SHRINK"  # environment variable: divisor of all sizes; for tests only
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The names of results speak of the published numbers."""
+    """Numbers of subscribers, brokers and events; the defaults are the published sizes."""
 
     subscribers: int = 100_000
     brokers: int = 100
     seeds: int = 5
-    steps: int | None = None  # as many as the search takes
-    programs_s: int = 300  # for the linear programs of one set
+    steps: int | None = None  # of a search; None for its default
+    programs_s: int = 300  # time limit for the linear programs of one set
     large: int = 1_000_000
-    large_brokers: int = 200  # of several levels
+    large_brokers: int = 200  # on several levels
     degree: int = 15
     periods: int = 50
     period_steps: int = 300
     tables: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
     deployed: int = 10_000  # subscribers of a plan on Kafka
-    events: int = 1_000_000  # of its sample, and as many published
+    events: int = 1_000_000  # of the sample of that plan; as many others are published
 
     def divided(self, by: int) -> Sizes:
-        """So much less of everything."""
+        """Return sizes divided by `by`, but not below a minimum."""
         if by == 1:
             return self
         return replace(

@@ -1,1 +1,1 @@
-"""What `benchmarks.spark_match` measures, a file for each question, and what these share."""
+"""The parts of the benchmark `spark-match`, one module per part, and modules that they share."""

@@ -1,7 +1,8 @@
-"""Whether answers are the same: how many pairs there are, and a hash of all of them.
+"""Comparison of answers by their number of pairs and a hash of all pairs.
 
-The hash is the sum of `xxhash64(event_id, id)` over all pairs, so it depends on no order. What is
-compared with covey's is Spark's own answer: a join, or `where` with each of some predicates.
+The hash is the sum of `xxhash64(event_id, id)` over all pairs, so their order does not
+matter. Covey's answers are compared with Spark's: those of a join, or of `where` with each of
+several predicates.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pyspark.sql import functions as F
 
 __all__ = ["Digest", "agreed", "chosen_by_where", "digest"]
 
-_AT_ONCE = 100  # predicates in one projection
+_AT_ONCE = 100  # predicates of one projection
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Pairs and their hash; those of two disjoint sets add up."""
+    """Number of pairs and their hash; the digest of a disjoint union is the sum of the digests."""
 
     pairs: int
     hash: int
@@ -29,7 +30,10 @@ class Digest:
 
 
 def digest(pairs: DataFrame) -> Digest:
-    """Of a frame with `event_id` and `id`; with `matches` instead, of their elements."""
+    """Return the digest of a frame with `event_id` and `id`, or with `event_id` and `matches`.
+
+    The elements of `matches` are ids.
+    """
     if "matches" in pairs.columns:
         pairs = pairs.select("event_id", F.explode("matches").alias("id"))
     hashed = F.xxhash64("event_id", "id").cast("decimal(38, 0)")
@@ -39,22 +43,25 @@ def digest(pairs: DataFrame) -> Digest:
 
 
 def agreed(what: str, covey: Digest, spark: Digest) -> Digest:
-    """The digest, if both are the same."""
+    """Return the digest if both are equal, else raise RuntimeError."""
     if covey != spark:
-        raise RuntimeError(f"answers differ on {what}: covey has {covey}, Spark has {spark}")
+        raise RuntimeError(f"answers of {what} differ: covey has {covey}, Spark has {spark}")
     return covey
 
 
 def chosen_by_where(events: DataFrame, subscriptions: DataFrame) -> Digest:
-    """The pairs that `events.where(predicate)` keeps for each of a few subscriptions."""
-    given = [(row["id"], row["predicate"]) for row in subscriptions.collect()]
-    kept = Digest(0, 0)
-    for start in range(0, len(given), _AT_ONCE):
-        kept += digest(_kept(events, given[start : start + _AT_ONCE]))
-    return kept
+    """Return the digest of the pairs that `events.where(predicate)` gives for each subscription."""
+    predicates = [(row["id"], row["predicate"]) for row in subscriptions.collect()]
+    total = Digest(0, 0)
+    for start in range(0, len(predicates), _AT_ONCE):
+        total += digest(_kept(events, predicates[start : start + _AT_ONCE]))
+    return total
 
 
 def _kept(events: DataFrame, given: Sequence[tuple[int, str]]) -> DataFrame:
-    """One pass over the events; `when`, as `where`, takes what is true and nothing else."""
+    """Return the pairs of several predicates from one pass over the events.
+
+    `when`, like `where`, accepts true only, not null.
+    """
     ids = [F.when(F.expr(text), F.lit(number).cast("long")) for number, text in given]
     return events.select("event_id", F.explode(F.array_compact(F.array(*ids))).alias("id"))

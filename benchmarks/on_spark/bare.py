@@ -1,9 +1,9 @@
-"""Operators that emit what a transform emits, without matching: the least that `mapInArrow` costs.
+"""Operators with the output of a transform but without matching: the minimal cost of `mapInArrow`.
 
-They read the same columns, in batches of the same size, and have the same output schema. Their
-lists of ids are those of the first events, found beforehand, used again and again: a slice of one
-Arrow array for lists, slices of it and of prepared row numbers for pairs. So a batch costs them
-nothing but what Arrow and Spark take to move it.
+They read the same columns in batches of the same size, and have the same output schema. Their lists
+of ids are those of the first events, which were computed before and are used repeatedly. For lists,
+the output is a slice of one Arrow array; for pairs, slices of it and of prepared row numbers. So
+the cost of a batch is only that of its transfer by Arrow and Spark.
 """
 
 from __future__ import annotations
@@ -23,13 +23,19 @@ Operator = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def keep_pattern(lists: DataFrame, path: Path) -> None:
-    """Writes the output of a transform with arrays, for operators to take their lists from."""
+    """Write the output of a transform with arrays; operators take their lists from this file."""
     table = lists.orderBy("event_id").select("matches").toArrow()
     feather.write_feather(table.combine_chunks(), str(path), compression="uncompressed")
 
 
 def bare(events: DataFrame, like: DataFrame, pattern: Path) -> DataFrame:
-    """Of these events, as much output as `like` has and of its schema: arrays, or pairs."""
+    """Return a frame with the schema of `like` and about as many matches, without matching.
+
+    Args:
+        events: events with the columns that a transform reads.
+        like: the output of a transform, as arrays or as pairs.
+        pattern: file with lists, written by `keep_pattern`.
+    """
     emit = _arrays if "matches" in like.columns else _pairs
     return events.mapInArrow(emit(str(pattern), like.columns), like.schema)
 
@@ -53,7 +59,7 @@ def _pairs(pattern: str, names: list[str]) -> Operator:
 
 
 def _placed(batches: Iterator[pa.RecordBatch], length: int) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Each batch with where in the pattern it starts, one after another and round again."""
+    """Yield each batch with its start in the pattern, which is repeated from its start."""
     start = 0
     for batch in batches:
         if start + batch.num_rows > length:
@@ -69,7 +75,7 @@ def _lists(pattern: str) -> pa.ListArray:
 
 @lru_cache(maxsize=64)
 def _flat(pattern: str, start: int, count: int) -> tuple[pa.Array, pa.Array]:
-    """For so many lists: the row of each element, and the elements."""
+    """Return for `count` lists from `start` the list of each element, and all elements."""
     lists = _lists(pattern).slice(start, count)
     lengths = np.diff(lists.offsets.to_numpy())
     return pa.array(np.repeat(np.arange(count, dtype=np.int32), lengths)), lists.flatten()

@@ -1,8 +1,9 @@
-"""The best join on bins: numbers of bins and kinds of join, tried one after another.
+"""Search for the fastest join on bins, over numbers of bins and Spark's join strategies.
 
-Numbers ascend, each as a broadcast and as a shuffled hash join, until two in a row are worse than
-the best. Cells of subscriptions are made beforehand, as an index is; reading them and building
-Spark's hash table is in the timer, as it is in every such join.
+Numbers of bins are tried in ascending order, each with a broadcast join and a shuffled hash join,
+until two numbers in a row are slower than the best. The cells of subscriptions are computed before
+the timer starts, as an index would be. The time includes reading them and building Spark's hash
+table, which every such join does.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from benchmarks.on_spark.session import drain
 
 __all__ = ["Join", "best_join"]
 
-_SWEPT = {2: (16, 32, 64, 128, 256), 4: (4, 6, 8, 12, 16, 24)}  # bins, by attributes binned
+_SWEPT = {2: (16, 32, 64, 128, 256), 4: (4, 6, 8, 12, 16, 24)}  # bins, by number of attributes
 _HINTS = ("broadcast", "shuffle_hash")
-_MOST_BROADCAST = 6_000_000  # rows; more would not fit the driver
+_MOST_BROADCAST = 6_000_000  # rows; more do not fit into the driver
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A join on bins: its pairs of some events, and the seconds it took for those tried."""
+    """A join on bins: a function from events to pairs, and its seconds on the sample of events."""
 
     bins: int
     hint: str
@@ -36,7 +37,7 @@ class Join:
 
 
 def best_join(environment: Environment, names: Sequence[str]) -> Join:
-    """The fastest join on bins of these attributes."""
+    """Return the fastest join on bins of these attributes."""
     best, worse = None, 0
     for bins in _SWEPT[len(names)]:
         fastest = min(_tried(environment, names, bins), key=lambda join: join.seconds)
@@ -53,8 +54,8 @@ def best_join(environment: Environment, names: Sequence[str]) -> Join:
 def _tried(environment: Environment, names: Sequence[str], bins: int) -> list[Join]:
     path = str(environment.tables.folder / f"cells-{len(names)}-{bins}")
     ranges = environment.tables.ranges(BOXES, environment.sizes.few)
-    in_order = sql.in_cells(ranges, names, bins).orderBy("cell")  # a cell's rows lie together
-    in_order.write.mode("overwrite").parquet(path)
+    sorted_cells = sql.in_cells(ranges, names, bins).orderBy("cell")
+    sorted_cells.write.mode("overwrite").parquet(path)
     cells = environment.spark.read.parquet(path)
     events, tried = environment.tables.events(BOXES, environment.sizes.swept_events), []
     for hint in _HINTS:

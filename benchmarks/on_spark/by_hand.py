@@ -1,10 +1,10 @@
-"""Beside Spark SQL by hand, at 100,000 subscriptions: joins on bins, and Spark's nested loop.
+"""Covey beside hand-written Spark SQL, at 100,000 subscriptions: joins on bins and a nested loop.
 
-All give pairs into the sink `noop`, covey with Arrow batches of 50,000. The best join on bins, as
-found with fewer events, takes turns with covey on the same events. Bins are on two attributes,
-which are all as selective as each other; `vs_binned_sql_4` has them on all four. The nested loop
-gets fewer events, and events per second are compared; Spark then broadcasts these instead of the
-subscriptions, which is faster.
+All write pairs into the sink `noop`; covey uses Arrow batches of 50,000 rows. The best join on bins
+is chosen with fewer events, then takes turns with covey on the same events. Bins are on two of the
+attributes, which are equally selective; for `vs_binned_sql_4` they are on all four. The nested loop
+gets fewer events, and events per second are compared; Spark then broadcasts the events instead of
+the subscriptions, which is faster.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _BINNED = {"binned_sql": 2, "binned_sql_4": 4}  # attributes with bins
 _REPEATS = 3
 
 KEYS = {
-    "vs_binned_sql": "events/s at 100k against an equi-join on bins of two attributes",
-    "binned_sql_events_per_s": "events/s of that join, at its best",
-    "binned_sql_best": "bins an attribute and kind of join that were best",
-    "vs_binned_sql_4": "the same with bins of all four attributes",
-    "binned_sql_4_events_per_s": "events/s of that join, at its best",
-    "binned_sql_4_best": "bins an attribute and kind of join that were best",
-    "vs_nested_loop": "events/s at 100k against the join that Spark plans for BETWEEN",
-    "nested_loop_events_per_s": "events/s of that join",
-    "answers_binned_sql_pairs": "pairs at 100k, by the join on bins and by covey",
-    "answers_binned_sql_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+    "vs_binned_sql": "events/s at 100k, relative to an equi-join on bins of two attributes",
+    "binned_sql_events_per_s": "events/s of the best join on bins of two attributes",
+    "binned_sql_best": "bins per attribute and strategy of the best join on two attributes",
+    "vs_binned_sql_4": "events/s at 100k, relative to an equi-join on bins of four attributes",
+    "binned_sql_4_events_per_s": "events/s of the best join on bins of four attributes",
+    "binned_sql_4_best": "bins per attribute and strategy of the best join on four attributes",
+    "vs_nested_loop": "events/s at 100k, relative to the join that Spark plans for BETWEEN",
+    "nested_loop_events_per_s": "events/s of that nested loop",
+    "answers_binned_sql_pairs": "pairs at 100k, equal for the join on bins and covey",
+    "answers_binned_sql_hash": "sum of xxhash64(event_id, id) over these pairs, equal for both",
 }
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """All that is asked for, join by join."""
+    """Return the results of all joins of which a key is in `only`."""
     results: dict[str, Value] = {}
     for name in _BINNED:
-        mine = {f"vs_{name}", f"{name}_events_per_s", f"{name}_best"}
-        if (mine | {f"answers_{name}_pairs", f"answers_{name}_hash"}) & only:
+        keys = {f"vs_{name}", f"{name}_events_per_s", f"{name}_best"}
+        if (keys | {f"answers_{name}_pairs", f"answers_{name}_hash"}) & only:
             results |= _beside_bins(environment, name)
     if {"vs_nested_loop", "nested_loop_events_per_s"} & only:
         results |= _beside_loop(environment)
@@ -71,11 +71,13 @@ def _beside_bins(environment: Environment, name: str) -> dict[str, Value]:
 
 def _beside_loop(environment: Environment) -> dict[str, Value]:
     tables, sizes = environment.tables, environment.sizes
-    few, many = (tables.events(BOXES, n) for n in (sizes.looped_events, sizes.joined_events))
+    loop_events, events = (
+        tables.events(BOXES, n) for n in (sizes.looped_events, sizes.joined_events)
+    )
     fitted = environment.fitted(BOXES, sizes.few)
-    loop = partial(sql.nested_loop, few, tables.ranges(BOXES, sizes.few))
-    agreed("a nested loop", digest(fitted.transform(few, "pairs")), digest(loop()))
-    seconds = _turns(environment, partial(fitted.transform, many, "pairs"), loop)
+    loop = partial(sql.nested_loop, loop_events, tables.ranges(BOXES, sizes.few))
+    agreed("a nested loop", digest(fitted.transform(loop_events, "pairs")), digest(loop()))
+    seconds = _turns(environment, partial(fitted.transform, events, "pairs"), loop)
     ours, theirs = sizes.joined_events / seconds["ours"], sizes.looped_events / seconds["theirs"]
     return {"vs_nested_loop": round(ours / theirs, 1), "nested_loop_events_per_s": round(theirs)}
 

@@ -1,4 +1,4 @@
-"""What is measured beside bare operators: which subscriptions, output and Arrow batches."""
+"""The cases that are compared with bare operators: subscriptions, output and Arrow batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ __all__ = ["CASES", "KEYS", "RUNS", "Case", "Run"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Subscriptions, by their name in `Sizes`, and how often the runs of a case take turns."""
+    """Subscriptions of a case.
+
+    `stored` is the field of `Sizes` with their number, `text` describes them, and `repeats` is the
+    number of turns of the runs.
+    """
 
     stored: str
     text: str
@@ -22,7 +26,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One output of one case at one size of Arrow batches."""
+    """One output of one case with one size of Arrow batches; `start` and `end` form the keys."""
 
     case: str
     start: str
@@ -32,12 +36,12 @@ class Run:
 
     @property
     def ratio(self) -> str:
-        """The key of events/s against a bare operator."""
+        """Key of the events/s relative to a bare operator."""
         return f"{self.start}_vs_bare{self.end}"
 
     @property
     def rate(self) -> str:
-        """The key of events/s."""
+        """Key of the events/s."""
         return f"{self.start}_events_per_s{self.end}"
 
 
@@ -63,15 +67,15 @@ RUNS = (
 
 def _lines(run: Run) -> dict[str, str]:
     how = f"{run.output}, {CASES[run.case].text}, Arrow batches of {run.batch:,}"
-    against = f"events/s against a bare mapInArrow: {how}"
-    return {run.ratio: against, run.rate: f"events/s: {how}"}
+    ratio_text = f"events/s relative to a bare mapInArrow: {how}"
+    return {run.ratio: ratio_text, run.rate: f"events/s: {how}"}
 
 
 def _more_lines(name: str, case: Case) -> dict[str, str]:
     return {
-        f"matches_per_event_{name}": f"subscriptions that an event matches, of {case.text}",
-        f"answers_{name}_pairs": f"pairs of some events by Spark's join and covey: {case.text}",
-        f"answers_{name}_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+        f"matches_per_event_{name}": f"matches per event, {case.text}",
+        f"answers_{name}_pairs": f"pairs of some events, equal for Spark and covey: {case.text}",
+        f"answers_{name}_hash": "sum of xxhash64(event_id, id) over these pairs, equal for both",
     }
 
 

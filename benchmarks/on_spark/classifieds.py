@@ -1,8 +1,9 @@
-"""A day of classifieds: all new ads of a large site against all of its saved searches.
+"""A day of classifieds: all new ads of a large site are matched with all of its saved searches.
 
-The timer of `classifieds_transform_s` holds all from the call of `transform` to the last pair in
-the sink `noop`, with reading the ads from Parquet; Arrow batches are of 50,000. Before it, the same
-ads are matched once to count. Texts of the searches are drawn and written outside of all timers.
+`classifieds_transform_s` is the time from the call of `transform` to the last pair in the sink
+`noop`; it includes reading the ads from Parquet files. Arrow batches have 50,000 rows. Before that,
+the same ads are matched once to count the matches. The texts of the searches are generated and
+written before any timer starts.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
 __all__ = ["KEYS", "run"]
 
 _REPEATS = 3
-_CHECKED = 1_000  # searches that Spark's `where` is asked
+_CHECKED = 1_000  # searches that are compared with Spark's `where`
 
 KEYS = {
     "classifieds_transform_s": "seconds to match 700,000 ads to 8M saved searches, pairs",
     "classifieds_matches_per_ad": "saved searches that an ad matches, mean",
-    "classifieds_matches_p50": "median",
-    "classifieds_matches_p99": "99th percentile",
-    "classifieds_matches_max": "most",
+    "classifieds_matches_p50": "saved searches that an ad matches, median",
+    "classifieds_matches_p99": "saved searches that an ad matches, 99th percentile",
+    "classifieds_matches_max": "saved searches that an ad matches, largest",
     **fits.keys("classifieds_fit", "8M predicates of classifieds"),
-    "answers_classifieds_pairs": "pairs of some searches, by Spark's where and by covey",
-    "answers_classifieds_hash": "sum of xxhash64(event_id, id) over these, the same by both",
+    "answers_classifieds_pairs": "pairs of a sample of searches, equal for Spark's where and covey",
+    "answers_classifieds_hash": "sum of xxhash64(event_id, id) over these pairs, equal for both",
 }
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """The fit, and then what is asked of its model."""
+    """Return the results of the fit, and those of its model that `only` names."""
     fitted = environment.fitted("classifieds", environment.sizes.searches)
-    found = fits.results("classifieds_fit", fitted)
+    results = fits.results("classifieds_fit", fitted)
     if any(key.startswith("answers") for key in only):
-        found |= _answers(environment)
+        results |= _answers(environment)
     if any(key.startswith(("classifieds_transform", "classifieds_matches")) for key in only):
         ads = environment.tables.events("classifieds", environment.sizes.ads)
         set_batch(environment.spark, LARGE_BATCH)
@@ -48,19 +49,19 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
         row = fitted.transform(ads, "arrays").agg(*counts).first()
         assert row is not None
         for key, value in zip(("per_ad", "p50", "p99", "max"), row, strict=True):
-            found[f"classifieds_matches_{key}"] = round(float(value), 2)
+            results[f"classifieds_matches_{key}"] = round(float(value), 2)
         pairs = partial(fitted.transform, ads, "pairs")
         seconds = interleaved(_REPEATS, transform=lambda: drain(pairs()))
-        found["classifieds_transform_s"] = round(seconds["transform"], 1)
-    return found
+        results["classifieds_transform_s"] = round(seconds["transform"], 1)
+    return results
 
 
 def _answers(environment: Environment) -> dict[str, Value]:
-    """What a sample of the searches matches, by `where` and by the model."""
+    """Compare the pairs of a sample of the searches with those of `where`, and return them."""
     searches = environment.sizes.searches
-    some = f"id % {max(1, searches // _CHECKED)} = 0"
+    in_sample = f"id % {max(1, searches // _CHECKED)} = 0"
     ads = environment.tables.events("classifieds", environment.sizes.checked_ads)
-    ours = environment.fitted("classifieds", searches).transform(ads, "pairs").where(some)
-    chosen = environment.tables.predicates("classifieds", searches).where(some)
+    ours = environment.fitted("classifieds", searches).transform(ads, "pairs").where(in_sample)
+    chosen = environment.tables.predicates("classifieds", searches).where(in_sample)
     same = agreed("classifieds", digest(ours), chosen_by_where(ads, chosen))
     return {"answers_classifieds_pairs": same.pairs, "answers_classifieds_hash": str(same.hash)}

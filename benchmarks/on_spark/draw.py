@@ -1,4 +1,4 @@
-"""Rows of a workload by number, as the columns of a table."""
+"""Rows `start` to `stop` - 1 of a workload, as record batches of a table."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["balls", "events", "predicates", "ranges"]
 
 
 def events(workload: str, start: int, stop: int) -> pa.RecordBatch:
-    """`event_id` and the attributes."""
+    """Return events with `event_id` and the attributes."""
     drawn = create_workload(workload).generate_events(start, stop)
     numbered = [pa.array(np.arange(start, stop)), *drawn.columns]
     return pa.RecordBatch.from_arrays(numbered, ["event_id", *drawn.schema.names])
 
 
 def predicates(workload: str, start: int, stop: int) -> pa.RecordBatch:
-    """`id` and `predicate`."""
+    """Return subscriptions with `id` and `predicate`."""
     texts = pa.array(create_workload(workload).generate_predicates(start, stop), pa.string())
     return pa.RecordBatch.from_arrays(
         [pa.array(np.arange(start, stop)), texts], ["id", "predicate"]
@@ -31,25 +31,29 @@ def predicates(workload: str, start: int, stop: int) -> pa.RecordBatch:
 
 
 def ranges(workload: str, start: int, stop: int) -> pa.RecordBatch:
-    """`id` and the ends of boxes on doubles, all of whose sides are there."""
+    """Return boxes with `id` and the columns `…_low` and `…_high` of each attribute.
+
+    Attributes must be doubles that every box constrains.
+    """
     columns = {"id": pa.array(np.arange(start, stop))}
-    for name, given in create_workload(workload).generate_regions(start, stop).constraints.items():
-        assert isinstance(given.batch, Scalars)
-        assert len(given.rows) == stop - start
-        columns[f"{name}_low"] = pa.array(decode_floats(given.batch.lower, DOUBLE))
-        columns[f"{name}_high"] = pa.array(decode_floats(given.batch.upper, DOUBLE))
+    regions = create_workload(workload).generate_regions(start, stop)
+    for name, constraints in regions.constraints.items():
+        assert isinstance(constraints.batch, Scalars)
+        assert len(constraints.rows) == stop - start
+        columns[f"{name}_low"] = pa.array(decode_floats(constraints.batch.lower, DOUBLE))
+        columns[f"{name}_high"] = pa.array(decode_floats(constraints.batch.upper, DOUBLE))
     return pa.RecordBatch.from_pydict(columns)
 
 
 def balls(workload: str, start: int, stop: int) -> pa.RecordBatch:
-    """`id`, `centre` and `radius` of balls on `embedding`, one a subscription."""
-    given = create_workload(workload).generate_regions(start, stop).constraints["embedding"].batch
-    assert isinstance(given, Balls)
-    assert len(given.centres) == stop - start
+    """Return balls on `embedding` with `id`, `centre` and `radius`, one per subscription."""
+    batch = create_workload(workload).generate_regions(start, stop).constraints["embedding"].batch
+    assert isinstance(batch, Balls)
+    assert len(batch.centres) == stop - start
     return pa.RecordBatch.from_pydict(
         {
             "id": pa.array(np.arange(start, stop)),
-            "centre": to_vector_lists(given.centres),
-            "radius": pa.array(decode_floats(given.upper, FLOAT).astype(np.float32)),
+            "centre": to_vector_lists(batch.centres),
+            "radius": pa.array(decode_floats(batch.upper, FLOAT).astype(np.float32)),
         }
     )

@@ -1,7 +1,7 @@
-"""What all measurements share: a session, tables, and models that are fitted once.
+"""The environment of all measurements: a session, tables, and models that are fitted once.
 
-A fit is timed from the call of `fit` to the model, its subscriptions read from Parquet; before the
-first one, a small fit warms the workers up.
+The time of a fit is from the call of `fit` to the model, and includes reading the subscriptions
+from Parquet files. Before the first fit, a small fit warms up the workers.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _WARM = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A model, and the seconds that its fit took, in all and by part."""
+    """A model, and the seconds of its fit in total and by part."""
 
     model: MatcherModel
     seconds: float
     parts: dict[str, float]
 
     def transform(self, events: DataFrame, output: str) -> DataFrame:
-        """The matches of events as `pairs` or as `arrays`."""
+        """Return the matches of events; `output` is `pairs` or `arrays`."""
         model = self.model.copy({self.model.getParam("output"): output})
         return model.transform(events)
 
@@ -56,18 +56,27 @@ class Environment:
     @classmethod
     @contextmanager
     def start(cls, sizes: Sizes) -> Iterator[Environment]:
-        """Starts an environment in a folder of its own, which is removed with it."""
+        """Yield an environment in a new folder, which is removed afterwards."""
         with tempfile.TemporaryDirectory(prefix="covey-") as folder, session() as spark:
             yield cls(spark, Tables(spark, Path(folder)), sizes)
 
     def fitted(self, workload: str, count: int, form: Form = "predicates") -> Fitted:
-        """A model of so many subscriptions, fitted once; see `fit`."""
+        """Return a model of `count` subscriptions, fitted at the first call; see `fit`."""
         if (workload, count, form) not in self._fitted:
             self.fit(workload, count, form)
         return self._fitted[workload, count, form]
 
     def fit(self, workload: str, count: int, form: Form = "predicates") -> Fitted:
-        """Fits so many subscriptions; the only event column in the output is `event_id`."""
+        """Fit `count` subscriptions; the only event column in the output is `event_id`.
+
+        Args:
+            workload: name of the workload.
+            count: number of subscriptions.
+            form: subscriptions as predicates or ranges, or as predicates on wide events.
+
+        Raises:
+            RuntimeError: some subscriptions were rejected.
+        """
         draw = self.tables.ranges if form == "ranges" else self.tables.predicates
         subscriptions, matcher = draw(workload, count), self._matcher(workload, form)
         if not self._fitted:
@@ -79,17 +88,17 @@ class Environment:
         fitted = Fitted(model, time.perf_counter() - start, dict(model.fitMetrics))
         if model.numSubscriptions != count:
             raise RuntimeError(
-                f"{model.numSubscriptions} of {count} subscriptions of {workload} fit"
+                f"{count} subscriptions of {workload} expected, got {model.numSubscriptions}"
             )
         self._fitted[workload, count, form] = fitted
         return fitted
 
     def _matcher(self, workload: str, form: Form) -> Matcher:
         draw = self.tables.wide_events if form == "wide" else self.tables.events
-        given: dict[str, Any] = {"eventSchema": draw(workload, _WARM).schema}
+        params: dict[str, Any] = {"eventSchema": draw(workload, _WARM).schema}
         space = create_workload(workload).space
         if lengths := {a.name: a.type.length for a in space if a.type.is_vector}:
-            given["vectors"] = lengths
+            params["vectors"] = lengths
         if form == "ranges":
-            given["rangeCols"] = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in space}
-        return Matcher(eventCols=["event_id"], **given)
+            params["rangeCols"] = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in space}
+        return Matcher(eventCols=["event_id"], **params)

@@ -1,8 +1,9 @@
 """Balls by brute force inside `mapInArrow`: a blocked matrix product, and thresholds.
 
-Events and centres are unit vectors, which this relies on: a distance is at most r where the inner
-product is at least 1 - r²/2. All in float32; pairs next to a threshold are left undecided. What is
-compared with thresholds is looked at once: 64 products at a time, of which most have no hit.
+Events and centres must be unit vectors: then a distance is at most r if and only if the inner
+product is at least 1 - r²/2. All numbers are float32, and pairs close to a threshold are not
+verified. Products are compared with thresholds in blocks of 64, most of which have no hit; only
+blocks with a hit are read again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LOOKED_AT = 64
 
 
 def keep_balls(balls: DataFrame, folder: Path) -> None:
-    """Writes centres and thresholds of `balls` to a folder, ball i with id i."""
+    """Write the centres and thresholds of `balls` to a folder; ball i has id i."""
     folder.mkdir()
     table = balls.orderBy("id").select("centre", "radius").toArrow().combine_chunks()
     centres = table.column("centre").combine_chunks().flatten().to_numpy()
@@ -36,7 +37,10 @@ def keep_balls(balls: DataFrame, folder: Path) -> None:
 
 
 def multiplied(events: DataFrame, balls: Path, tile: Tile) -> DataFrame:
-    """Pairs of `event_id` and `id`; events have an `embedding`."""
+    """Return pairs of `event_id` and `id` for events with a column `embedding`.
+
+    `balls` is a folder that `keep_balls` has written.
+    """
     return events.mapInArrow(_operator(str(balls), tile), "event_id long, id long")
 
 
@@ -47,8 +51,8 @@ def _operator(
         centres, thresholds = _balls(balls)
         for batch in batches:
             events = batch.column("embedding").flatten().to_numpy().reshape(batch.num_rows, -1)
-            asked, stored = _pairs(events, centres, thresholds, tile)
-            columns = [batch.column("event_id").take(pa.array(asked)), pa.array(stored)]
+            event_rows, ball_rows = _pairs(events, centres, thresholds, tile)
+            columns = [batch.column("event_id").take(pa.array(event_rows)), pa.array(ball_rows)]
             yield pa.RecordBatch.from_arrays(columns, ["event_id", "id"])
 
     return emit
@@ -56,7 +60,7 @@ def _operator(
 
 @lru_cache(maxsize=1)
 def _balls(folder: str) -> tuple[Matrix, Matrix]:
-    """Centres and thresholds, read once by a worker."""
+    """Return centres and thresholds, which each worker reads once."""
     return np.load(f"{folder}/centres.npy"), np.load(f"{folder}/thresholds.npy")
 
 
@@ -65,22 +69,23 @@ def _pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rows, columns = tile
     products = np.empty(rows * columns, np.float32)
-    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for start in range(0, len(events), rows):
-        some = events[start : start + rows]
+        event_block = events[start : start + rows]
         for first in range(0, len(centres), columns):
             balls = centres[first : first + columns]
-            block = products[: len(some) * len(balls)].reshape(len(some), len(balls))
-            np.matmul(some, balls.T, out=block)
-            asked, stored = _hits(block, thresholds[first : first + columns])
-            found.append((asked + start, stored + first))
-    return np.concatenate([a for a, _ in found]), np.concatenate([s for _, s in found])
+            size = len(event_block) * len(balls)
+            block = products[:size].reshape(len(event_block), len(balls))
+            np.matmul(event_block, balls.T, out=block)
+            event_rows, ball_rows = _hits(block, thresholds[first : first + columns])
+            pairs.append((event_rows + start, ball_rows + first))
+    return np.concatenate([e for e, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
 @njit(cache=True, nogil=True)
 def _hits(products: Matrix, thresholds: Matrix) -> Any:
-    """Rows and columns of the products that reach the threshold of their column."""
-    asked, stored, count = np.empty(1024, np.int64), np.empty(1024, np.int64), 0
+    """Return the rows and columns of the products that reach the threshold of their column."""
+    rows, columns, count = np.empty(1024, np.int64), np.empty(1024, np.int64), 0
     for i in range(products.shape[0]):
         for start in range(0, products.shape[1], _LOOKED_AT):
             stop = min(start + _LOOKED_AT, products.shape[1])
@@ -89,11 +94,11 @@ def _hits(products: Matrix, thresholds: Matrix) -> Any:
                 hits += products[i, j] >= thresholds[j]
             if hits == 0:
                 continue
-            if count + hits > len(asked):
-                asked = np.concatenate((asked, np.empty(len(asked) + hits, np.int64)))
-                stored = np.concatenate((stored, np.empty(len(stored) + hits, np.int64)))
+            if count + hits > len(rows):
+                rows = np.concatenate((rows, np.empty(len(rows) + hits, np.int64)))
+                columns = np.concatenate((columns, np.empty(len(columns) + hits, np.int64)))
             for j in range(start, stop):
                 if products[i, j] >= thresholds[j]:
-                    asked[count], stored[count] = i, j
+                    rows[count], columns[count] = i, j
                     count += 1
-    return asked[:count], stored[:count]
+    return rows[:count], columns[:count]

@@ -1,10 +1,10 @@
-"""Memory of Python workers: whether it grows with the number of events.
+"""Memory of Python workers for 1M and for 10M events.
 
-A transform with pairs, a million subscriptions, Arrow batches of 50,000, once on fewer and once on
-ten times as many events, each in a process with a session of its own. While it runs, `/proc` is
-read 20 times a second: anonymous resident memory (RssAnon) of each worker, which is all that it
-allocates; the index and libraries are mapped files, and shared (RssFile). Peaks of the worker with
-the highest are compared.
+A transform returns pairs of a million subscriptions with Arrow batches of 50,000 rows. It runs once
+on 1M events and once on 10M, each time in a new process with a new session. During the run, `/proc`
+is read 20 times a second. The anonymous resident memory (RssAnon) of a worker is what it allocates;
+the index and libraries are mapped files, which workers share (RssFile). The peaks of the worker
+with the highest peak are compared.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from covey.spark import MatcherModel
 __all__ = ["KEYS", "run"]
 
 KEYS = {
-    "worker_memory_10m_vs_1m": "peak anonymous memory of a Python worker, 10M events against 1M",
-    "worker_memory_mb": "megabytes of it after 10M events",
-    "worker_mapped_mb": "most of mapped files that is resident in a worker, shared with others",
+    "worker_memory_10m_vs_1m": "peak anonymous memory of a Python worker, 10M events over 1M",
+    "worker_memory_mb": "peak anonymous memory of a worker with 10M events in MiB",
+    "worker_mapped_mb": "peak resident mapped files of a worker in MiB, shared with others",
 }
-_SECONDS = 0.05  # between two looks
+_SECONDS = 0.05  # between two readings
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """Two processes, one after the other."""
+    """Return the results of two processes, which run one after the other."""
     sizes, model = environment.sizes, str(environment.tables.folder / "model")
     environment.fitted(BOXES, sizes.stored).model.write().overwrite().save(model)
     before, after = (
@@ -47,7 +47,7 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _peaks(model: str, files: list[str]) -> dict[str, float]:
-    """What `_measured` gives in another process."""
+    """Run `_measured` in another process and return its result."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.on_spark.memory", json.dumps([model, files])],
         cwd=Path(__file__).parent.parent.parent, check=True, stdout=subprocess.PIPE, text=True,
@@ -57,7 +57,7 @@ def _peaks(model: str, files: list[str]) -> dict[str, float]:
 
 
 def _measured(model: str, files: list[str]) -> dict[str, float]:
-    """Peaks of any worker in megabytes, by kind of memory."""
+    """Return the peak over all workers in MiB, by kind of memory."""
     peaks = dict.fromkeys(("RssAnon", "RssFile"), 0.0)
 
     def look() -> None:

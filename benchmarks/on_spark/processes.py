@@ -1,4 +1,4 @@
-"""Python workers of this process's Spark, and their memory, as Linux tells in `/proc`."""
+"""Python workers of this process's Spark, and their memory, read from `/proc` of Linux."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DAEMON = b"pyspark.daemon"  # forks the workers, which keep its command line
 
 
 def workers_below() -> Iterator[int]:
-    """Processes that a daemon of PySpark's forked, of those that descend from this one."""
+    """Yield the ids of descendants of this process that a PySpark daemon has forked."""
     parents = dict(_parents())
     for pid in descendants():
         if _is_daemon(pid) and _is_daemon(parents.get(pid, 0)):
@@ -21,7 +21,7 @@ def workers_below() -> Iterator[int]:
 
 
 def descendants(of: int | None = None) -> Iterator[int]:
-    """All processes that descend from one, which is this one unless told."""
+    """Yield the ids of all descendants of a process; by default of this process."""
     parents, ancestor = dict(_parents()), os.getpid() if of is None else of
     for pid in parents:
         if pid != ancestor and _descends(pid, ancestor, parents):
@@ -29,7 +29,10 @@ def descendants(of: int | None = None) -> Iterator[int]:
 
 
 def resident_mb(pid: int) -> dict[str, float]:
-    """Resident memory by kind, anonymous and mapped from files; nothing if it is gone."""
+    """Return the resident memory of a process in MiB by kind; empty if the process has ended.
+
+    The kinds are `RssAnon` (anonymous) and `RssFile` (mapped files).
+    """
     try:
         lines = (_PROC / str(pid) / "status").read_text().splitlines()
     except OSError:
@@ -40,7 +43,7 @@ def resident_mb(pid: int) -> dict[str, float]:
 
 
 def _parents() -> Iterator[tuple[int, int]]:
-    """All processes with their parents."""
+    """Yield the id of each process with that of its parent."""
     for folder in _PROC.iterdir():
         if folder.name.isdigit():
             try:

@@ -1,7 +1,8 @@
-"""The Spark session of the benchmark, and what a run in it is: everything into the sink `noop`.
+"""The Spark session of the benchmark, and `drain`, which writes all rows into the sink `noop`.
 
-Two cores, 6 GB for the JVM, no UI. Each Python worker has one thread of BLAS, so that the two
-workers share two cores. Adaptive execution is on, as Spark has it; a shuffle has 16 partitions.
+The session has two cores, 6 GB for the JVM, and no UI. Each Python worker has one BLAS thread, so
+that the two workers share two cores. Adaptive execution is on, as by default; a shuffle has 16
+partitions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["DEFAULT_BATCH", "LARGE_BATCH", "batches_of", "drain", "session", "set_batch"]
 
-DEFAULT_BATCH, LARGE_BATCH = 10_000, 50_000  # rows of an Arrow batch: Spark's own, and the larger
+DEFAULT_BATCH, LARGE_BATCH = 10_000, 50_000  # rows of an Arrow batch: Spark's default and a larger
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _ROOT = Path(__file__).parent.parent.parent
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -31,7 +32,10 @@ _CONFIG: dict[str, bool | float | int | str | None] = {
 
 @contextmanager
 def session(more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A session on two cores; workers find the benchmarks wherever they are started."""
+    """Yield a session on two cores; workers can import the benchmarks from any folder.
+
+    `more` is further Spark configuration.
+    """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
@@ -46,13 +50,13 @@ def session(more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
 
 
 def set_batch(spark: SparkSession, rows: int) -> None:
-    """From now on, plans send so many rows at once to Python."""
+    """Set the number of rows of an Arrow batch for all later plans."""
     spark.conf.set(_BATCH, rows)
 
 
 @contextmanager
 def batches_of(spark: SparkSession, rows: int) -> Iterator[None]:
-    """The same for a while."""
+    """Set the number of rows of an Arrow batch until the block ends."""
     before = int(spark.conf.get(_BATCH) or DEFAULT_BATCH)
     set_batch(spark, rows)
     try:
@@ -62,5 +66,5 @@ def batches_of(spark: SparkSession, rows: int) -> Iterator[None]:
 
 
 def drain(frame: DataFrame) -> None:
-    """Computes all rows of a frame and keeps none."""
+    """Compute all rows of a frame and discard them."""
     frame.write.format("noop").mode("overwrite").save()

@@ -1,7 +1,7 @@
-"""Workloads as Parquet tables, drawn by Spark's tasks, each table once.
+"""Workloads as Parquet tables, which Spark's tasks generate when they are first used.
 
-No process holds more than an Arrow batch of rows. Tables have a number of files that two cores
-share evenly.
+No process holds more than an Arrow batch of rows. A table has eight files, which two cores share
+evenly.
 """
 
 from __future__ import annotations
@@ -35,28 +35,31 @@ class Tables:
     folder: Path
 
     def events(self, workload: str, count: int) -> DataFrame:
-        """`event_id` and the attributes."""
+        """Return events with `event_id` and the attributes."""
         return self._drawn("events", events, workload, count)
 
     def wide_events(self, workload: str, count: int) -> DataFrame:
-        """The same with columns that nobody constrains: numbers, texts and doubles in turn."""
+        """Return events with further columns that no subscription constrains, `WIDTH` in all.
+
+        These are integers, texts and doubles in turn.
+        """
         path = self.folder / f"wide-{workload}-{count}"
         if not path.exists():
             narrow = self.events(workload, count)
-            more = [_noise(n) for n in range(WIDTH - len(narrow.columns))]
-            narrow.select("*", *more).write.parquet(str(path))
+            noise = [_noise(n) for n in range(WIDTH - len(narrow.columns))]
+            narrow.select("*", *noise).write.parquet(str(path))
         return self.spark.read.parquet(str(path))
 
     def predicates(self, workload: str, count: int) -> DataFrame:
-        """`id` and `predicate`."""
+        """Return subscriptions with `id` and `predicate`."""
         return self._drawn("predicates", predicates, workload, count)
 
     def ranges(self, workload: str, count: int) -> DataFrame:
-        """`id` and the ends `x1_low`, `x1_high`, … of boxes whose sides are all there."""
+        """Return boxes with `id` and the columns `x1_low`, `x1_high`, … of all attributes."""
         return self._drawn("ranges", ranges, workload, count)
 
     def balls(self, workload: str, count: int) -> DataFrame:
-        """`id`, `centre` and `radius`."""
+        """Return balls with `id`, `centre` and `radius`."""
         return self._drawn("balls", balls, workload, count)
 
     def _drawn(self, kind: str, draw: Draw, workload: str, count: int) -> DataFrame:

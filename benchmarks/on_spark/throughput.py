@@ -1,10 +1,10 @@
 """Events per second of a transform beside an operator that emits as much without matching.
 
-The timer of both holds all from the call (`transform`, or `mapInArrow`) to the last row in the sink
-`noop`: Spark's plan, reading Parquet, both ways between JVM and Python. Everything ran once before.
-Columns read are `event_id` and the four attributes, columns written `event_id` and the matches; of
-wide events no other column is read, by Spark's own pruning. How much a bare operator emits is held
-to what the transform does.
+Both times are from the call (`transform` or `mapInArrow`) to the last row in the sink `noop`. They
+include planning, reading Parquet files, and the transfer between JVM and Python in both directions.
+Every run is executed once before. The columns that are read are `event_id` and the four attributes;
+those that are written are `event_id` and the matches. Spark's column pruning avoids reading the
+other columns of wide events. The bare operator must emit about as many ids as the transform.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from benchmarks.on_spark.session import LARGE_BATCH, drain, set_batch
 
 __all__ = ["KEYS", "run"]
 
-_SAME = 0.02  # the share by which an operator may emit more or less, besides what is chance
+_SAME = 0.02  # largest relative difference of the number of emitted ids, besides random variation
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """All that is asked for, case by case."""
+    """Return the results of all cases of which a key is in `only`."""
     results: dict[str, Value] = {}
     for name, case in CASES.items():
-        runs = [one for one in RUNS if one.case == name and {one.ratio, one.rate} & only]
+        runs = [run for run in RUNS if run.case == name and {run.ratio, run.rate} & only]
         others = {f"matches_per_event_{name}", f"answers_{name}_pairs", f"answers_{name}_hash"}
         if runs or others & only:
             fitted = environment.fitted(BOXES, getattr(environment.sizes, case.stored), case.form)
@@ -42,7 +42,7 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _answers(environment: Environment, fitted: Fitted, name: str) -> dict[str, Value]:
-    """Pairs of the first events, with those that Spark joins."""
+    """Compare the pairs of the first events with those of Spark's join, and return them."""
     case = CASES[name]
     events = _events(environment, name, environment.sizes.checked)
     ranges = environment.tables.ranges(BOXES, getattr(environment.sizes, case.stored))
@@ -61,19 +61,19 @@ def _beside_bare(
     set_batch(environment.spark, LARGE_BATCH)
     volume = _volume(fitted.transform(events, "arrays"))
     timed: dict[str, Callable[[], None]] = {}
-    for one in runs:
-        ours = partial(fitted.transform, events, one.output)
+    for run in runs:
+        ours = partial(fitted.transform, events, run.output)
         theirs = partial(bare, _narrow(events), ours(), pattern)
-        set_batch(environment.spark, one.batch)
-        for who, output in {"transform": ours, "bare operator": theirs}.items():
-            _check(f"{one.ratio}: the {who}", _volume(output()), volume)
-        timed[one.rate] = partial(_drain, environment, one.batch, ours)
-        timed[one.ratio] = partial(_drain, environment, one.batch, theirs)
+        set_batch(environment.spark, run.batch)
+        for contender, output in {"transform": ours, "bare operator": theirs}.items():
+            _check(f"{run.ratio}: the {contender}", _volume(output()), volume)
+        timed[run.rate] = partial(_drain, environment, run.batch, ours)
+        timed[run.ratio] = partial(_drain, environment, run.batch, theirs)
     seconds = interleaved(CASES[name].repeats, **timed)
     results: dict[str, Value] = {f"matches_per_event_{name}": round(volume / count, 2)}
-    for one in runs:
-        results[one.rate] = round(count / seconds[one.rate])
-        results[one.ratio] = round(seconds[one.ratio] / seconds[one.rate], 3)
+    for run in runs:
+        results[run.rate] = round(count / seconds[run.rate])
+        results[run.ratio] = round(seconds[run.ratio] / seconds[run.rate], 3)
     return results
 
 
@@ -83,12 +83,12 @@ def _events(environment: Environment, name: str, count: int) -> DataFrame:
 
 
 def _narrow(events: DataFrame) -> DataFrame:
-    """The columns that a transform reads."""
+    """Return the columns that a transform reads."""
     return events.select("event_id", "x1", "x2", "x3", "x4")
 
 
 def _volume(output: DataFrame) -> int:
-    """How many ids there are, in lists or alone."""
+    """Return the number of ids in an output, as arrays or as pairs."""
     counted = F.sum(F.size("matches")) if "matches" in output.columns else F.count("*")
     row = output.agg(counted).first()
     assert row is not None
@@ -97,7 +97,7 @@ def _volume(output: DataFrame) -> int:
 
 def _check(who: str, emitted: int, expected: int) -> None:
     if abs(emitted - expected) > _SAME * expected + 10 * expected**0.5:
-        raise RuntimeError(f"{who} emits {emitted} ids, and not {expected}")
+        raise RuntimeError(f"{who} emits {emitted} ids, expected about {expected}")
 
 
 def _drain(environment: Environment, batch: int, make: Callable[[], DataFrame]) -> None:

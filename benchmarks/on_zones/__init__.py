@@ -1,1 +1,1 @@
-"""What `python -m benchmarks zones` measures, a part in a file."""
+"""The parts of the benchmark `zones`, one module per part."""

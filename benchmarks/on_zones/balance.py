@@ -1,10 +1,11 @@
-"""Whether zones have equal work where events and subscriptions are skewed.
+"""Balance of the work of zones, for skewed events and subscriptions.
 
-Boxes and events are Zipf in each of four dimensions (`ZipfBoxes`, exponent 1, boxes of 4 of 256
-cells): 1M boxes, 64 zones, cut from 20,000 of each; then 400,000 other events are matched in their
-zones. Work is one for an event, and one more for every sixteen matches, as zones are cut by; beside
-it the seconds that the same took. Each owner of a zone has its share of the zone's
-events. Uniform splits halve the space along its longest side until there are as many zones.
+Boxes and events are Zipf distributed in each of four dimensions (`ZipfBoxes`, exponent 1, boxes of
+4 of 256 cells). There are 1M boxes and 64 zones, which are built from 20,000 boxes and as many
+events. Then 400,000 other events are matched in their zones. The work of an event is 1 plus one for
+every sixteen matches, as for the split of zones; the seconds of the same matches are measured too.
+The events of a zone are divided equally among its partitions. Uniform splits halve the space along
+its longest side until there are as many zones.
 """
 
 from __future__ import annotations
@@ -25,55 +26,57 @@ from covey.zones.splits import KeySplit
 __all__ = ["KEYS", "run"]
 
 KEYS = {
-    "zone_imbalance": "the busiest owner of a zone against the mean, Zipf boxes and events",
-    "zone_imbalance_seconds": "the same by the seconds that matching took",
-    "zone_imbalance_no_owners": "the same if every zone has one owner",
-    "zone_imbalance_uniform": "the same with zones of equal size",
-    "zone_owners": "owners of 64 zones",
-    "zone_memory_imbalance": "boxes of the largest zone against the mean",
+    "zone_imbalance": "work of the busiest partition over the mean, Zipf boxes and events",
+    "zone_imbalance_seconds": "seconds of the busiest partition over the mean",
+    "zone_imbalance_no_owners": "work of the busiest zone over the mean, one partition per zone",
+    "zone_imbalance_uniform": "work of the busiest zone over the mean, zones of equal size",
+    "zone_owners": "partitions of all 64 zones",
+    "zone_memory_imbalance": "boxes of the largest zone over the mean",
 }
 _LOAD = ZipfBoxes(dimensions=4, cells_per_side=4, event_exponent=1.0)
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """Zones are built one after another."""
+    """Return the results, with the zones measured one after another."""
     regions = _LOAD.generate_regions(0, sizes.skewed)
-    zoning = cut(_LOAD, sizes.skewed, sizes.skewed_zones, sizes.sampled)
+    zone_map = cut(_LOAD, sizes.skewed, sizes.skewed_zones, sizes.sampled)
     events = events_of(_LOAD, sizes.sampled, sizes.sampled + sizes.skewed_events)
-    some = _LOAD.generate_regions(0, min(sizes.skewed, sizes.sampled))
-    work = ZoneSample.from_events(events, some, represented_count=sizes.skewed).event_work
-    owners, owned = zoning.tree.find_event_zones(events), zoning.partitions_per_zone
-    spread = Spread.of(regions, zoning)
-    seconds = np.zeros(len(zoning))
-    for zone, segments in spread.segments(len(zoning)):
-        progress(zone, len(zoning), "zones")
-        mine = np.flatnonzero(owners == zone)
-        if len(mine):
-            seconds[zone] = timed(segments, events.take(mine))
-    progress(len(zoning), len(zoning), "zones")
-    by_work = np.bincount(owners, work, minlength=len(zoning))
+    sampled_regions = _LOAD.generate_regions(0, min(sizes.skewed, sizes.sampled))
+    work = ZoneSample.from_events(
+        events, sampled_regions, represented_count=sizes.skewed
+    ).event_work
+    event_zones, partitions = zone_map.tree.find_event_zones(events), zone_map.partitions_per_zone
+    spread = Spread.of(regions, zone_map)
+    seconds = np.zeros(len(zone_map))
+    for zone, segments in spread.segments(len(zone_map)):
+        progress(zone, len(zone_map), "zones")
+        event_rows = np.flatnonzero(event_zones == zone)
+        if len(event_rows):
+            seconds[zone] = timed(segments, events.take(event_rows))
+    progress(len(zone_map), len(zone_map), "zones")
+    zone_work = np.bincount(event_zones, work, minlength=len(zone_map))
     uniform = _uniform(sizes.skewed_zones).find_event_zones(events)
-    held = np.array([len(spread.rows.get(zone, ())) for zone in range(len(zoning))])
+    region_counts = np.array([len(spread.rows.get(zone, ())) for zone in range(len(zone_map))])
     return {
-        "zone_imbalance": _imbalance(by_work, owned),
-        "zone_imbalance_seconds": _imbalance(seconds, owned),
-        "zone_imbalance_no_owners": _imbalance(by_work, np.ones_like(owned)),
+        "zone_imbalance": _imbalance(zone_work, partitions),
+        "zone_imbalance_seconds": _imbalance(seconds, partitions),
+        "zone_imbalance_no_owners": _imbalance(zone_work, np.ones_like(partitions)),
         "zone_imbalance_uniform": _imbalance(
             np.bincount(uniform, work, minlength=sizes.skewed_zones),
             np.ones(sizes.skewed_zones, np.int64),
         ),
-        "zone_owners": int(owned.sum()),
-        "zone_memory_imbalance": round(float(held.max() / held.mean()), 3),
+        "zone_owners": int(partitions.sum()),
+        "zone_memory_imbalance": round(float(region_counts.max() / region_counts.mean()), 3),
     }
 
 
 def _imbalance(work: NDArray[Any], owners: NDArray[np.int64]) -> float:
-    """The most work of an owner against the mean of all."""
+    """Return the largest work of a partition over the mean; `owners` are partitions per zone."""
     return round(float((work / owners).max() * owners.sum() / work.sum()), 3)
 
 
 def _uniform(zones: int) -> ZoneTree:
-    """The grid of cells halved along its longest side, the largest part first."""
+    """Return a zone tree of equal zones: the largest one is halved along its longest side."""
     tree = ZoneTree()
     boxes = {0: [(0, _LOAD.cells_per_dimension)] * _LOAD.dimensions}
     while len(tree) < zones:

@@ -1,4 +1,4 @@
-"""Models of a workload's boxes on Spark, with or without zones, and what they hold."""
+"""Models of a workload's boxes on Spark, with or without zones: fit, match, size on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ __all__ = ["fitted", "matched", "stored_mb"]
 
 
 def fitted(tables: Tables, workload: str, stored: int, sampled: int, **params: Any) -> MatcherModel:
-    """The model of so many boxes; zones are cut from a sample of events."""
+    """Return a model of `stored` boxes of a workload.
+
+    Args:
+        tables: tables of subscriptions and events.
+        workload: name of the workload.
+        stored: number of boxes.
+        sampled: number of events from which zones are built.
+        params: parameters of `Matcher`; `zones` is required.
+    """
     ends = {a.name: (f"{a.name}_low", f"{a.name}_high") for a in create_workload(workload).space}
     sample = tables.events(workload, sampled)
     matcher = Matcher(eventSchema=sample.schema, rangeCols=ends, eventCols=["event_id"], **params)
@@ -25,10 +33,10 @@ def fitted(tables: Tables, workload: str, stored: int, sampled: int, **params: A
 
 
 def matched(model: MatcherModel, events: DataFrame) -> None:
-    """Finds all matches and keeps none."""
+    """Match all events and discard the pairs."""
     drain(model.transform(events))
 
 
 def stored_mb(place: Path) -> int:
-    """What the segments of a saved model have on disk."""
+    """Return the size of the segments of a saved model in MiB; `place` is its folder."""
     return round(sum(p.stat().st_size for p in (place / "store/files").iterdir()) / 2**20)

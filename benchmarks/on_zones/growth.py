@@ -1,11 +1,12 @@
-"""What an event costs in its zone, with 100,000 subscriptions for each of 1, 4, 16 and 64 zones.
+"""Cost of an event in its zone, with 1, 4, 16 and 64 zones of 100,000 subscriptions each.
 
-Uniform boxes of four dimensions, as many and so wide that an event has the same matches at all
-numbers: sides shrink with the fourth root. There are 100,000 events for a zone too; with fewer
-zones they are matched as often as it takes for all numbers to have equally many in a turn. The
-timer holds matching in the segment of the zone and in the part that is everywhere, in batches as a
-worker takes them, by one process; cutting, building and the shuffle are outside. Medians of turns
-that numbers take; a step is from one number of zones to the next.
+Subscriptions are uniform boxes in four dimensions. Their sides shrink with the fourth root of the
+number of zones, so that an event has the same number of matches for every number of zones. There
+are also 100,000 events per zone; with fewer zones, they are matched repeatedly, so that every turn
+matches the same number of events. The time is that of matching, in one process, with the segment of
+the zone and the broadcast segment, in batches of the size that a worker gets. It excludes splitting
+the space, building the segments, and the shuffle. Numbers of zones take turns, and medians count. A
+step is from one number of zones to the next.
 """
 
 from __future__ import annotations
@@ -28,29 +29,32 @@ InZone = tuple[list[SegmentIndex], list[Events]]
 
 _ZONES = Sizes().growing
 _TURNS = 5
-_WIDTH = 0.16  # of sides at 100,000: about four matches of an event
+_WIDTH = 0.16  # of a side with 100,000 subscriptions: an event has about four matches
 
 KEYS = (
-    {f"us_per_event_{n}_zones": f"µs of an event after the shuffle, {n} zones" for n in _ZONES}
-    | {f"matches_{n}_zones": f"matches of an event, {n} zones" for n in _ZONES}
-    | {"zones_growth_max": "the largest step of the cost of an event, for four times the zones"}
+    {f"us_per_event_{n}_zones": f"µs per event after the shuffle, {n} zones" for n in _ZONES}
+    | {f"matches_{n}_zones": f"matches per event, {n} zones" for n in _ZONES}
+    | {"zones_growth_max": "largest growth factor of µs per event for four times the zones"}
 )
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """By number of zones."""
+    """Return the results for each number of zones."""
     results: dict[str, Value] = {}
-    spread = {}
+    zones_by_count = {}
     for n, zones in enumerate(sizes.growing):
         progress(n, len(sizes.growing), "numbers of zones")
-        spread[zones] = _spread(zones, sizes)
-        found = sum(matches(*one) for one in spread[zones])
-        results[f"matches_{zones}_zones"] = round(found / (zones * sizes.growing_events), 3)
+        zones_by_count[zones] = _spread(zones, sizes)
+        match_count = sum(matches(*in_zone) for in_zone in zones_by_count[zones])
+        results[f"matches_{zones}_zones"] = round(match_count / (zones * sizes.growing_events), 3)
     progress(len(sizes.growing), len(sizes.growing), "numbers of zones")
-    most = max(sizes.growing)
-    runs = {f"of_{n}": partial(_matched, some, most // n) for n, some in spread.items()}
+    max_zones = max(sizes.growing)
+    runs = {
+        f"of_{n}": partial(_matched, in_zones, max_zones // n)
+        for n, in_zones in zones_by_count.items()
+    }
     seconds = interleaved(_TURNS, **runs)
-    costs = [1e6 * seconds[f"of_{n}"] / (most * sizes.growing_events) for n in sizes.growing]
+    costs = [1e6 * seconds[f"of_{n}"] / (max_zones * sizes.growing_events) for n in sizes.growing]
     for zones, cost in zip(sizes.growing, costs, strict=True):
         results[f"us_per_event_{zones}_zones"] = round(cost, 3)
     results["zones_growth_max"] = round(max(b / a for a, b in pairwise(costs)), 3)
@@ -58,15 +62,16 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _spread(zones: int, sizes: Sizes) -> list[InZone]:
-    """Each zone's segments, and its events."""
+    """Return the segments and the events of each zone."""
     count = zones * sizes.per_zone
     load = UniformBoxes(4, _WIDTH / zones**0.25)
-    zoning = cut(load, count, zones, sizes.sampled)
+    zone_map = cut(load, count, zones, sizes.sampled)
     events = events_of(load, sizes.sampled, sizes.sampled + zones * sizes.growing_events)
-    owners = zoning.tree.find_event_zones(events)
-    found = Spread.of(load.generate_regions(0, count), zoning).segments(len(zoning))
+    event_zones = zone_map.tree.find_event_zones(events)
+    spread = Spread.of(load.generate_regions(0, count), zone_map)
     return [
-        (segments, batched(events.take(np.flatnonzero(owners == zone)))) for zone, segments in found
+        (segments, batched(events.take(np.flatnonzero(event_zones == zone))))
+        for zone, segments in spread.segments(len(zone_map))
     ]
 
 

@@ -1,9 +1,10 @@
-"""How often a subscription is stored, in the mean: in every zone it meets, or less where covered.
+"""Stored rows per subscription with PURE and SMART replication, on average.
 
-64 zones, cut from 20,000 events and as many subscriptions. Boxes are uniform (`UniformBoxes`: 2, 4
-and 8 dimensions, 1M of them) with uniform events, or `SkewedBoxes` with wide ones that cover most
-others; balls are `EmbeddingWatches` (384 dimensions, 100,000). What meets more than half of the
-zones is stored once, for all, if there is much of it.
+There are 64 zones, built from 20,000 events and as many subscriptions. Boxes are uniform
+(`UniformBoxes`: 2, 4 and 8 dimensions, 1M boxes) with uniform events, or `SkewedBoxes`, whose wide
+boxes cover most others. Balls are `EmbeddingWatches` (384 dimensions, 100,000 balls). Subscriptions
+that meet more than half of the zones are stored once, in the broadcast segment, if there are many
+of them.
 """
 
 from __future__ import annotations
@@ -31,48 +32,48 @@ _LOADS: dict[str, Workload] = {
 }
 
 KEYS = {
-    f"{how}_replication_{name}": f"how often a subscription is stored, {how.upper()}, {name}"
+    f"{how}_replication_{name}": f"stored rows per subscription, {how.upper()}, workload {name}"
     for name in _LOADS
     for how in ("pure", "smart")
 }
-KEYS |= {f"everywhere_{n}": f"the share that is in all zones, {n}" for n in _LOADS}
-KEYS |= {f"zones_{n}": f"zones where 64 were asked for, {n}" for n in _LOADS}
+KEYS |= {f"everywhere_{n}": f"share in the broadcast segment, workload {n}" for n in _LOADS}
+KEYS |= {f"zones_{n}": f"number of zones if 64 are requested, workload {n}" for n in _LOADS}
 
 
 def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
-    """By workload; boxes and balls have the names of their dimensions."""
+    """Return the results by workload; uniform boxes and balls are named by their dimensions."""
     results: dict[str, Value] = {}
     for n, (name, load) in enumerate(_LOADS.items()):
         progress(n, len(_LOADS), "workloads")
         if any(key.endswith(f"_{name}") for key in only):
             count = sizes.balls if name == "384" else sizes.spread
-            zoning = cut(load, count, sizes.spread_zones, sizes.sampled)
-            pure, smart, everywhere = counted(load.generate_regions(0, count), zoning)
+            zone_map = cut(load, count, sizes.spread_zones, sizes.sampled)
+            pure, smart, everywhere = counted(load.generate_regions(0, count), zone_map)
             results |= {
                 f"pure_replication_{name}": round(pure, 3),
                 f"smart_replication_{name}": round(smart, 3),
                 f"everywhere_{name}": round(everywhere, 4),
-                f"zones_{name}": len(zoning),
+                f"zones_{name}": len(zone_map),
             }
     progress(len(_LOADS), len(_LOADS), "workloads")
     return results
 
 
 def counted(regions: Regions, zoning: ZoneMap) -> tuple[float, float, float]:
-    """Stored by PURE and by SMART, and everywhere, for each subscription."""
+    """Return rows per subscription with PURE and SMART, and the share in the broadcast segment."""
     count = len(regions)
     numbers = np.arange(count)
     pure = smart = everywhere = 0
-    for some in zoning.iterate_members(regions, numbers, count):
-        pure += len(some.rows)
-        if some.zone == EVERYWHERE:
-            everywhere = len(some.rows)
+    for members in zoning.iterate_members(regions, numbers, count):
+        pure += len(members.rows)
+        if members.zone == EVERYWHERE:
+            everywhere = len(members.rows)
             smart += everywhere
             continue
-        ids = Ids.from_values(some.rows, IdKind.NUMBER)
-        here = np.arange(len(some.rows))
-        homes = SmartPlacement.from_members(
-            SubscriptionBatch(ids, regions.take(some.rows), here, np.zeros_like(here)), some
+        ids = Ids.from_values(members.rows, IdKind.NUMBER)
+        rows = np.arange(len(members.rows))
+        placement = SmartPlacement.from_members(
+            SubscriptionBatch(ids, regions.take(members.rows), rows, np.zeros_like(rows)), members
         )
-        smart += len(homes.local.ids) + len(homes.home_only.ids)
+        smart += len(placement.local.ids) + len(placement.home_only.ids)
     return pure / count, smart / count, everywhere / count

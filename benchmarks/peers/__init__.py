@@ -1,5 +1,5 @@
-"""What people use instead of covey, to be measured beside it in one run.
+"""Matchers that are compared with covey in one run.
 
-An R-tree from a library, and for each realistic workload the matcher that a good engineer would
-write for just that workload.
+They are an R-tree from a library, and for each realistic workload a matcher that a good engineer
+would write for that workload only.
 """

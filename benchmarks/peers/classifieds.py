@@ -1,12 +1,14 @@
-"""Saved searches by hand: an inverted list of the rarest keyword, then a check of everything.
+"""A hand-written matcher of the workload `classifieds`: inverted lists of the rarest keywords.
 
-A list is of one keyword and one category; searches without keywords are in lists of their seller,
-if they name one, and category. A list is scanned: first box and price, in blocks that become SIMD,
-then the rest on what passes. Events of one category come one after another.
+A list has the searches of one keyword and one category. Searches without keywords are in lists of
+their category and seller, or of their category if they name no seller. A list is scanned: boxes and
+prices are compared first, in blocks, which compile to SIMD; searches that pass are compared on all
+other attributes. Events are sorted by category.
 
-Two ways to look at less than the list, which are indexes made for this workload: `sorted`, lists
-sorted by the south of their boxes are scanned until that is north of the ad; `windows`, the tallest
-box of a list tells where to begin as well. Sorted by the west is as fast, by the price slower.
+Two variants scan a part of a list, as an index for this workload would. With `sorted`, lists are
+sorted by the southern end of the boxes, and a scan stops when that end is north of the ad. With
+`windows`, a scan also starts at a position that follows from the tallest box of the list. Lists
+sorted by the western end are as fast; lists sorted by price are slower.
 """
 
 from __future__ import annotations
@@ -30,41 +32,42 @@ __all__ = ["ClassifiedsByHand"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_SLACK = 1e-9  # so that rounding cuts no window short
+_SLACK = 1e-9  # added to a window, so that rounding does not make it too small
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedsByHand:
-    """Lists of searches: list k has the places from `starts[k]` to `starts[k + 1]`.
+    """Searches in lists: list k has the positions from `starts[k]` to `starts[k + 1]`.
 
-    k is key · categories + category; keys are the words, then one for neither, then the sellers.
+    k is key · categories + category. Keys are the words, then one key for searches with neither
+    word nor seller, then the sellers.
     """
 
     searches: Searches
     starts: Ints
-    tallest: Floats  # box of each list
-    lower: Floats  # of latitude, longitude and price, a row each and a column a place
+    tallest: Floats  # height of the tallest box of each list
+    lower: Floats  # rows for latitude, longitude and price, one column per position
     upper: Floats
     traits: NDArray[np.uint16]
     seller: NDArray[np.int32]
     keyword_starts: NDArray[np.int32]
     keywords: NDArray[np.int32]
     rows: NDArray[np.int32]
-    beyond: float  # how far north of an ad boxes are looked at
+    beyond: float  # largest distance of the southern end of a compared box north of an ad
 
     @classmethod
     def build(cls, regions: Regions, look: Look = "all") -> ClassifiedsByHand:
-        """Lists of all searches."""
+        """Build the lists of all searches; `look` selects the variant."""
         searches = Searches.of(regions)
-        of, lists = _lists(searches)
+        list_of, list_count = _lists(searches)
         lower, upper = searches.lower.T, searches.upper.T
-        order = np.lexsort((lower[0], of))
-        tallest = np.full(lists, 0.0 if look == "windows" else np.inf)
-        np.maximum.at(tallest, of, upper[0] - lower[0] + _SLACK)
+        order = np.lexsort((lower[0], list_of))
+        tallest = np.full(list_count, 0.0 if look == "windows" else np.inf)
+        np.maximum.at(tallest, list_of, upper[0] - lower[0] + _SLACK)
         keywords = searches.keywords.take(order)
         return cls(
             searches,
-            np.searchsorted(of[order], np.arange(lists + 1)),
+            np.searchsorted(list_of[order], np.arange(list_count + 1)),
             tallest,
             np.ascontiguousarray(lower[:, order]),
             np.ascontiguousarray(upper[:, order]),
@@ -77,21 +80,23 @@ class ClassifiedsByHand:
         )
 
     def ready(self, events: Events) -> Ads:
+        """Return events as arrays of ads."""
         return self.searches.ads(events)
 
     def matching(self, ready: Ads) -> Found:
+        """Return all pairs of prepared ads and searches."""
         numbers = self.searches.numbers
         by_category = np.argsort(ready.category, kind="stable")
-        found: Found = _matching(
+        pairs: Found = _matching(
             by_category, *ready, len(numbers["words"]), len(numbers["category"]), self.starts,
             self.tallest, self.lower, self.upper, self.traits, self.seller, self.keyword_starts,
             self.keywords, self.rows, self.beyond,
         )  # fmt: skip
-        return found
+        return pairs
 
 
 def _lists(searches: Searches) -> tuple[Ints, int]:
-    """The list of each search, and how many lists there are."""
+    """Return the list of each search, and the number of lists."""
     words, categories, sellers = (
         len(searches.numbers[name]) for name in ("words", "category", "seller")
     )
@@ -109,23 +114,24 @@ def _matching(
     wanted: NDArray[np.int32], keyword_starts: NDArray[np.int32], keywords: NDArray[np.int32],
     rows: NDArray[np.int32], beyond: float,
 ) -> Any:  # fmt: skip
-    found, asked, stored = 0, np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32)
+    count, event_rows, search_rows = 0, np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32)
     marks, has_word = np.empty(BLOCK, np.uint8), np.full(word_count, -1, np.int32)
     souths = lower[0]
     for ad in ads:
-        has, point = words[word_starts[ad] : word_starts[ad + 1]], numbers[ad]
-        for word in has:
+        ad_words, point = words[word_starts[ad] : word_starts[ad + 1]], numbers[ad]
+        for word in ad_words:
             has_word[word] = ad
-        for n in range(len(has) + 2):
-            key = has[n] if n < len(has) else word_count
-            if n > len(has):
+        for n in range(len(ad_words) + 2):
+            key = ad_words[n] if n < len(ad_words) else word_count
+            if n > len(ad_words):
                 if seller[ad] < 0:
                     continue
                 key = word_count + 1 + seller[ad]
             k = key * categories + category[ad]
             first = first_at_least(souths, starts[k], starts[k + 1], point[0] - tallest[k])
             last = first_at_least(souths, first, starts[k + 1], point[0] + beyond)
-            asked, stored = roomy(asked, found + last - first), roomy(stored, found + last - first)
+            size = count + last - first
+            event_rows, search_rows = roomy(event_rows, size), roomy(search_rows, size)
             for start in range(first, last, BLOCK):
                 stop = min(start + BLOCK, last)
                 if not inside(lower, upper, start, stop, point, marks):
@@ -139,9 +145,9 @@ def _matching(
                             has_word, ad, keywords, keyword_starts[i], keyword_starts[i + 1]
                         )
                     ):
-                        asked[found], stored[found] = event[ad], rows[i]
-                        found += 1
-    return asked[:found], stored[:found]
+                        event_rows[count], search_rows[count] = event[ad], rows[i]
+                        count += 1
+    return event_rows[:count], search_rows[:count]
 
 
 @njit(cache=True)

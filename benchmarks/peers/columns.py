@@ -1,4 +1,4 @@
-"""Regions and events as plain arrays: doubles for intervals, numbers for texts."""
+"""Regions and events as plain arrays: float64 for intervals, integers for texts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 UNKNOWN = -1
+"""Number of a text that has no other number."""
 
 
 def boxes(regions: Regions, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """Lower and upper ends of doubles, a row a region; infinite where there is none."""
+    """Return the lower and upper ends of regions, one row each and one column per attribute.
+
+    An end that a region does not have is infinite.
+    """
     shape = (len(regions), len(names))
     lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
     for k, name in enumerate(names):
@@ -37,37 +41,40 @@ def boxes(regions: Regions, names: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def points(events: Events, names: Sequence[str]) -> Floats:
-    """Doubles, a row an event; no event of these workloads has a null or NaN in them."""
-    keys = [column(events, name).keys for name in names]
-    return np.stack([decode_floats(each, DOUBLE) for each in keys], axis=1, dtype=np.float64)
+    """Return the given attributes of events, one row per event and one column per attribute.
+
+    In these workloads, no event has a null or NaN in such an attribute.
+    """
+    columns = [decode_floats(column(events, name).keys, DOUBLE) for name in names]
+    return np.stack(columns, axis=1, dtype=np.float64)
 
 
 def scalars(regions: Regions, name: str) -> tuple[Ints, Scalars]:
-    """The rows that constrain a scalar attribute, and how."""
-    given = regions.constraints[name]
-    assert isinstance(given.batch, Scalars)
-    return given.rows, given.batch
+    """Return the rows of the regions that constrain a scalar attribute, and their constraints."""
+    constraints = regions.constraints[name]
+    assert isinstance(constraints.batch, Scalars)
+    return constraints.rows, constraints.batch
 
 
 def column(events: Events, name: str) -> ScalarColumn:
-    """The values of a scalar attribute."""
-    found = events[name]
-    assert isinstance(found, ScalarColumn)
-    return found
+    """Return the values of a scalar attribute."""
+    values = events[name]
+    assert isinstance(values, ScalarColumn)
+    return values
 
 
 def numbered(texts: Keys, numbers: dict[str, int]) -> Ints:
-    """Each text's number; a new text gets the next one.
+    """Return the number of each text; a new text gets the next number in `numbers`.
 
     >>> known = {"b": 0}
     >>> numbered(np.array(["a", "b"], object), known).tolist(), known
     ([1, 0], {'b': 0, 'a': 1})
     """
-    each: list[Any] = texts.tolist()
-    return np.fromiter((numbers.setdefault(t, len(numbers)) for t in each), np.int64, len(each))
+    values: list[Any] = texts.tolist()
+    return np.fromiter((numbers.setdefault(t, len(numbers)) for t in values), np.int64, len(values))
 
 
 def numbers_of(texts: Keys, numbers: dict[str, int]) -> Ints:
-    """Each text's number, `UNKNOWN` where it has none."""
-    each: list[Any] = texts.tolist()
-    return np.fromiter((numbers.get(text, UNKNOWN) for text in each), np.int64, len(each))
+    """Return the number of each text, or `UNKNOWN`."""
+    values: list[Any] = texts.tolist()
+    return np.fromiter((numbers.get(text, UNKNOWN) for text in values), np.int64, len(values))

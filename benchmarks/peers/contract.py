@@ -1,4 +1,4 @@
-"""What every peer offers: built from regions, it is asked with events that were made ready."""
+"""The interface of peers: exact matchers that get prepared events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from covey.space import Events
 __all__ = ["Found", "Look", "Peer"]
 
 Found = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
-"""The rows of events and, one for one, of the subscriptions they match: in any order."""
+"""Pairs in any order: rows of events, and for each the row of a subscription that it matches."""
 
 Look = Literal["all", "sorted", "windows"]
-"""How much of its lists a matcher looks at."""
+"""Variant of a matcher: it scans whole lists, until a sorted end, or a window of each list."""
 
 P = TypeVar("P")
 
@@ -23,14 +23,14 @@ P = TypeVar("P")
 class Peer(Protocol[P]):
     """An exact matcher of regions of one workload.
 
-    Making events ready (texts to numbers, columns to one matrix) stays outside of the timer, while
-    covey does it inside: that favours the peers.
+    Events are prepared (texts to numbers, columns to one matrix) before the timer starts. The time
+    of covey includes its preparation, which favours the peers.
     """
 
     def ready(self, events: Events) -> P:
-        """Events as it wants them."""
+        """Return events in the form that `matching` takes."""
         ...
 
     def matching(self, ready: P) -> Found:
-        """All matches."""
+        """Return all pairs of prepared events and regions."""
         ...

@@ -1,4 +1,4 @@
-"""The compiled loops that several peers share."""
+"""Compiled loops that several peers share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["BLOCK", "first_at_least", "inside", "roomy"]
 
 BLOCK = 256
-"""How many boxes are compared before any is looked at: plain loops that become SIMD."""
+"""Number of boxes that are compared in one loop, which compiles to SIMD, before marks are read."""
 
 
 @njit(cache=True)
@@ -19,9 +19,9 @@ def inside(
     lower: NDArray[np.float64], upper: NDArray[np.float64], start: int, stop: int,
     point: NDArray[np.float64], marks: NDArray[np.uint8],
 ) -> int:  # fmt: skip
-    """How many boxes from `start` to `stop` contain the point, and marks them.
+    """Mark the boxes from `start` to `stop` that contain a point, and return their number.
 
-    Ends have a row for each attribute.
+    `lower` and `upper` have one row per attribute. `marks[i]` is for box `start + i`.
     """
     size = stop - start
     for k in range(len(point)):
@@ -40,7 +40,7 @@ def inside(
 
 @njit(cache=True)
 def first_at_least(ascending: NDArray[np.float64], start: int, stop: int, value: float) -> int:
-    """The first place from `start` to `stop` that holds `value` or more."""
+    """Return the first position from `start` with a value of at least `value`, or `stop`."""
     while start < stop:
         middle = (start + stop) >> 1
         if ascending[middle] < value:
@@ -52,7 +52,7 @@ def first_at_least(ascending: NDArray[np.float64], start: int, stop: int, value:
 
 @njit(cache=True)
 def roomy(found: NDArray[np.int32], size: int) -> Any:
-    """The same rows in an array that has room for `size` of them."""
+    """Return the array, or a larger copy if it has fewer than `size` elements."""
     if size <= len(found):
         return found
     larger = np.empty(max(size, 2 * len(found)), np.int32)

@@ -1,12 +1,13 @@
-"""Skewed boxes by hand: a grid on two attributes, then a scan of the event's cell.
+"""A hand-written matcher of skewed boxes: a grid on two attributes, then a scan of one cell.
 
-Bins hold equally many ends. A box stands in every cell that it meets, with all of its ends, so that
-a cell is scanned in one piece; boxes that meet half of the grid are in a list that is scanned for
-every event. Events of one cell come one after another.
+All bins of an attribute contain about the same number of ends. A box is stored with all of its ends
+in every cell that it meets, so that a cell is scanned sequentially. Boxes that meet half of the
+grid are in one list, which is scanned for every event. Events are sorted by cell.
 
-Tuned at a million boxes: 48 to 512 bins of equal depth or of equal width, lists of boxes above 64
-cells to none, any two attributes, boxes a row each or ends a row each. From 96 to 192 bins nothing
-changes; ends a row each (SIMD) are twice as fast.
+It was tuned at a million boxes: 48 to 512 bins of equal depth or equal width, limits for the list
+of wide boxes from 64 cells to no list, all pairs of attributes, and arrays with one row per box or
+one row per attribute. From 96 to 192 bins, the speed is the same; one row per attribute, which
+compiles to SIMD, is twice as fast.
 """
 
 from __future__ import annotations
@@ -31,27 +32,27 @@ Ints = NDArray[np.int64]
 
 _BINS = 128
 _GRID = (0, 2)  # the attributes of the grid
-_WIDE = _BINS * _BINS // 2  # cells
-_SAMPLED = 20  # one of so many ends tells where bins end
+_WIDE = _BINS * _BINS // 2  # cells from which a box is wide
+_SAMPLED = 20  # every 20th end is used to compute the bins
 
 
 @dataclass(frozen=True, slots=True)
 class SkewedByHand:
-    """A grid of boxes: cell c has the places from `starts[c]` to `starts[c + 1]`.
+    """A grid of boxes: cell c has the positions from `starts[c]` to `starts[c + 1]`.
 
-    The last cell is none: its boxes are those that meet too many.
+    The entry after the last cell is the list of wide boxes.
     """
 
     names: list[str]
     edges: list[Floats]
     starts: Ints
-    lower: Floats  # a row an attribute, a column a place
+    lower: Floats  # one row per attribute, one column per position
     upper: Floats
     rows: NDArray[np.int32]
 
     @classmethod
     def build(cls, regions: Regions) -> SkewedByHand:
-        """A grid of all boxes."""
+        """Build the grid of all boxes."""
         names = [attribute.name for attribute in regions.space]
         lower, upper = boxes(regions, names)
         ends = np.concatenate([lower[::_SAMPLED], upper[::_SAMPLED]])
@@ -69,29 +70,33 @@ class SkewedByHand:
         )  # fmt: skip
 
     def ready(self, events: Events) -> Floats:
+        """Return events as points."""
         return points(events, self.names)
 
     def matching(self, ready: Floats) -> Found:
+        """Return all pairs of points and boxes."""
         cells = _bins(ready, self.edges) @ np.array([_BINS, 1])
         by_cell = np.argsort(cells, kind="stable")
-        found: Found = _matching(
+        pairs: Found = _matching(
             by_cell, cells, ready, self.starts, self.lower, self.upper, self.rows
         )
-        return found
+        return pairs
 
 
 def _bins(values: Floats, edges: list[Floats]) -> Ints:
-    """The bin of each value of the attributes of the grid."""
-    both = zip(edges, _GRID, strict=True)
-    return np.stack([np.searchsorted(edge, values[:, k], "right") for edge, k in both], axis=1)
+    """Return the bins of each row of values, one column per attribute of the grid."""
+    attributes = zip(edges, _GRID, strict=True)
+    bins = [np.searchsorted(edge, values[:, k], "right") for edge, k in attributes]
+    return np.stack(bins, axis=1)
 
 
 @njit(cache=True)
 def _register(
     first: Ints, last: Ints, is_wide: NDArray[np.bool_], places: Ints, rows: NDArray[np.int32]
 ) -> None:
-    """Moves the place of each cell by the boxes that meet it, and writes these unless `rows` is
-    empty.
+    """Advance the position of each cell by the number of boxes that meet it.
+
+    Unless `rows` is empty, the boxes are written into it at these positions.
     """
     for i in range(len(first)):
         if is_wide[i]:
@@ -111,18 +116,18 @@ def _matching(
     events: Ints, cells: Ints, numbers: Floats, starts: Ints, lower: Floats, upper: Floats,
     rows: NDArray[np.int32],
 ) -> Any:  # fmt: skip
-    found, asked, stored = 0, np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32)
+    count, event_rows, box_rows = 0, np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32)
     marks = np.empty(BLOCK, np.uint8)
     for event in events:
         point = numbers[event]
         for cell in (cells[event], _BINS * _BINS):
             last = starts[cell + 1]
-            size = found + last - starts[cell] + 1
-            asked, stored = roomy(asked, size), roomy(stored, size)
+            size = count + last - starts[cell] + 1
+            event_rows, box_rows = roomy(event_rows, size), roomy(box_rows, size)
             for start in range(starts[cell], last, BLOCK):
                 stop = min(start + BLOCK, last)
                 inside(lower, upper, start, stop, point, marks)
                 for i in range(start, stop):
-                    asked[found], stored[found] = event, rows[i]
-                    found += marks[i - start]
-    return asked[:found], stored[:found]
+                    event_rows[count], box_rows[count] = event, rows[i]
+                    count += marks[i - start]
+    return event_rows[:count], box_rows[:count]

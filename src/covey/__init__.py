@@ -7,24 +7,25 @@ is imported from its package. Packages in the order in which data passes through
 - `space`: attributes, types and the ordered keys of values.
 - `geometry`: regions, and whether one contains, covers or overlaps another.
 - `language`: predicates to regions and back, with explanations.
-- `index`: indexes over regions; candidates first, then exact verification.
-- `zones`: splits of the event space, for work that is distributed.
+- `index`: indexes over regions; each proposes candidates and then verifies them exactly.
+- `zones`: division of the event space into zones, among which work is distributed.
 - `covering`: removal of redundant subscriptions, and filters that cover many.
 - `store`: versions of a set of subscriptions, as immutable segments and manifests.
 - `routing`, `overlay`: routing tables of links, brokers and CAN nodes, with a simulator.
 - `plan`, `network`: assignment of subscribers to brokers, and the deployment of a plan.
-- `spark`, `stream`: matching of data frames, and of Kafka topics without end.
-- `cli`: the commands. `workload`, `testing`: generators, and contracts for tests.
+- `spark`, `stream`: matching of Spark DataFrames, and continuous matching of Kafka topics.
+- `cli`: the commands of `covey`.
+- `workload`, `testing`: generators of events and subscriptions; contracts and oracles for tests.
 
 Modules beside the packages:
 
 - `errors`: the tree of all exceptions that covey raises on purpose.
 - `predicates`: functions that write predicates for circles, boxes, vectors and tags.
-- `_argument_checks`: types and ranges of arguments, checked where users call.
-- `sql_names`: quoting of column names as Spark reads them back.
-- `_types`: aliases of types that several packages share.
-- `_lazy`: exports that are imported on first use.
-- `_jit`: the `@kernel` decorator, numba with a cache of machine code that is keyed by content.
+- `_argument_checks`: checks of the types and ranges of arguments of public functions.
+- `sql_names`: quoting of column names for Spark SQL.
+- `_types`: type aliases that several packages share.
+- `_lazy`: package exports that are imported on first use.
+- `_jit`: the `@kernel` decorator, which is numba's `njit` with a content-addressed cache.
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,12 @@
-"""Arguments of public functions, checked against their annotations.
+"""Checks of the arguments of public functions against their annotations.
 
-A wrong type is an error of covey's that names the argument, instead of whatever the first library
-below says of it. `check_arguments` decorates a function or method, `check_fields` is called by the
-`__post_init__` of a dataclass. What an annotation does not say (a range, names that must be there)
-the function itself checks.
+An argument of a wrong type raises a covey error that names the argument, instead of an error of
+the library that happens to use it first. `check_arguments` decorates a function or method;
+`check_fields` is called in the `__post_init__` of a dataclass. Conditions that an annotation
+cannot express (a range, required names) are checked by the function itself.
 
-Cost: one to five microseconds for a call. So it is for functions that take batches, not for loops.
+Cost: one to five microseconds per call, so use it for functions that take batches and not for
+functions that are called in inner loops.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ R = TypeVar("R")
 Check = Callable[[Any], bool]
 
 _ARRAY_KINDS = {"integer": "iu", "floating": "fiu", "bool": "b"}
-"""For the kind of an annotated array, the kinds of arrays that can be taken for one."""
+"""For each annotated kind of array, the `dtype.kind` characters that are accepted for it."""
 _JSON_TYPES = {"JsonValue": Any, "JsonObject": dict[str, Any]}
-"""Types that refer to themselves, which cannot be compiled: what is inside is not checked."""
+"""Replacements for recursive types, which cannot be compiled: their contents are not checked."""
 _TYPE_WORDS = {
     bool: "True or False",
     bytes: "bytes",
     float: "a number",
     int: "a whole number",
-    str: "a text",
+    str: "a string",
     NoneType: "None",
 }
 
@@ -79,11 +80,15 @@ def check_arguments(*, raises: type[CoveyError]) -> Callable[[Callable[P, R]], C
 def check_arguments(
     function: Any = None, *, raises: type[CoveyError] = InvalidArgumentError
 ) -> Any:
-    """Decorate a function so that an argument of another type than annotated is an error of covey.
+    """Decorate a function so that an argument of a wrong type raises a covey error.
 
-    Classes, unions, literals, lists and mappings with their elements, callables and the kind of
-    NumPy arrays are checked, of protocols whether all members are there. NumPy's numbers are
-    numbers, a bool is none.
+    Checked are classes, unions, literals, lists and mappings with their elements, callables, the
+    kind of NumPy arrays, and for protocols whether all members exist. NumPy numbers count as
+    numbers; a bool does not.
+
+    Args:
+        function: the function; without one, return a decorator.
+        raises: class of the error.
 
     >>> @check_arguments
     ... def repeat(texts: list[str], times: int = 2) -> list[str]:
@@ -93,7 +98,7 @@ def check_arguments(
     covey.errors.InvalidArgumentError: repeat: times must be a whole number, got '3'
     >>> repeat(["ab", None])
     Traceback (most recent call last):
-    covey.errors.InvalidArgumentError: repeat: texts[1] must be a text, got None
+    covey.errors.InvalidArgumentError: repeat: texts[1] must be a string, got None
     """
     if function is None:
         return lambda decorated: _decorate(decorated, raises)
@@ -113,22 +118,22 @@ def _decorate(function: Callable[P, R], raises: type[CoveyError]) -> Callable[P,
                     raise raises(describe(function, name, value, hint))
         return function(*args, **kwargs)
 
-    # With the globals of the function's module, by which doctest knows where it belongs.
-    made = FunctionType(call.__code__, function.__globals__, closure=call.__closure__)
-    return wraps(function)(made)
+    # doctest assigns a function to a module by its globals, so the wrapper gets the same globals.
+    wrapper = FunctionType(call.__code__, function.__globals__, closure=call.__closure__)
+    return wraps(function)(wrapper)
 
 
 def check_fields(instance: Any, raises: type[CoveyError] = InvalidArgumentError) -> None:
-    """Raise for the first field of a dataclass whose value is of another type than annotated."""
-    kind: Any = type(instance)
-    for name, (hint, fits) in _compile_parameters(kind).items():
+    """Raise an error if a field of a dataclass instance does not have its annotated type."""
+    dataclass_type: Any = type(instance)
+    for name, (hint, fits) in _compile_parameters(dataclass_type).items():
         value = getattr(instance, name)
         if type(value) is not hint and not fits(value):
-            raise raises(_describe_mistake(kind, name, value, hint))
+            raise raises(_describe_mistake(dataclass_type, name, value, hint))
 
 
 def check_range(name: str, value: float, low: float, high: float | None = None) -> None:
-    """Raise for a number that is below `low`, above `high` or NaN.
+    """Raise InvalidArgumentError if a number is below `low`, above `high` or NaN.
 
     >>> check_range("max_regions", 0, 1)
     Traceback (most recent call last):
@@ -141,7 +146,9 @@ def check_range(name: str, value: float, low: float, high: float | None = None) 
 
 
 def check_local_path(name: str, path: str | os.PathLike[str]) -> None:
-    """Raise for a path that the file system of this machine cannot look at, there or not.
+    """Raise InvalidArgumentError if the local file system cannot look up a path.
+
+    A path that does not exist is accepted: only the lookup itself must be possible.
 
     >>> check_local_path("the folder of a plan", "a" * 300)
     Traceback (most recent call last):
@@ -161,7 +168,7 @@ def check_local_path(name: str, path: str | os.PathLike[str]) -> None:
 def as_numeric_array(
     name: str, values: ArrayLike, dtype: DTypeLike | None = "float64"
 ) -> NDArray[Any]:
-    """Return what NumPy reads of an argument; if it cannot, an error says which argument it was.
+    """Return an argument as a NumPy array, or raise an error that names the argument.
 
     >>> as_numeric_array("parents", ["-1", 0.0])
     array([-1.,  0.])
@@ -172,13 +179,13 @@ def as_numeric_array(
         return np.asarray(values, dtype)
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgumentError(
-            f"{name} are no table of numbers: rows are of different lengths, or something in them "
-            "is no number"
+            f"{name} must be an array of numbers: its rows differ in length, or an element is not "
+            "a number"
         ) from None
 
 
 def check_rows(name: str, rows: NDArray[Any], count: int, first: int = 0) -> None:
-    """Raise for row numbers of which one is below `first` or not below `count`.
+    """Raise InvalidArgumentError if a row number is below `first` or not below `count`.
 
     >>> import numpy as np
     >>> check_rows("rows", np.array([0, 7]), 3)
@@ -191,9 +198,9 @@ def check_rows(name: str, rows: NDArray[Any], count: int, first: int = 0) -> Non
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the number that up to 18 digits are, None of any other text.
+    """Return the integer that 1 to 18 ASCII digits spell, or None for any other string.
 
-    `str.isdigit` is true of texts that `int` does not read, and `int` reads digits of all scripts.
+    `str.isdigit` accepts strings that `int` rejects, and `int` accepts digits of all scripts.
 
     >>> parse_whole_number("384"), parse_whole_number("²"), parse_whole_number("-1")
     (384, None, None)
@@ -202,7 +209,7 @@ def parse_whole_number(text: str) -> int | None:
 
 
 def format_value(value: object) -> str:
-    """Return a value as messages have it: short, whatever it is.
+    """Return a short representation of any value for a message.
 
     >>> format_value("a" * 90)
     "'aaaaaaaaaaaaaaaaaaaaaaa...aaaaaaaaaaaaaaaaaaaaaaaa'"
@@ -216,30 +223,30 @@ _shortener.maxstring = _shortener.maxother = 52
 
 @cache
 def _compile_parameters(annotated: Any) -> dict[str, tuple[Any, Check]]:
-    """The annotation and its check for each parameter of a function, or field of a dataclass."""
+    """Return the annotation and check of each parameter of a function or field of a dataclass."""
     hints = get_type_hints(annotated, localns=_JSON_TYPES)
     if isinstance(annotated, type):
         names = [field.name for field in fields(annotated) if field.init]
     else:
-        many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         parameters = inspect.signature(annotated).parameters.values()
-        names = [one.name for one in parameters if one.kind not in many]
+        names = [parameter.name for parameter in parameters if parameter.kind not in variadic]
     return {name: (hints[name], _compile(hints[name])) for name in names if name in hints}
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type, as far as that can be told quickly."""
+    """Return whether a value fits an annotation, as far as a quick check can decide."""
     return _compile(hint)(value)
 
 
 @cache
 def _compile(hint: Any) -> Check:
-    """The check of an annotation, taken apart once: to ask `typing` at each call is slow."""
+    """Return the check of an annotation, compiled once because `typing` is slow on each call."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is None:
         return _compile_plain(hint)
     if origin in (Union, UnionType):
-        members = tuple(_compile(one) for one in arguments)
+        members = tuple(_compile(member) for member in arguments)
         return lambda value: any(fits(value) for fits in members)
     if origin is Literal:
         return lambda value: isinstance(value, str | int) and value in arguments
@@ -265,20 +272,23 @@ def _compile(hint: Any) -> Check:
 
 
 def _compile_sequence(origin: type, arguments: tuple[Any, ...]) -> Check:
-    """The check of a sequence or an iterable; one that is used up by reading is not read."""
+    """Return the check of a sequence or iterable type.
+
+    The elements of an iterator are not checked, because reading them would consume the iterator.
+    """
     element = arguments[0] if arguments else Any
     is_fixed = origin is tuple and arguments[-1:] != (...,)
-    only = origin if issubclass(origin, list | tuple) else object
+    required_class = origin if issubclass(origin, list | tuple) else object
     must_be_sized = issubclass(origin, abc.Sequence)
 
     def fits(value: Any) -> bool:
         if isinstance(value, list | tuple):
-            if not isinstance(value, only):
+            if not isinstance(value, required_class):
                 return False
             if is_fixed:
                 return len(value) == len(arguments) and all(map(_fits, value, arguments))
             return _all_fit(value, element)
-        if only is not object or isinstance(value, str | bytes | abc.Mapping):
+        if required_class is not object or isinstance(value, str | bytes | abc.Mapping):
             return False
         if _is_numpy(value, "ndarray"):
             return value.ndim == 1 and _all_fit(value[:1], element)
@@ -291,16 +301,19 @@ def _compile_sequence(origin: type, arguments: tuple[Any, ...]) -> Check:
 
 
 def _all_fit(values: Any, hint: Any) -> bool:
-    """Whether all are of a type: one of each class is looked at, since there may be millions."""
+    """Return whether all values fit an annotation.
+
+    Only one value of each class is checked, since there may be millions of values.
+    """
     if hint is Any or isinstance(hint, TypeVar):
         return True
-    return all(map(_compile(hint), {type(one): one for one in values}.values()))
+    return all(map(_compile(hint), {type(value): value for value in values}.values()))
 
 
 def _compile_plain(hint: Any) -> Check:
     if hint in (int, float):
-        kind = Integral if hint is int else Real
-        return lambda value: isinstance(value, kind) and not isinstance(value, bool)
+        number_class = Integral if hint is int else Real
+        return lambda value: isinstance(value, number_class) and not isinstance(value, bool)
     if hint is bool:
         return lambda value: isinstance(value, bool) or _is_numpy(value, "bool_")
     if getattr(hint, "_is_protocol", False):
@@ -312,7 +325,7 @@ def _compile_plain(hint: Any) -> Check:
 
 
 def _find_kinds(arguments: tuple[Any, ...]) -> str | None:
-    """The kinds of arrays that can be taken for `NDArray[…]`; None for all."""
+    """Return the `dtype.kind` characters that fit the arguments of `NDArray[…]`; None for any."""
     scalar = (*get_args(arguments[1]), None)[0] if len(arguments) == 2 else None
     scalar = get_origin(scalar) or scalar
     if not isinstance(scalar, type):
@@ -327,22 +340,26 @@ def _is_array_type(hint: Any) -> bool:
 
 
 def _is_numpy(value: Any, name: str) -> bool:
-    """Return whether a value is of a class of NumPy, which is not imported for that."""
+    """Return whether a value is an instance of a NumPy class, without importing NumPy."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, getattr(numpy, name))
 
 
 def _describe_mistake(annotated: Any, name: str, value: object, hint: Any) -> str:
-    place, wrong, expected = _locate_misfit(name, value, hint)
-    owner = annotated.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__")
-    return f"{owner}: {place} must be {_describe(expected)}, got {_describe_value(wrong)}"
+    argument, wrong, expected = _locate_misfit(name, value, hint)
+    function = annotated.__qualname__.rpartition("<locals>.")[2].removesuffix(".__init__")
+    return f"{function}: {argument} must be {_describe(expected)}, got {_describe_value(wrong)}"
 
 
 def _locate_misfit(name: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """The element that is wrong, where a list or mapping is right but for that."""
-    for one in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
-        origin, arguments = get_origin(one), get_args(one)
-        if not isinstance(origin, type) or not arguments or _is_array_type(get_origin(one)):
+    """Return the description, the value and the annotation of what does not fit.
+
+    This is the first wrong element of a list or mapping if only the elements are wrong, and
+    otherwise the argument itself.
+    """
+    for member in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        origin, arguments = get_origin(member), get_args(member)
+        if not isinstance(origin, type) or not arguments or _is_array_type(get_origin(member)):
             continue
         if issubclass(origin, abc.Mapping) and isinstance(value, abc.Mapping):
             for key, element in value.items():
@@ -364,10 +381,10 @@ def _describe_value(value: Any) -> str:
 
 
 def _describe(hint: Any) -> str:
-    """What an annotation asks for, in words.
+    """Return a description of an annotation in words, for a message.
 
     >>> _describe(list[str] | None), _describe(dict[str, int])
-    ('a list of texts or None', 'a mapping of texts to whole numbers')
+    ('a list of strings or None', 'a mapping of strings to whole numbers')
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
@@ -388,7 +405,7 @@ def _describe(hint: Any) -> str:
 def _describe_many(hint: Any) -> str:
     if hint is Any or isinstance(hint, TypeVar):
         return "values"
-    words = {int: "whole numbers", float: "numbers", str: "texts"}
+    words = {int: "whole numbers", float: "numbers", str: "strings"}
     return words.get(hint) or getattr(hint, "__name__", None) or _describe(hint)
 
 

@@ -1,22 +1,22 @@
-"""Kernels: functions compiled by numba, whose machine code is kept from one process to the next.
+"""Kernels: functions compiled by numba, with a cache of their machine code on disk.
 
-Machine code is kept in the first of these folders that this process may write to:
+The cache is in the first of these folders that this process can write to:
 
-1. `NUMBA_CACHE_DIR`, where it is set;
+1. `NUMBA_CACHE_DIR`, if it is set;
 2. `__pycache__` beside the source;
 3. the user's cache, `$XDG_CACHE_HOME/covey/kernels` or `~/.cache/covey/kernels`;
-4. a folder of the system's temporary directory that only this user may write to, since what is in
-   it will be executed.
+4. a folder in the system's temporary directory to which only this user can write, since its
+   content will be executed.
 
-Without any of them every process compiles its kernels again.
+Without any of these folders every process compiles its kernels again.
 
-An entry is found by content: the sources of the kernel's folder, the types of its arguments, the
+The key of an entry consists of the sources of the kernel's folder, the types of the arguments, the
 processor, numba's options, and the versions of numba, LLVM and Python. The path of the installation
-is no part of it: checkouts of one commit share the entries of one `NUMBA_CACHE_DIR`, and an upgrade
-never runs machine code of the version before. Entries are files of their own, written aside and
-renamed into place, with a checksum: processes that compile at the same time do not disturb each
-other, and a damaged entry is compiled again. A kernel whose sources were edited after this process
-read them is not kept. Old entries may be deleted at any time.
+is not part of the key: checkouts of one commit share the entries of one `NUMBA_CACHE_DIR`, and an
+upgrade never runs machine code of an earlier version. Each entry is a file with a checksum, which
+is written under a temporary name and then renamed: processes that compile at the same time do not
+disturb each other, and a damaged entry is compiled again. No entry is saved for a kernel whose
+sources were edited after this process read them. Old entries may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ __all__ = ["kernel"]
 
 
 def kernel(function: Any = None, /, **options: Any) -> Any:
-    """Compile a function with `njit(nogil=True)`, and keep its machine code between processes.
+    """Compile a function with `njit(nogil=True)` and cache its machine code on disk.
 
-    A kernel may call kernels of its own folder only: those are the sources that an entry of the
-    cache depends on.
+    A kernel may call only kernels of its own folder, because the key of a cache entry contains the
+    sources of that folder and no others.
 
     Args:
         function: the function; without one, return a decorator.
         options: further options of `numba.njit`.
 
-    Cost: a millisecond at import. The first call with new types of arguments loads machine code
-    or, where there is none yet, compiles for seconds.
+    Cost: a millisecond at import. The first call with new argument types loads cached machine
+    code or, if there is none, compiles for seconds.
 
     >>> @kernel(error_model="numpy")
     ... def inverse(number):
@@ -73,7 +73,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The sources that the kernels of a folder are compiled from, as they were first read."""
+    """Source files of a kernel folder, as this process first read them."""
 
     folder: Path
     file_stamps: tuple[tuple[str, int, int], ...]
@@ -82,7 +82,7 @@ class _Sources:
     @staticmethod
     @cache
     def read(folder: Path) -> _Sources:
-        """Read the sources of a folder, once in a process."""
+        """Read the sources of a folder, once per process."""
         stamps = _stat_sources(folder)
         parts = [repr(_COMPILER_OPTIONS).encode(), Path(__file__).read_bytes()]
         parts += [(folder / name).read_bytes() for name, _, _ in stamps]
@@ -90,7 +90,7 @@ class _Sources:
 
     @property
     def is_current(self) -> bool:
-        """Whether no source has been edited since."""
+        """Whether no source file has changed since it was read."""
         try:
             return _stat_sources(self.folder) == self.file_stamps
         except OSError:
@@ -101,17 +101,17 @@ _COMPILER_OPTIONS = (
     numba.__version__, llvmlite.__version__, config.OPT, config.BOUNDSCHECK,
     config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE,
 )  # fmt: skip
-"""What decides the machine code of a source besides its types and the processor."""
+"""Versions and options that determine the machine code, besides types and processor."""
 
 
 def _stat_sources(folder: Path) -> tuple[tuple[str, int, int], ...]:
     files = sorted(p for p in folder.glob("*.py") if not p.name.startswith("."))
-    found = ((path.name, path.stat()) for path in files)
-    return tuple((name, file.st_mtime_ns, file.st_size) for name, file in found)
+    stats = ((path.name, path.stat()) for path in files)
+    return tuple((name, status.st_mtime_ns, status.st_size) for name, status in stats)
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    """How numba turns compiled functions into data and back; where they are is not its part."""
+    """numba's serialization of compiled functions, without numba's choice of a location."""
 
     def __init__(self, function: Any, file: str) -> None:
         self._lineno = function.__code__.co_firstlineno
@@ -119,31 +119,31 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _NoLocator:
-    """What numba asks a locator of its own: the file for its warnings, and to make a folder."""
+    """Locator with the two members that numba uses: a file for warnings, and folder creation."""
 
     def __init__(self, file: str) -> None:
         self._py_file = file
 
     def ensure_cache_path(self) -> None:
-        """Do nothing: who saves an entry makes its folder."""
+        """Do nothing: `_EntryFiles.save` creates the folder."""
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
-    """numba's cache of one function, with a file for each entry instead of an index file.
+    """Cache of one function for numba, with a file for each entry instead of an index file.
 
-    numba numbers the entries of a function in an index file. Of two processes that compile for
-    different types at once, both may take the same number, and one then runs the machine code of
-    the other.
+    numba's own cache numbers the entries of a function in an index file. Two processes that
+    compile for different types at the same time may take the same number, and one of them then
+    runs the machine code of the other.
 
     Raises:
-        OSError: the sources cannot be read, or nothing can be written.
+        OSError: the sources cannot be read, or no cache folder can be written to.
     """
 
     def __init__(self, function: Any) -> None:
         file = inspect.getfile(function)
         sources = _Sources.read(Path(file).parent.resolve(strict=True))
         if not Path(file).is_file():
-            raise FileNotFoundError(f"{function.__qualname__} was typed in")
+            raise FileNotFoundError(f"{function.__qualname__} has no source file")
         code = function.__code__
         name = f"{Path(file).stem}.{code.co_name.strip('<>')}-{code.co_firstlineno}"
         self._name, self._py_func = repr(function), function
@@ -154,26 +154,26 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 class _EntryFiles:
-    """The entries of one function in a folder, by key: `load` and `save` are called by numba."""
+    """Cache entries of one function, as files in a folder; numba calls `load` and `save`."""
 
     def __init__(self, folder: Path, name: str, sources: _Sources) -> None:
         python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
         self._folder, self._name, self._sources = folder, f"{name}.{python}", sources
 
     def load(self, key: Any) -> Any:
-        """Return what was saved under a key, or None if it is missing, damaged or outdated."""
+        """Return the data saved under a key, or None if it is missing, damaged or outdated."""
         try:
-            kept = self._entry_path(key).read_bytes()
+            entry = self._entry_path(key).read_bytes()
         except OSError:
             return None
-        digest, content = kept[:32], kept[32:]
+        digest, content = entry[:32], entry[32:]
         if hashlib.sha256(content).digest() != digest or not self._sources.is_current:
             return None
-        kept_key, data = pickle.loads(content)
-        return data if kept_key == key else None
+        saved_key, data = pickle.loads(content)
+        return data if saved_key == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep data under a key; a write that fails is left out."""
+        """Save data under a key; errors of the file system are ignored."""
         content = dumps((key, data))
         if not self._sources.is_current:
             return
@@ -188,7 +188,7 @@ class _EntryFiles:
                 os.unlink(partial_path)
 
     def flush(self) -> None:
-        """Forget every entry of the function."""
+        """Delete every entry of the function."""
         for path in self._folder.glob(f"{self._name}.*.nbc"):
             path.unlink(missing_ok=True)
 
@@ -198,10 +198,10 @@ class _EntryFiles:
 
 @cache
 def _writable_root(sources: str) -> str:
-    """Return the folder in which machine code of kernels in `sources` is kept."""
+    """Return the cache folder for kernels whose source folder is `sources`."""
     users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folders: list[str] = [config.CACHE_DIR, os.path.join(sources, "__pycache__")]
-    # Without a home the user's cache is a relative path, to wherever this process was started.
+    # Without a home directory the path stays relative, and must not be used.
     folders += [os.path.join(users, "covey", "kernels")] if os.path.isabs(users) else []
     for folder in folders:
         if folder and _can_write(folder):
@@ -219,13 +219,13 @@ def _can_write(folder: str) -> bool:
 
 
 def _make_private_folder() -> str:
-    """Return a folder of the temporary directory that nobody else may write to."""
+    """Return a folder in the temporary directory to which only this user can write."""
     folder = Path(tempfile.gettempdir(), f"covey-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if not is_ours or found.st_mode & 0o022:
-        raise PermissionError(f"others may write to {folder}")
+    status = folder.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    if not is_ours or status.st_mode & 0o022:
+        raise PermissionError(f"other users can write to {folder}")
     return str(folder)
 
 

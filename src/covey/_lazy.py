@@ -1,7 +1,7 @@
-"""Names of a package that are imported when they are asked for.
+"""Lazy package exports: a module is imported when one of its names is first used.
 
-Spark's workers, and a command that starts Java, import one module of a package: what the others
-need, numba, sqlglot and pyspark's machine learning among it, takes seconds.
+Spark's workers, and commands that start Java, need only one module of a package. To import the
+dependencies of all its modules (numba, sqlglot, pyspark's machine learning) takes seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ __all__ = ["lazy_exports"]
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose names have their homes in modules of it.
+    """Return a module-level `__getattr__` that imports the names of a package on first use.
+
+    Args:
+        package: full name of the package.
+        modules: for each exported name, the module of the package that defines it.
 
     >>> lazy_exports("covey", {"InvalidArgumentError": "errors"})("InvalidArgumentError").__module__
     'covey.errors'

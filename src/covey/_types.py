@@ -1,6 +1,6 @@
-"""Types that several packages share: what JSON holds.
+"""Type aliases for JSON values, shared by several packages.
 
-An alias that refers to itself is a text, which type checkers read.
+A recursive alias must be written as a string, which type checkers evaluate.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["JsonObject", "JsonValue"]
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
-"""What a JSON file or a field of it may be."""
+"""Any value that a JSON file or one of its fields can contain."""
 
 JsonObject: TypeAlias = "dict[str, JsonValue]"
-"""The fields of a JSON object."""
+"""A JSON object: its field names with their values."""

@@ -288,7 +288,7 @@ def test_lengths_and_depth_are_bounded_before_anything_is_parsed() -> None:
     assert refusal("((price > 5))", max_depth=2) is None
     with pytest.raises(SchemaError, match="max_template must be at least 1, got 0"):
         PredicateLimits(max_template=0)
-    with pytest.raises(SchemaError, match="functions must be a list of texts"):
+    with pytest.raises(SchemaError, match="functions must be a list of strings"):
         PredicateLimits(functions="risk_of")  # type: ignore[arg-type]
 
 

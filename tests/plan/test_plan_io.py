@@ -42,11 +42,11 @@ def test_wrong_folders_and_names_are_told(tmp_path: Path) -> None:
         SavedPlan.load(tmp_path / "nowhere")
     saved = SavedPlan.from_plan(plan, ["x", "y"])
     saved.save(tmp_path / "plan")
-    with pytest.raises(InvalidArgumentError, match="something at"):
+    with pytest.raises(InvalidArgumentError, match="exists already"):
         saved.save(tmp_path / "plan")
     (tmp_path / "plan" / "plan.json").write_text('{"format": 9}')
     with pytest.raises(InvalidArgumentError, match="format 9"):
         SavedPlan.load(tmp_path / "plan")
     (tmp_path / "plan" / "plan.json").write_text("nothing")
-    with pytest.raises(InvalidArgumentError, match="no plan"):
+    with pytest.raises(InvalidArgumentError, match="is not a plan"):
         SavedPlan.load(tmp_path / "plan")

@@ -200,9 +200,9 @@ def test_kept_ranges_are_given_up_when_most_are_dead() -> None:
 def test_wrong_numbers_are_refused() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.array([3]), regions(["x = 1"]))
-    with pytest.raises(InvalidArgumentError, match="region 3 is living"):
+    with pytest.raises(InvalidArgumentError, match="region 3 is in the table already"):
         table.add(np.array([3]), regions(["x = 1"]))
-    with pytest.raises(InvalidArgumentError, match="region 4 is not living"):
+    with pytest.raises(InvalidArgumentError, match="region 4 is not in the table"):
         table.remove(np.array([4]))
     with pytest.raises(InvalidArgumentError, match="twice"):
         table.remove(np.array([3, 3]))

@@ -114,6 +114,6 @@ def test_a_part_of_all_is_refused(tmp_path: Path) -> None:
         over, under = store.stage(put(OVER)), store.stage(put({3: "x = 3"}))
         assert over is not None
         assert under is not None
-        with pytest.raises(StoreError, match="not all"):
+        with pytest.raises(StoreError, match="do not have all"):
             store.commit_gated(over, under, "compact", base)
         assert np.array_equal(store.versions, [0, base])

@@ -59,7 +59,7 @@ def test_arrays_start_at_multiples_of_64_bytes(folder: Path) -> None:
 
 @pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.array([1j])])
 def test_only_plain_numbers_are_stored(array: np.ndarray) -> None:
-    with pytest.raises(StoreError, match=r"array 'x' is of .*only plain numbers"):
+    with pytest.raises(StoreError, match=r"array 'x' has dtype .*only plain numbers"):
         encode_arrays({"x": array}, {})
 
 
@@ -84,7 +84,7 @@ def test_every_changed_byte_is_noticed(folder: Path) -> None:
 def test_a_foreign_file_is_named_as_such(folder: Path) -> None:
     path = folder / "foreign"
     path.write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(StoreError, match="foreign is no file of covey"):
+    with pytest.raises(StoreError, match="foreign is not a file of covey"):
         open_array_file(path, "0" * 64)
 
 
@@ -95,7 +95,7 @@ def test_another_file_is_not_taken_for_this_one(folder: Path) -> None:
 
 
 def test_a_file_that_is_gone_is_a_store_error(folder: Path) -> None:
-    with pytest.raises(StoreError, match="is gone"):
+    with pytest.raises(StoreError, match="does not exist"):
         open_array_file(folder / "nowhere", "0" * 64)
 
 

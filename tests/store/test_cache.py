@@ -152,5 +152,5 @@ def test_the_usual_folder_is_the_users_cache(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StoreError, match="name a folder with Cache"):
+    with pytest.raises(StoreError, match="set another folder with Cache"):
         Cache(tmp_path / "file" / "cache").partial_path("x")

@@ -128,7 +128,7 @@ def test_local_files_are_mapped_in_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["", "nosuch://x/y"])
 def test_a_place_that_cannot_be_is_refused(place: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"the place of a store|no file system"):
+    with pytest.raises(InvalidArgumentError, match=r"the location of a store|no file system"):
         open_storage(place)
 
 

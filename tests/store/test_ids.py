@@ -80,7 +80,7 @@ def test_texts_may_come_as_any_text(ids: object) -> None:
     ],
 )  # fmt: skip
 def test_other_ids_are_refused(ids: object, kind: IdKind) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"the ids of this store are|ids are null"):
+    with pytest.raises(InvalidArgumentError, match=r"the ids of this store must be|ids are null"):
         Ids.from_values(ids, kind)
 
 

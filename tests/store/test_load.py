@@ -48,7 +48,7 @@ def test_a_repeated_attempt_finds_what_the_first_has_done(store: Store) -> None:
     again = store.commit_staged([part], label="fit 1")  # its file is gone, and that is no matter
     assert again == first
     assert store.versions == [0, 1, 2]
-    with pytest.raises(StoreError, match="is gone"):
+    with pytest.raises(StoreError, match="does not exist"):
         store.commit_staged([part], label="fit 2")
 
 

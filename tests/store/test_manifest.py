@@ -85,7 +85,7 @@ def test_a_damaged_newest_version_is_an_error_that_says_so(tmp_path: Path) -> No
 def test_a_version_under_another_name_is_refused(tmp_path: Path) -> None:
     directory = LocalBackend(tmp_path)
     directory.put_if_absent(manifest_name(3), version(2).to_bytes())
-    with pytest.raises(StoreError, match="it says that it is version 2"):
+    with pytest.raises(StoreError, match="its content says version 2"):
         read_manifest(directory, 3)
 
 
@@ -99,7 +99,7 @@ def test_a_version_that_is_not_there(tmp_path: Path) -> None:
 def test_a_version_of_a_later_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = version(1).to_bytes()
     monkeypatch.setattr("covey.store.manifest.manifest._FORMAT", 5)
-    with pytest.raises(StoreError, match="it has format 3, this covey reads 5"):
+    with pytest.raises(StoreError, match="it has format 3, but this covey reads 5"):
         Manifest.from_bytes(content)
 
 
@@ -134,7 +134,7 @@ def test_what_is_no_version_at_all_is_refused(body: bytes) -> None:
 def test_a_file_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "alerts").write_text("id,predicate")
     for place in (tmp_path / "alerts", tmp_path / "alerts" / "below"):
-        with pytest.raises(StoreError, match="is a file or in one"):
+        with pytest.raises(StoreError, match="is not a folder: it is a file, or its parent is"):
             Store.open(place)
-        with pytest.raises(StoreError, match="is a file or in one"):
+        with pytest.raises(StoreError, match="is not a folder: it is a file, or its parent is"):
             Store.create(place, SPACE)

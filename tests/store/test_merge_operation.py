@@ -148,7 +148,7 @@ def test_a_failure_in_the_other_process_is_told(
     merge = store._writer.claim_merge()
     assert merge is not None
     (tmp_path / "store" / "files" / merge.segments[0].file).unlink()
-    with pytest.raises(StoreError, match=r"a merge failed: StoreError: .* is gone"):
+    with pytest.raises(StoreError, match=r"a merge failed: StoreError: .* does not exist"):
         process.run(merge, store._writer.content_store)
 
 
@@ -157,7 +157,7 @@ def test_a_process_that_dies_is_a_store_error(store: Store) -> None:
     merge = store._writer.claim_merge()
     assert merge is not None
     process.kill()
-    with pytest.raises(StoreError, match="the process that merges ended"):
+    with pytest.raises(StoreError, match="the merge process ended"):
         process.run(merge, store._writer.content_store)
     process.close()
 

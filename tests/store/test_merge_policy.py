@@ -120,5 +120,5 @@ def _with_dead(size: SegmentSize, more: float) -> SegmentSize:
     "wrong", [{"min_level_regions": 0}, {"level_factor": 1}, {"max_dead_share": 0.0}]
 )
 def test_tiers_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgumentError, match="no merge policy"):
+    with pytest.raises(InvalidArgumentError, match="a merge policy needs"):
         TieredMergePolicy(**wrong)

@@ -57,7 +57,7 @@ def test_no_tombstones_are_no_file() -> None:
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="holds None, not tombstones"):
+    with pytest.raises(StoreError, match="contains None, not tombstones"):
         read_tombstones(opened(encode_arrays({}, {}), tmp_path), "a", 3)
     with pytest.raises(StoreError, match="do not fit segment a"):
         read_tombstones(opened(encode_tombstones({"a": stones([1])}), tmp_path), "a", 3)

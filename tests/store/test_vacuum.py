@@ -108,7 +108,9 @@ def test_a_lease_on_what_is_gone_is_refused(store: Store) -> None:
     with pytest.raises(StoreError, match="there is no version 77"):
         store.lease(77, seconds=HOUR)
     assert not list((Path(store._backend.location) / "leases").iterdir())
-    with pytest.raises(InvalidArgumentError, match="a lease of 0 seconds"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"the seconds of a lease must be more than 0 .* got 0"
+    ):
         store.lease(1, seconds=0)
 
 
@@ -187,5 +189,5 @@ def test_other_file_systems_are_collected_too() -> None:
     lease.release()
     store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [8]
-    with pytest.raises(InvalidArgumentError, match="no time to keep"):
+    with pytest.raises(InvalidArgumentError, match="grace_seconds must be at least 0, got -1"):
         store.vacuum(retain_seconds=-1)

@@ -115,7 +115,7 @@ def logs(draw: st.DrawFn) -> Log:
                 0 if kind == "problem" else revision,
                 draw(times) if kind == "put" else None,
                 draw(times) if kind == "put" else None,
-                "the value is no JSON" if kind == "problem" else None,
+                "the value is not valid JSON" if kind == "problem" else None,
             )
         )
     return Log(tuple(changes), horizon_ms, draw(st.sampled_from((0, 0, 1, 7))))
@@ -265,11 +265,11 @@ def test_what_could_not_be_read_is_told_and_wants_nothing(store: Store) -> None:
     applied = follow(
         store,
         change("x", 200, "price > 5"),
-        change("y", 200, None, problem="the value is no JSON"),
+        change("y", 200, None, problem="the value is not valid JSON"),
         change("z", 200, "a > 1"),
     )
     told = {one.subscription_id: one.problem or "" for one in applied.unreadable_changes}
-    assert told["y"] == "the value is no JSON"
+    assert told["y"] == "the value is not valid JSON"
     assert told["x"].startswith("line 1, column 1: no column 'price'; the columns are a, b")
     assert at(store, 199, 200) == [["x", "y", "z"], ["z"]]
 

@@ -59,7 +59,10 @@ def test_new_partitions_and_topics_begin_at_their_beginning(folder: Path) -> Non
 @pytest.mark.parametrize(("missing", "batch"), [("offsets/1", 1), ("offsets/0", 1)])
 def test_a_file_that_is_missing_is_named(folder: Path, missing: str, batch: int) -> None:
     (folder / missing).unlink()
-    said = f"has no {missing}: it is no checkpoint of a stream, or files of it were deleted. Delete"
+    said = (
+        f"has no {missing}: it is not a checkpoint of a stream, or some of its files were deleted. "
+        "Delete"
+    )
     with pytest.raises(StreamError, match=said):
         Checkpoint(LocalBackend(folder)).read_offset_ranges(batch)
 

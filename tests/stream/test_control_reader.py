@@ -25,7 +25,7 @@ def test_a_broker_that_comes_back_is_read_from_at_once(broker: KafkaServer) -> N
     changes = control.read_to_end()
     for number in range(2, 4):
         broker.kill()
-        with pytest.raises(StreamError, match="Kafka says"):
+        with pytest.raises(StreamError, match="Kafka reports"):
             control.read_to_end()
         broker.start()
         subscribe(broker, topic, f"a > {number}")

@@ -8,7 +8,7 @@ import pytest
 
 from covey.stream.events.dead_letters import CORRUPT_RECORD_FIELD, DeadLetterFormatter
 
-NO_OBJECT = "the value is no JSON object"
+NO_OBJECT = "the value is not a JSON object"
 
 
 def corrupt(**read: object) -> str:
@@ -19,15 +19,15 @@ def corrupt(**read: object) -> str:
     ("value", "decoded", "reason"),
     [
         (None, None, "the value is null"),
-        (b"\xff{}", corrupt(), "the value is no UTF-8"),
+        (b"\xff{}", corrupt(), "the value is not valid UTF-8"),
         (b"", None, NO_OBJECT),
         (b"{", corrupt(), NO_OBJECT),
         (b"[1]", corrupt(), NO_OBJECT),
         (b"3", corrupt(), NO_OBJECT),
         (b"[" * 100_000, corrupt(), NO_OBJECT),
-        (b'{"a": "x", "b": 1}', corrupt(b=1), "of another type than in the schema: a"),
-        (b'{"b": [], "a": {}}', corrupt(), "of another type than in the schema: a, b"),
-        (b'{"a": null, "b": []}', corrupt(), "of another type than in the schema: b"),
+        (b'{"a": "x", "b": 1}', corrupt(b=1), "type differs from the schema: a"),
+        (b'{"b": [], "a": {}}', corrupt(), "type differs from the schema: a, b"),
+        (b'{"a": null, "b": []}', corrupt(), "type differs from the schema: b"),
         (b'{"a": 1}', corrupt(a=1), NO_OBJECT),
     ],
 )
@@ -39,11 +39,11 @@ def test_an_event_without_its_id_is_told_apart_from_one_that_is_no_json() -> Non
     words = DeadLetterFormatter("json", ("a", "b"), "b")
     missing = "column b, the event's id, is null"
     assert words.find_reason(b'{"a": 1}', '{"a": 1}') == missing
-    assert words.find_reason(b'{"a": "x"}', corrupt()) == "of another type than in the schema: a"
+    assert words.find_reason(b'{"a": "x"}', corrupt()) == "type differs from the schema: a"
     assert DeadLetterFormatter("avro", ("a", "b"), "b").find_reason(b"\0", "{}") == missing
     assert (
         DeadLetterFormatter("avro", ("a",)).find_reason(b"\0", "{}")
-        == "the value is no Avro of the schema"
+        == "the value is not Avro of the schema"
     )
 
 
@@ -57,7 +57,7 @@ def test_a_letter_has_the_value_as_text_or_else_in_base64() -> None:
         words.format_letter({"event_ref": "x-0-1", "value": b"\xff" * 90, "decoded": None})
     )
     assert said == {
-        "event": "x-0-1", "reason": "the value is no UTF-8", "value_base64": "/" * 120,
+        "event": "x-0-1", "reason": "the value is not valid UTF-8", "value_base64": "/" * 120,
     }  # fmt: skip
     said = json.loads(words.format_letter({"event_ref": "x-0-1", "value": None, "decoded": None}))
     assert said == {"event": "x-0-1", "reason": "the value is null"}

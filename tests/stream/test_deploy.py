@@ -120,8 +120,8 @@ def test_a_topic_that_is_not_there_is_named(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["x DOUBLE"], "has no y: the plan's filters do"),
-        (["x WIBBLE, y DOUBLE"], "the schema of events, 'x WIBBLE, y DOUBLE'"),
+        (["x DOUBLE"], "has no y, which the filters of the plan use"),
+        (["x WIBBLE, y DOUBLE"], "the schema of events 'x WIBBLE, y DOUBLE' cannot"),
         (["x DOUBLE, y DOUBLE", "--jars", "nowhere.jar"], "nowhere.jar: there is no such file"),
     ],
 )

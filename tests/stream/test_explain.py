@@ -67,7 +67,7 @@ def test_a_place_is_a_topic_a_partition_and_an_offset(
 )
 def test_what_is_no_place_is_told(text: str) -> None:
     with pytest.raises(
-        InvalidArgumentError, match="is no place of an event: write TOPIC-PARTITION-OFFSET"
+        InvalidArgumentError, match="is not an event ref: write TOPIC-PARTITION-OFFSET"
     ):
         parse_event_ref(text)
 
@@ -118,7 +118,7 @@ def test_a_notification_is_explained(store: Store) -> None:
     assert lines[:2] == [
         "x was notified of ads-0-17: version 9, batch 4; the event was appended at "
         "1970-01-01T00:00:01.500+00:00",
-        "from 1970-01-01T00:00:01.000+00:00 to ever, which counted:",
+        "valid from 1970-01-01T00:00:01.000+00:00 to unbounded (in effect):",
     ]
     assert lines[2] == "  yes: a >= 2    (a is 2)"
 
@@ -130,15 +130,19 @@ def test_a_predicate_that_did_not_count_is_no_notification(store: Store) -> None
     assert not given.is_notified
     said = str(given)
     assert said.startswith("x was not notified of ads-0-17: version 9, batch 4;")
-    assert "to 1970-01-01T00:00:01.200+00:00, which did not count then:" in said
-    assert "from 1970-01-01T00:00:01.200+00:00 to ever, which counted:" in said
+    assert "to 1970-01-01T00:00:01.200+00:00 (not in effect):" in said
+    assert "from 1970-01-01T00:00:01.200+00:00 to unbounded (in effect):" in said
 
 
 def test_other_reasons_are_said() -> None:
     for given, said in (
         (decision([], problem="the value is null"), "the event could not be read: the value is nu"),
         (decision([], revision=None), "version 9 has no subscription x"),
-        (decision([]), "it had no predicate then: it was cancelled, or could not be read"),
+        (
+            decision([]),
+            "the subscription had no predicate at that time: it was cancelled, or "
+            "its predicate could not be read",
+        ),
     ):
         assert not given.is_notified
         first, second = str(given).splitlines()
@@ -149,4 +153,4 @@ def test_other_reasons_are_said() -> None:
 def test_the_last_time_that_can_be_given_can_be_shown(store: Store) -> None:
     follow(store, change("x", 1000, "true", to_ms=253_402_300_799_999))
     said = str(decision(counted(store, 1500)))
-    assert "to 9999-12-31T23:59:59.999+00:00, which counted" in said
+    assert "to 9999-12-31T23:59:59.999+00:00 (in effect)" in said

@@ -63,14 +63,14 @@ def test_events_that_cannot_be_read_are_dead_letters_and_the_stream_goes_on(
     stream = running.stream
     stream.subscribe("living", "of = 'dead' OR of IS NULL")
     unreadable = {
-        b"{broken": "the value is no JSON object",
-        b'{"of": "dead", "a": "abc"}': "of another type than in the schema: a",
-        b'{"of": "dead", "n": 0.5, "tags": "red"}': "of another type than in the schema: n, tags",
-        b"": "the value is no JSON object",
-        b"[1]": "the value is no JSON object",
-        b"7": "the value is no JSON object",
-        b"\xff\xfe": "the value is no UTF-8",
-        b'{"of": "dead", "t": "\xff"}': "the value is no UTF-8",
+        b"{broken": "the value is not a JSON object",
+        b'{"of": "dead", "a": "abc"}': "type differs from the schema: a",
+        b'{"of": "dead", "n": 0.5, "tags": "red"}': "type differs from the schema: n, tags",
+        b"": "the value is not a JSON object",
+        b"[1]": "the value is not a JSON object",
+        b"7": "the value is not a JSON object",
+        b"\xff\xfe": "the value is not valid UTF-8",
+        b'{"of": "dead", "t": "\xff"}': "the value is not valid UTF-8",
         None: "the value is null",
     }
     places = stream.publish(*unreadable, key="dead")
@@ -79,7 +79,7 @@ def test_events_that_cannot_be_read_are_dead_letters_and_the_stream_goes_on(
     letters = stream.letters()
     for place, (value, reason) in zip(places, unreadable.items(), strict=True):
         given = {} if value is None else {"value": value.decode(errors="replace")}
-        if reason == "the value is no UTF-8":
+        if reason == "the value is not valid UTF-8":
             given = {"value_base64": b64encode(value or b"").decode()}
         assert letters[place] == {"event": place, "reason": reason, **given}
     keys = {message.key() for message in stream.read(stream.dead_letters)}
@@ -105,11 +105,11 @@ def test_changes_that_cannot_be_read_are_dead_letters_and_match_nothing(running:
     stream.subscribe("spoilt", "of = 'changes'")
     wrong = {
         stream.subscribe("spoilt", "zz > 1"): ("spoilt", "no column 'zz'"),
-        stream.change(b"b", "no JSON"): ("b", "the value is no JSON"),
+        stream.change(b"b", "no JSON"): ("b", "the value is not valid JSON"),
         stream.change(b"c", {"predicat": "a > 1"}): ("c", "no key 'predicat' is known"),
-        stream.change(b"d", {"predicate": 5}): ("d", "the predicate is no text"),
+        stream.change(b"d", {"predicate": 5}): ("d", "the predicate must be a string, got int"),
         stream.change(b"e", {"predicate": "a > 1", "revision": "x"}): ("e", "revision is a whole"),
-        stream.change(b"\xff", {"predicate": "a > 1"}): ("", "is no UTF-8"),
+        stream.change(b"\xff", {"predicate": "a > 1"}): ("", "is not valid UTF-8"),
         stream.change(b"", {"predicate": "a > 1"}): ("", "the key, which is the subscription's"),
     }
     (place,) = stream.publish({"of": "changes"})

@@ -15,6 +15,8 @@ from covey.stream.control.messages import SubscriptionChange, parse_change
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 REVISIONS = st.none() | st.integers(1, (1 << 62) - 1)
 TIMES = st.none() | st.integers(-62_135_596_800_000, 253_402_300_799_999)
+NUMBER = "revision must be a whole number from 1 to 4611686018427387903"
+TIME = "must be milliseconds since 1970 from -62135596800000 to 253402300799999"
 
 
 def read(
@@ -70,32 +72,38 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (b"", "the value is no JSON"),
-        (b"{", "the value is no JSON"),
-        (b"\xff\xfe{", "the value is no JSON"),
-        (b"[" * 100_000, "the value is no JSON"),
-        (b'{"revision": ' + b"9" * 5000 + b"}", "the value is no JSON"),
-        ([1], 'the value is no JSON object, as {"predicate": "price > 5"}'),
-        ("a > 1", 'the value is no JSON object, as {"predicate": "price > 5"}'),
-        (None, 'the value is no JSON object, as {"predicate": "price > 5"}'),
-        ({"Predicate": "a"}, "no key 'Predicate' is known: a change has predicate, revision, from"),
-        ({"predicate": 5}, "the predicate is no text"),
-        ({"predicate": ["a"]}, "the predicate is no text"),
-        ({"revision": 0}, "revision is a whole number from 1 on, not 0"),
-        ({"revision": -3}, "revision is a whole number from 1 on, not -3"),
-        ({"revision": True}, "revision is a whole number from 1 on, not True"),
-        ({"revision": "3"}, "revision is a whole number from 1 on, not '3'"),
-        ({"revision": 1.0}, "revision is a whole number from 1 on, not 1.0"),
-        ({"revision": float("nan")}, "revision is a whole number from 1 on, not nan"),
-        ({"revision": 1 << 62}, "revision is a whole number from 1 on, not 46116860"),
-        ({"from": "2026-01-01"}, "from is milliseconds since 1970, not '2026-01-01'"),
-        ({"predicate": "a", "to": 1.5}, "to is milliseconds since 1970, not 1.5"),
-        ({"predicate": "a", "to": False}, "to is milliseconds since 1970, not False"),
-        ({"from": 253_402_300_800_000}, "from is milliseconds since 1970, not 2534023008"),
-        ({"to": 1_767_312_000_000_000_000}, "to is milliseconds since 1970, not 17673120"),
-        ({"to": -(1 << 61)}, "to is milliseconds since 1970, not -230584"),
-        ({"predicate": "s = '\ud83d'"}, "the predicate has half of a surrogate pair: \"s = '\\ud8"),
-        (b'{"predicate": "\xed\xa0\x80"}', "the predicate has half of a surrogate pair"),
+        (b"", "the value is not valid JSON"),
+        (b"{", "the value is not valid JSON"),
+        (b"\xff\xfe{", "the value is not valid JSON"),
+        (b"[" * 100_000, "the value is not valid JSON"),
+        (b'{"revision": ' + b"9" * 5000 + b"}", "the value is not valid JSON"),
+        ([1], 'the value is not a JSON object, as {"predicate": "price > 5"}'),
+        ("a > 1", 'the value is not a JSON object, as {"predicate": "price > 5"}'),
+        (None, 'the value is not a JSON object, as {"predicate": "price > 5"}'),
+        (
+            {"Predicate": "a"},
+            "unknown key 'Predicate': a change has the keys predicate, revision, from",
+        ),
+        ({"predicate": 5}, "the predicate must be a string, got int"),
+        ({"predicate": ["a"]}, "the predicate must be a string, got list"),
+        ({"revision": 0}, f"{NUMBER}, got 0"),
+        ({"revision": -3}, f"{NUMBER}, got -3"),
+        ({"revision": True}, f"{NUMBER}, got True"),
+        ({"revision": "3"}, f"{NUMBER}, got '3'"),
+        ({"revision": 1.0}, f"{NUMBER}, got 1.0"),
+        ({"revision": float("nan")}, f"{NUMBER}, got nan"),
+        ({"revision": 1 << 62}, f"{NUMBER}, got 46116860"),
+        ({"from": "2026-01-01"}, f"from {TIME}, got '2026-01-01'"),
+        ({"predicate": "a", "to": 1.5}, f"to {TIME}, got 1.5"),
+        ({"predicate": "a", "to": False}, f"to {TIME}, got False"),
+        ({"from": 253_402_300_800_000}, f"from {TIME}, got 2534023008"),
+        ({"to": 1_767_312_000_000_000_000}, f"to {TIME}, got 17673120"),
+        ({"to": -(1 << 61)}, f"to {TIME}, got -230584"),
+        (
+            {"predicate": "s = '\ud83d'"},
+            "the predicate contains half of a surrogate pair: \"s = '\\ud8",
+        ),
+        (b'{"predicate": "\xed\xa0\x80"}', "the predicate contains half of a surrogate pair"),
     ],
 )
 def test_what_cannot_be_read_is_told(value: Any, said: str) -> None:
@@ -105,7 +113,7 @@ def test_what_cannot_be_read_is_told(value: Any, said: str) -> None:
 @pytest.mark.parametrize("content", [b"", b"x", b"-1", b"1.5", b"\xb2", "٣".encode(), b"1" * 5000])
 def test_a_header_that_is_no_revision_is_told(content: bytes) -> None:
     said = read(b"7", None, ("revision", content)).problem
-    assert said == f"the header revision is decimal digits, not {content!r}"
+    assert said == f"the header revision must be decimal digits, got {content!r}"
 
 
 @pytest.mark.parametrize("key", [None, b""])
@@ -119,7 +127,7 @@ def test_a_key_that_is_no_text_is_nobodys() -> None:
     """It is not the id that its bytes look like."""
     found = read(b"a\xff", b'{"predicate": "a > 1"}')
     assert found.subscription_id == ""
-    assert found.problem == "the key, which is the subscription's id, is no UTF-8: b'a\\xff'"
+    assert found.problem == "the key, which is the subscription's id, is not valid UTF-8: b'a\\xff'"
 
 
 @given(st.none() | st.binary(), st.none() | st.binary(), st.binary())

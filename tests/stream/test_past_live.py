@@ -54,17 +54,17 @@ def test_explain_tells_what_was_decided_and_why(running: Running, asked: Asked, 
     version = stream.decided(asked.notified).version
     said = explained(asked.notified)
     assert said.startswith(f"asked was notified of {asked.notified}: version {version}, batch ")
-    assert "which counted" in said
+    assert "(in effect)" in said
     assert "(a is 2.0)" in said
     said = explained(asked.low)
     assert f"asked was not notified of {asked.low}" in said
-    assert "which counted" in said
+    assert "(in effect)" in said
     assert "no: a >= 1.0000000000000002D    (a is 0.0)" in said
     said = explained(asked.after)
     assert f"asked was not notified of {asked.after}" in said
-    assert "which did not count then" in said
+    assert "(not in effect)" in said
     said = explained(asked.broken)
-    assert "the event could not be read: the value is no JSON object" in said
+    assert "the event could not be read: the value is not a JSON object" in said
     assert "was not notified" in said
     said = explained(asked.nobody)
     assert "was not notified" in said
@@ -74,7 +74,7 @@ def test_explain_tells_what_was_decided_and_why(running: Running, asked: Asked, 
     unknown = f"{topic}-{partition}-{offset + 1000}"
     refused = run("explain", stream.path, "--event-offset", unknown, "--subscription", "asked")
     assert refused.code == 2
-    assert "it was not decided yet, or longer ago than [state] retention_s" in refused.err
+    assert "was not decided yet, or was decided more than [state] retention_s" in refused.err
 
 
 def test_a_stretch_of_the_past_is_computed_again_and_nobody_is_notified(

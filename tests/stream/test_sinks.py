@@ -51,7 +51,7 @@ def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
     expected, dead = {}, {}
     for place, ids in zip(places, events.values(), strict=True):
         expected |= {f"{place}/{id}": id for id in ids or ()}
-        dead |= {place: "the value is no Avro of the schema"} if ids is None else {}
+        dead |= {place: "the value is not Avro of the schema"} if ids is None else {}
     dead[places[-1]] = "the value is null"
     assert stream.decided(*places).batch == 0
     assert notified(tmp_path / "table", stream) == sorted(expected.items())

@@ -24,35 +24,35 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "events topic": (
         {"events": {"topics": ["nowhere"]}},
-        "topic 'nowhere' at {address}: Kafka says: ",
+        "topic 'nowhere' at {address}: Kafka reports: ",
     ),
     "control topic": (
         {"subscriptions": {"topic": "nowhere"}},
-        "topic 'nowhere' at {address}: Kafka says: ",
+        "topic 'nowhere' at {address}: Kafka reports: ",
     ),
     "notifications topic": (
         {"notifications": {"topic": "nowhere"}},
-        "topic 'nowhere' at {address}: Kafka says: ",
+        "topic 'nowhere' at {address}: Kafka reports: ",
     ),
     "dead letters topic": (
         {"dead_letters": {"topic": "nowhere"}},
-        "topic 'nowhere' at {address}: Kafka says: ",
+        "topic 'nowhere' at {address}: Kafka reports: ",
     ),
     "topic names": (
         {"events": {"topics": ["no topic"]}},
-        "topic 'no topic' at {address}: Kafka says: ",
+        "topic 'no topic' at {address}: Kafka reports: ",
     ),
     "times of producers": (
         {"events": {"topics": ["created"]}},
-        "topic 'created' has the time at which producers made a message",
+        "topic 'created' has timestamps of producers",
     ),
     "times of subscribers": (
         {"subscriptions": {"topic": "created"}},
-        "topic 'created' has the time at which producers made a message",
+        "topic 'created' has timestamps of producers",
     ),
     "Kafka": (
         {"kafka": {"servers": "127.0.0.1:{port}"}},
-        "at 127.0.0.1:{port}: Kafka says: ",
+        "at 127.0.0.1:{port}: Kafka reports: ",
     ),
     "option of Kafka": (
         {"kafka": {"options": {"security.protocoll": "SSL"}}},
@@ -60,11 +60,11 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "schema": (
         {"events": {"schema": "a DOUBLEE"}},
-        "[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: ",
+        "[events] schema is not a Spark schema, as symbol STRING, price DOUBLE: ",
     ),
     "schema of Avro": (
         {"events": {"format": "avro", "schema": "a DOUBLE"}},
-        "[events] schema is no Avro schema of a record",
+        "[events] schema is not the Avro schema of a record",
     ),
     "id": (
         {"events": {"id_column": "b"}},
@@ -76,7 +76,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "function": (
         {"notifications": {"sink": "foreach", "function": "nowhere"}},
-        "[notifications] function is \"module:name\", not 'nowhere'",
+        "[notifications] function must be \"module:name\", got 'nowhere'",
     ),
     "module": (
         {"notifications": {"sink": "foreach", "function": "nowhere_to_be:found"}},
@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "no function": (
         {"notifications": {"sink": "foreach", "function": "json:__name__"}},
-        "[notifications] function 'json:__name__' is no function",
+        "[notifications] function 'json:__name__' is not callable",
     ),
     "jars": (
         {"spark": {"jars": "nowhere/*.jar"}},
@@ -137,7 +137,7 @@ def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> No
         refused = run(*command, absent)
         assert (refused.code, f"{absent} cannot be read" in refused.err) == (2, True)
         refused = run(*command, broken)
-        assert (refused.code, f"{broken}: no TOML" in refused.err) == (2, True)
+        assert (refused.code, f"{broken}: not valid TOML" in refused.err) == (2, True)
 
 
 def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> None:
@@ -145,11 +145,11 @@ def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> N
     wrong = {
         ("stream", "--dry-run"): "--dry-run is for a stretch of the past: add --from",
         ("stream", "--from", "{}"): "the past is computed again with --dry-run only",
-        ("stream", "--from", "0", "--dry-run"): "'0' is no offsets: write",
-        ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is no topic of events",
+        ("stream", "--from", "0", "--dry-run"): "'0' is not a set of offsets: write",
+        ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is not an event topic",
         ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
-        ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is no place of an event",
-        ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch is known",
+        ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is not an event ref",
+        ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch decision contains",
         ("status", "--once"): "says nothing of a stream: has `covey stream",
     }
     for words, expected in wrong.items():

@@ -40,7 +40,7 @@ def test_pareto_radii_are_mostly_small() -> None:
 
 
 def test_unknown_law() -> None:
-    with pytest.raises(CoveyError, match=r"'normal'.*'uniform' or 'pareto'"):
+    with pytest.raises(CoveyError, match=r"'uniform' or 'pareto', got 'normal'"):
         CubeBalls("normal")  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
-"""Loaded by every Python below `make coverage`: lets Spark's workers save what they have run.
+"""Loaded by every Python process of `make coverage`: lets Spark's workers save coverage data.
 
-Spark ends its workers with a signal that they have no handler for. Here they have one, which ends
-them through `os._exit`, where coverage saves its data.
+Spark ends its workers with a signal for which they have no handler. This module adds a handler that
+ends them through `os._exit`, in which coverage saves its data.
 """
 
 from __future__ import annotations

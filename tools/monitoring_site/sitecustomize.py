@@ -1,4 +1,4 @@
-"""Loaded by every Python below `python -m tools.executed_files`: notes when each file last ran."""
+"""Loaded by every Python of `python -m tools.executed_files`: records when each file last ran."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _save() -> None:
     saved: dict[str, int] = {}
     while True:
         time.sleep(0.05)
-        now = dict(_last)
-        if now != saved:
+        current = dict(_last)
+        if current != saved:
             with open(path + ".partial", "w") as file:
-                json.dump(now, file)
+                json.dump(current, file)
             os.replace(path + ".partial", path)
-            saved = now
+            saved = current
 
 
 def _start() -> None:

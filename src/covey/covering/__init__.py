@@ -6,15 +6,15 @@ filters, hulls that admit a superset of the events, within a limit of false forw
 
 Modules, in the order in which regions pass through them:
 
-- `axes`: one attribute as integer codes that tell all interval ends of a batch apart.
+- `axes`: one attribute as integer codes, with a different code for each interval end of a batch.
 - `region_boxes`: `RegionBoxes`, regions as boxes of codes with ids of residual constraints.
 - `cover_pointers`: equal regions, and for each covered region one that covers it.
 - `absorber_index`: `AbsorberIndex`, boxes in a fixed order, indexed for points of codes.
 - `subsumption`: regions within the union of others, by exact subtraction.
-- `box_bounds`: boxes in normalised coordinates, as measured by ends or by a sample of events.
+- `box_bounds`: boxes in normalised coordinates, measured by interval ends or by a sample of events.
 - `hull_merging`: groups of active regions, and which of their boxes are merged.
 - `filters`: `FilterSet`, filters within the limit, checked on events that merging did not see.
-- `executor`: `Executor`, the steps that can be distributed; `LocalExecutor` runs them here.
+- `executor`: `Executor`, the steps that can be distributed; `LocalExecutor` runs them locally.
 - `reduce`: `reduce_regions`, all steps in order, and `Reduction`, the result.
 - `summary`, `step_timer`: counts and seconds of each step.
 - `kernels`: the compiled loops of `subsumption` and `hull_merging`.

@@ -1,4 +1,4 @@
-"""Boxes as those that may absorb others: in a fixed order, and indexed for points of codes."""
+"""Index of possible absorbers: boxes in a fixed order, indexed for points of codes."""
 
 from __future__ import annotations
 
@@ -27,17 +27,25 @@ Rows = NDArray[np.int64]
 _LARGEST_FRACTION = 8
 _MAX_PAIRS, _SAMPLE_BOXES = 1 << 24, 256
 MAX_CANDIDATES = 64
-"""How many boxes that hold a point are looked at where points are crowded."""
+"""Largest number of boxes per point that are considered if the index is crowded."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbsorberIndex:
-    """Boxes, the rank of each in the order, and indexes over their codes as whole numbers.
+    """Boxes, the rank of each in the order, and indexes over their codes.
 
-    Codes are values of their own, what is between two ends and null included, so that a point can
-    be searched that no event of the space may have. The first eighth in the order, the largest,
-    have an index to themselves: who takes most of a piece is mostly among them. Where very many
-    boxes hold a point, `MAX_CANDIDATES` of them are looked at.
+    Codes are indexed as integer values. Gaps between ends and null are codes as well, so that a
+    search is possible for points that no event of the space has.
+
+    Args:
+        boxes: the boxes.
+        ranks: the position of each box in the order, largest volume first.
+        index: all boxes.
+        largest_rows: the rows of the first eighth in the order, the largest boxes. The box that
+            takes most of a piece is usually among them.
+        largest_index: an index of these boxes.
+        is_crowded: True if very many boxes contain a point; then `MAX_CANDIDATES` of them are
+            considered.
     """
 
     boxes: RegionBoxes
@@ -49,29 +57,38 @@ class AbsorberIndex:
 
     @classmethod
     def build(cls, boxes: RegionBoxes) -> AbsorberIndex:
-        """Cost: that of a segment of as many regions, and of one of an eighth."""
+        """Build the index of these boxes.
+
+        Cost: that of a segment of as many regions, and of one with an eighth of them.
+        """
         ranks = _rank_by_volume(boxes)
-        leaders = np.flatnonzero(ranks < len(boxes) // _LARGEST_FRACTION)
+        largest_rows = np.flatnonzero(ranks < len(boxes) // _LARGEST_FRACTION)
         indexes = (
             SegmentIndex.build(_to_code_regions(boxes)),
-            SegmentIndex.build(_to_code_regions(boxes.take(leaders))),
+            SegmentIndex.build(_to_code_regions(boxes.take(largest_rows))),
         )
-        made = cls(boxes, ranks, indexes[0], leaders, indexes[1], False)
-        return replace(made, is_crowded=_is_crowded(made))
+        absorber_index = cls(boxes, ranks, indexes[0], largest_rows, indexes[1], False)
+        return replace(absorber_index, is_crowded=_is_crowded(absorber_index))
 
     def find_largest_containing(self, points: Codes) -> Pairs:
-        """The largest boxes that hold each point; if crowded, at most `MAX_CANDIDATES`.
+        """Return pairs of points and boxes of `largest_rows` that contain them.
 
-        Residual constraints are not looked at.
+        If the index is crowded, each point has at most `MAX_CANDIDATES` pairs. Residual constraints
+        are not compared.
         """
         pairs = self._find_in(self.largest_index, points)
         return Pairs(pairs.query_rows, self.largest_rows[pairs.stored_rows])
 
     def find_containing(self, points: Codes) -> Pairs:
-        """All boxes that hold each point. Raises `ResultTooLargeError` if these are too many."""
+        """Return pairs of points and all boxes that contain them; see `find_largest_containing`.
+
+        Raises:
+            ResultTooLargeError: if there are too many pairs.
+        """
         return self._find_in(self.index, points)
 
     def _find_in(self, index: SegmentIndex, points: Codes) -> Pairs:
+        """Return pairs of points and the boxes of an index that contain them."""
         if self.is_crowded:
             return index.find_covering(
                 Regions.from_events(self._to_events(points)), limit=MAX_CANDIDATES
@@ -79,6 +96,7 @@ class AbsorberIndex:
         return index.match(self._to_events(points), max_pairs=_MAX_PAIRS)
 
     def _to_events(self, points: Codes) -> Events:
+        """Return points of codes as events of the space of codes."""
         valid = np.ones(len(points), np.bool_)
         columns = {
             name: ScalarColumn(points[:, k].astype(np.int64), valid)
@@ -88,7 +106,7 @@ class AbsorberIndex:
 
 
 def _is_crowded(absorber_index: AbsorberIndex) -> bool:
-    """Whether points are held by more than `MAX_CANDIDATES` boxes, on the average of some."""
+    """Return whether more than `MAX_CANDIDATES` boxes contain a point, on average of a sample."""
     boxes = absorber_index.boxes
     rows = np.arange(0, len(boxes), -(-len(boxes) // _SAMPLE_BOXES) or 1)
     middle = boxes.lower[rows] + (boxes.upper[rows] - boxes.lower[rows]) // 2
@@ -100,11 +118,11 @@ def _is_crowded(absorber_index: AbsorberIndex) -> bool:
 
 
 def _rank_by_volume(boxes: RegionBoxes) -> Codes:
-    """The rank of each box: from the largest, in codes.
+    """Return the rank of each box, by its volume in codes, largest first.
 
-    Of two of a size the one without residual constraints comes first, then the one whose row does.
-    Only quotients and products are taken, one after the other, so that the order is the same on
-    every machine.
+    Of boxes of equal volume, those without residual constraints come first, then those with smaller
+    row numbers. Only quotients and products are computed, one after another, so that the order is
+    the same on every machine.
     """
     volume = np.ones(len(boxes))
     for k, axis in enumerate(boxes.axes):
@@ -115,16 +133,17 @@ def _rank_by_volume(boxes: RegionBoxes) -> Codes:
 
 
 def _to_code_regions(boxes: RegionBoxes) -> Regions:
-    """Boxes as regions of a space whose values are codes."""
+    """Return boxes as regions of a space whose attributes are codes."""
     space = Space.from_types({name: pa.int32() for name in _axis_names(boxes)})
     constraints = {}
     for k, (name, axis) in enumerate(zip(_axis_names(boxes), boxes.axes, strict=True)):
-        free = (boxes.lower[:, k] == NULL_CODE) & (boxes.upper[:, k] == axis.max_code)
-        rows = np.flatnonzero(~free)
+        is_unconstrained = (boxes.lower[:, k] == NULL_CODE) & (boxes.upper[:, k] == axis.max_code)
+        rows = np.flatnonzero(~is_unconstrained)
         ends = (boxes.lower[rows, k].astype(np.int64), boxes.upper[rows, k].astype(np.int64))
         constraints[name] = Constraints(rows, Scalars.from_intervals(key_domain(INT), *ends))
     return Regions(space, len(boxes), constraints)
 
 
 def _axis_names(boxes: RegionBoxes) -> list[str]:
+    """Return the attribute names of the space of codes."""
     return [f"x{k}" for k in range(boxes.lower.shape[1])]

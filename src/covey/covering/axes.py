@@ -1,11 +1,11 @@
-"""One attribute as whole numbers that tell all ends of a batch apart, and what lies between them.
+"""Attribute axis: a scalar attribute as integer codes, for the interval ends of one batch.
 
-Every end has a code; what lies strictly between two ends has the code between theirs, unless the
-two are neighbours, between which nothing is. Null is -1, before all values. So an interval of codes
-is an interval of values and the complement of one is exact: `[1, 3]` and `[4, 9]` leave no gap on
-integers. Where it cannot be told whether something lies between two texts, it is taken to.
+Every end has a code. Values strictly between two ends have the code between theirs; adjacent ends,
+between which no value exists, have no such code. Null is -1, before all values. An interval of
+codes is therefore an interval of values, and complements are exact: `[1, 3]` and `[4, 9]` leave no
+gap on integers. If it cannot be decided whether a text exists between two others, a gap is assumed.
 
-Cost: the distinct ends, sorted.
+Cost: a sort of the distinct ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ NULL_CODE = -1
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The ends of an attribute, ascending, the lowest and the highest of its type among them."""
+    """Interval ends of an attribute, ascending, and their codes.
+
+    The lowest and the highest value of the attribute's type are ends as well.
+    """
 
     name: str
     type_: Type
@@ -40,17 +43,17 @@ class Axis:
 
     @classmethod
     def from_constraints(cls, name: str, type_: Type, batch: Scalars) -> Axis:
-        """Codes for all ends of a batch."""
-        valued = np.flatnonzero(np.asarray(batch.lower <= batch.upper, np.bool_))
-        ends = np.empty(2 * len(valued) + 2, batch.domain.dtype)
+        """Return the axis with codes for all interval ends of a batch."""
+        rows_with_values = np.flatnonzero(np.asarray(batch.lower <= batch.upper, np.bool_))
+        ends = np.empty(2 * len(rows_with_values) + 2, batch.domain.dtype)
         ends[:2] = [batch.domain.low, batch.domain.high]
-        ends[2::2], ends[3::2] = batch.lower[valued], batch.upper[valued]
+        ends[2::2], ends[3::2] = batch.lower[rows_with_values], batch.upper[rows_with_values]
         if ends.dtype == object:
             distinct = sorted(set(ends.tolist()))
             ends = np.empty(len(distinct), object)
             ends[:] = distinct
         else:
-            ends.sort()  # faster than np.unique, which hashes
+            ends.sort()  # faster than np.unique, which uses a hash table
             ends = ends[np.append(True, ends[1:] != ends[:-1])]
         codes = np.zeros(len(ends), np.int32)
         np.cumsum(2 - _are_adjacent(ends), out=codes[1:])
@@ -58,27 +61,30 @@ class Axis:
 
     @property
     def max_code(self) -> int:
-        """The highest code."""
+        """Highest code."""
         return int(self.codes[-1])
 
     def to_code_intervals(self, batch: Scalars) -> tuple[Codes, Codes]:
-        """The least interval of codes that holds each row, null included."""
+        """Return the smallest interval of codes around each row of a batch, null included."""
         no_value = np.asarray(batch.lower > batch.upper, np.bool_)
         lower = np.where(batch.nulls, NULL_CODE, self.encode_keys(batch.lower)).astype(np.int32)
         upper = np.where(no_value, NULL_CODE, self.encode_keys(batch.upper)).astype(np.int32)
         return lower, upper
 
     def to_constraints(self, lower: Codes, upper: Codes, source: Scalars) -> Scalars:
-        """Intervals of codes that begin and end at ends (or null), as constraints on keys."""
-        at = np.zeros(self.max_code + 1, np.int64)
-        at[self.codes] = np.arange(len(self.codes))
-        keys = [self.keys[at[np.maximum(codes, 0)]] for codes in (lower, upper)]
+        """Return constraints on keys for intervals of codes.
+
+        The intervals must begin and end at ends of the axis, or at null.
+        """
+        end_of_code = np.zeros(self.max_code + 1, np.int64)
+        end_of_code[self.codes] = np.arange(len(self.codes))
+        keys = [self.keys[end_of_code[np.maximum(codes, 0)]] for codes in (lower, upper)]
         no_value = upper == NULL_CODE
         keys[0][no_value], keys[1][no_value] = source.domain.high, source.domain.low
         return Scalars.from_intervals(source.domain, keys[0], keys[1], nulls=lower == NULL_CODE)
 
     def encode_events(self, column: ScalarColumn) -> Codes:
-        """The code of each event's value."""
+        """Return the code of each event's value."""
         if column.texts is None:
             codes = self.encode_keys(column.keys)
         else:
@@ -86,39 +92,44 @@ class Axis:
         return np.where(column.valid, codes, NULL_CODE).astype(np.int32)
 
     def encode_keys(self, keys: Keys) -> Codes:
-        """The code of each key or end: its own, or the one of the gap that it is in."""
+        """Return the code of each key or end: its own, or the code of the gap in which it lies."""
         if self.keys.dtype == object:
-            known = dict(zip(self.keys.tolist(), self.codes.tolist(), strict=True))
-            found = ((key, known.get(key)) for key in keys.tolist())
-            codes = [self._gap_code(key) if code is None else code for key, code in found]
+            code_of_key = dict(zip(self.keys.tolist(), self.codes.tolist(), strict=True))
+            keys_and_codes = ((key, code_of_key.get(key)) for key in keys.tolist())
+            codes = [self._gap_code(key) if code is None else code for key, code in keys_and_codes]
             return np.array(codes, np.int32)
-        order = np.argsort(keys)  # keys in their order are found faster
-        places = np.empty(len(keys), np.int64)
-        places[order] = np.searchsorted(self.keys, keys[order], side="right") - 1
-        is_gap = np.asarray(self.keys[places] != keys, np.int32)
-        return np.asarray(self.codes[places] + is_gap, np.int32)
+        order = np.argsort(keys)  # a search for sorted keys is faster
+        positions = np.empty(len(keys), np.int64)
+        positions[order] = np.searchsorted(self.keys, keys[order], side="right") - 1
+        is_gap = np.asarray(self.keys[positions] != keys, np.int32)
+        return np.asarray(self.codes[positions] + is_gap, np.int32)
 
     def _gap_code(self, key: Any) -> int:
-        place = int(np.searchsorted(self.keys, np.array([key], object))[0])
-        return int(self.codes[place - 1]) + 1
+        """Return the code of the gap between two ends in which a key lies."""
+        position = int(np.searchsorted(self.keys, np.array([key], object))[0])
+        return int(self.codes[position - 1]) + 1
 
 
 def is_residual(batch: Scalars) -> NDArray[np.bool_]:
-    """Whether rows are no intervals of codes: lists, and null beside values that start later."""
+    """Return which rows are not intervals of codes.
+
+    These are lists, and null together with values that start later.
+    """
     starts_later = np.asarray(batch.lower > batch.domain.low, np.bool_)
     has_value = np.asarray(batch.lower <= batch.upper, np.bool_)
-    odd: NDArray[np.bool_] = (batch.listed != ALL) | (batch.nulls & starts_later & has_value)
-    return odd
+    residual: NDArray[np.bool_] = (batch.listed != ALL) | (batch.nulls & starts_later & has_value)
+    return residual
 
 
 def _are_adjacent(keys: Keys) -> NDArray[np.bool_]:
-    """Whether nothing is between a key and the next."""
+    """Return for each key except the last whether no value lies between it and the next one."""
     if keys.dtype != object:
         return np.asarray(keys[:-1] + 1 == keys[1:], np.bool_)
     return np.array([_are_next(a, b) for a, b in pairwise(keys.tolist())], np.bool_)
 
 
 def _are_next(one: Any, other: Any) -> bool:
+    """Return whether a key directly follows another one."""
     if isinstance(one, Below):
         return bool(one.text == other)
     if isinstance(one, str):

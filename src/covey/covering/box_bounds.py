@@ -1,9 +1,9 @@
-"""How large boxes are: every attribute measured from 0 to 1, as if all were independent.
+"""Bounds of boxes in normalised coordinates: every attribute is measured from 0 to 1.
 
-Most of an attribute's length is real length between its first and its last end (of texts: their
-number), or with a sample as many of its events as there are, those at ends and those between them
-each for themselves. An eighth is spread evenly over the
-codes, so that points, null and open ends have a size too.
+Attributes are treated as independent. Seven eighths of an attribute's length are the real distance
+between its first and its last end (for texts, the number of ends). With a sample they are the share
+of its events: events at ends and events between ends are distributed separately. One eighth is
+distributed evenly over all codes, so that points, null and open ends have a size as well.
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ _MIN_RUN_EVENTS = 16
 
 
 def compute_box_bounds(boxes: RegionBoxes, sample_points: Codes | None = None) -> Floats:
-    """Where each box begins and ends: on axis k in columns 2k and 2k + 1.
+    """Return the bounds of each box: on axis k the columns 2k (lower) and 2k + 1 (upper).
 
-    A sample of events is given as points of the boxes' codes.
+    `sample_points` are the codes of sampled events, one row each.
     """
-    ends = np.empty((len(boxes), 2 * len(boxes.axes)))
+    bounds = np.empty((len(boxes), 2 * len(boxes.axes)))
     for k, axis in enumerate(boxes.axes):
-        where = compute_code_edges(axis, None if sample_points is None else sample_points[:, k])
-        ends[:, 2 * k] = where[boxes.lower[:, k] + 1]
-        ends[:, 2 * k + 1] = where[boxes.upper[:, k] + 2]
-    return ends
+        edges = compute_code_edges(axis, None if sample_points is None else sample_points[:, k])
+        bounds[:, 2 * k] = edges[boxes.lower[:, k] + 1]
+        bounds[:, 2 * k + 1] = edges[boxes.upper[:, k] + 2]
+    return bounds
 
 
 def compute_code_edges(axis: Axis, sample_codes: Codes | None = None) -> Floats:
-    """Where each code begins, null first, and where the last one ends.
+    """Return the coordinate at which each code begins, null first, and at which the last one ends.
+
+    `sample_codes` are the codes of sampled events on this axis.
 
     >>> from covey.geometry.scalars import Scalars
     >>> from covey.space.keys import key_domain
@@ -57,15 +59,18 @@ def compute_code_edges(axis: Axis, sample_codes: Codes | None = None) -> Floats:
         count = np.bincount(sample_codes + 1, minlength=len(lengths))
         is_end = np.zeros(len(lengths), np.bool_)
         is_end[axis.codes + 1] = True
-        for some in (is_end, ~is_end):  # events may be at ends only, as texts, or never there
-            lengths[some] = _spread_events(lengths[some], count[some])
+        for code_class in (is_end, ~is_end):  # texts are often only at ends, floats never
+            lengths[code_class] = _spread_events(lengths[code_class], count[code_class])
         lengths = _EVEN_SHARE * evenly + (1 - _EVEN_SHARE) * lengths / len(sample_codes)
-    where: Floats = np.append(0.0, np.cumsum(lengths))
-    return np.asarray(where / where[-1])
+    edges: Floats = np.append(0.0, np.cumsum(lengths))
+    return np.asarray(edges / edges[-1])
 
 
 def _end_positions(axis: Axis) -> Floats:
-    """Where ends are, from 0 to 1; the type's own two are where the next ones are."""
+    """Return the coordinates of ends from 0 to 1.
+
+    The lowest and the highest value of the type have the coordinates of the ends next to them.
+    """
     if axis.keys.dtype == object or len(axis.keys) < 4:
         return np.linspace(0.0, 1.0, len(axis.keys))
     inner = axis.keys[1:-1].astype(np.float64)
@@ -74,22 +79,23 @@ def _end_positions(axis: Axis) -> Floats:
         finite = inner[np.isfinite(inner)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
         inner = np.nan_to_num(inner, nan=high).clip(low, high)
-    places = inner / 4 - inner[0] / 4  # the whole range of a type may be more than a float is
-    if places[-1] > 0:
-        places /= places[-1]
-    return np.concatenate([[0.0], places, places[-1:]])
+    positions = inner / 4 - inner[0] / 4  # the range of a type may exceed the largest float
+    if positions[-1] > 0:
+        positions /= positions[-1]
+    return np.concatenate([[0.0], positions, positions[-1:]])
 
 
 def _spread_events(lengths: Floats, event_counts: NDArray[np.int64]) -> Floats:
-    """Events spread over codes: over runs of codes that have enough of them, by their lengths.
+    """Return the number of events of each code, smoothed over runs of neighbouring codes.
 
-    A code that has enough alone is a run.
+    A run has at least about `_MIN_RUN_EVENTS` events, which are distributed by the lengths of its
+    codes. A code with so high a count is a run of its own.
     """
-    before = np.cumsum(event_counts) - event_counts
+    events_before = np.cumsum(event_counts) - event_counts
     is_full = event_counts >= _MIN_RUN_EVENTS
-    starts = np.diff(before // _MIN_RUN_EVENTS, prepend=-1) > 0
+    starts = np.diff(events_before // _MIN_RUN_EVENTS, prepend=-1) > 0
     starts |= is_full
     starts[1:] |= is_full[:-1]
     firsts = np.flatnonzero(starts)
-    each = np.add.reduceat(event_counts, firsts) / np.add.reduceat(lengths, firsts)
-    return np.asarray(lengths * np.repeat(each, np.diff(np.append(firsts, len(lengths)))))
+    density = np.add.reduceat(event_counts, firsts) / np.add.reduceat(lengths, firsts)
+    return np.asarray(lengths * np.repeat(density, np.diff(np.append(firsts, len(lengths)))))

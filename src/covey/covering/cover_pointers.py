@@ -1,8 +1,8 @@
-"""Regions that are equal to another, or strictly within one.
+"""Covering: regions that are equal to another one, or covered by another one.
 
-An index is queried for rows in any portions: each answer is its own, so that tasks can share the
-work. What they find are pointers, one from each covered region to one that covers it; the top of a
-chain of them is a region that nothing was found to cover.
+The index is queried for any portions of rows; each result depends on its own row only, so that
+tasks can share the work. The results are pointers from covered regions to regions that cover them.
+At the end of a chain of pointers is a region that no other covers.
 
 Cost: a sort of all boxes; a search in the index for each query row; a few passes over pointers.
 """
@@ -26,7 +26,7 @@ _BATCH_ROWS = 1 << 14
 
 
 def find_equal_rows(boxes: RegionBoxes) -> Rows:
-    """For each region the first of the batch that is equal to it: its own row, if it is that."""
+    """Return for each region the first row that is equal to it, which may be its own."""
     columns = (*boxes.lower.T, *boxes.upper.T, boxes.residual_ids)
     order = np.lexsort(columns)
     differs = np.zeros(len(boxes), np.bool_)
@@ -39,26 +39,32 @@ def find_equal_rows(boxes: RegionBoxes) -> Rows:
 
 
 def find_covering_rows(index: SegmentIndex, query_rows: Rows) -> Rows:
-    """For each query row the row of another stored region that covers it, -1 if there is none.
+    """Return for each query row the row of another stored region that covers it, or -1.
 
     No two stored regions may be equal.
     """
-    found, regions = np.full(len(query_rows), -1, np.int64), index.reconstruct_regions(query_rows)
+    covering_rows = np.full(len(query_rows), -1, np.int64)
+    regions = index.reconstruct_regions(query_rows)
     for start in range(0, len(query_rows), _BATCH_ROWS):
-        some = query_rows[start : start + _BATCH_ROWS]
-        asked_regions = regions.take(np.arange(start, start + len(some)))
-        pairs = index.find_covering(asked_regions, limit=2)  # one of the two may be itself
-        asked, stored = pairs.query_rows.astype(np.int64), pairs.stored_rows.astype(np.int64)
-        other = stored != some[asked]
-        found[start + asked[other][::-1]] = stored[other][::-1]  # the first that was found
-    return found
+        batch_rows = query_rows[start : start + _BATCH_ROWS]
+        batch = regions.take(np.arange(start, start + len(batch_rows)))
+        pairs = index.find_covering(batch, limit=2)  # one of the two may be the region itself
+        queried, stored = pairs.query_rows.astype(np.int64), pairs.stored_rows.astype(np.int64)
+        other = stored != batch_rows[queried]
+        # Reversed, so that of two pairs of a query row the first one remains.
+        covering_rows[start + queried[other][::-1]] = stored[other][::-1]
+    return covering_rows
 
 
 @dataclass(frozen=True, slots=True)
 class CoverForest:
-    """For each region one that covers it and that nothing covers: its own row, if it is that.
+    """Covering pointers of all regions, followed to their ends.
 
-    `index` has the regions at `distinct_rows`, in their order.
+    Args:
+        root_rows: for each region a region that covers it and that no other one covers, which may
+            be itself.
+        distinct_rows: the first row of each set of equal regions.
+        index: the regions of `distinct_rows`, in their order.
     """
 
     root_rows: Rows
@@ -69,34 +75,37 @@ class CoverForest:
     def build(
         cls, regions: Regions, equal_rows: Rows, find_covers: Callable[[SegmentIndex], Rows]
     ) -> CoverForest:
-        """From what `find_equal_rows` gave.
+        """Build the forest of these regions.
 
-        `find_covers` is `find_covering_rows` for all rows of an index.
+        Args:
+            regions: all regions.
+            equal_rows: for each region the first row equal to it, as `find_equal_rows` returns it.
+            find_covers: applies `find_covering_rows` to all rows of an index.
         """
         rows = np.arange(len(regions))
         distinct = np.flatnonzero(equal_rows == rows)
-        index, by = SegmentIndex.build(regions.take(distinct)), rows.copy()
-        by[distinct] = distinct[find_chain_roots(find_covers(index))]
-        return cls(by[equal_rows], distinct, index)
+        index, root_rows = SegmentIndex.build(regions.take(distinct)), rows.copy()
+        root_rows[distinct] = distinct[find_chain_roots(find_covers(index))]
+        return cls(root_rows[equal_rows], distinct, index)
 
 
 def find_chain_roots(pointers: Rows) -> Rows:
-    """For each row the end of its chain of pointers, of which -1 is the end.
+    """Return for each row the end of its chain of pointers; the pointer of an end is -1.
 
-    Regions that cover each other though they are spelled differently, as balls can be, point in a
-    circle: the first of them is the end.
+    Regions can cover each other although they are written differently, for example as balls. Such
+    regions point in a circle; its first row is then the end.
 
     >>> find_chain_roots(np.array([1, 2, -1, 4, 3])).tolist()
     [2, 2, 2, 3, 3]
     """
     rows = np.arange(len(pointers))
     ahead = np.where(pointers < 0, rows, pointers)
-    least = np.minimum(rows, ahead)  # of those passed on the way
+    least = np.minimum(rows, ahead)  # the smallest row on the way
     for _ in range(len(pointers).bit_length()):
         least = np.minimum(least, least[ahead])
         further = ahead[ahead]
         if (further == ahead).all():
             break
         ahead = further
-    ends: Rows = least[ahead]  # all chains are in their circle by now, or at its only member
+    ends: Rows = least[ahead]  # all chains have reached their end or their circle
     return ends

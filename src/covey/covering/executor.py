@@ -1,4 +1,4 @@
-"""The steps of a reduction that can be distributed: their protocol, and all done locally."""
+"""Steps of a reduction that can be distributed: the protocol, and the local implementation."""
 
 from __future__ import annotations
 
@@ -21,25 +21,35 @@ Rows = NDArray[np.int64]
 
 
 class Executor(Protocol):
-    """Who answers for all rows or groups, in whatever portions: the answers are the same."""
+    """Protocol of executors, which run the steps of a reduction for all rows or groups.
+
+    An executor may divide the work into any portions; the results are the same.
+    """
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
-        """For each indexed region another that covers it, -1 if there is none."""
+        """Return for each indexed region the row of another one that covers it, or -1."""
         ...
 
     def find_subsumed(self, absorber_index: AbsorberIndex, max_subtractions: int) -> Subsumption:
-        """What becomes of all boxes if at most so many are taken out of each."""
+        """Return the subsumption of all boxes, with at most `max_subtractions` for each."""
         ...
 
     def propose_merges(
         self, groups: Sequence[HullGroup], unmatched_points: Codes | None, max_cost: float
     ) -> Sequence[HullMerges]:
-        """What each group proposes."""
+        """Return the merges that each group proposes, in the order of groups.
+
+        Args:
+            groups: boxes that may be merged with each other.
+            unmatched_points: sampled events that no subscription matches, as codes; None without a
+                sample.
+            max_cost: the largest total cost of the merges of a group.
+        """
         ...
 
 
 class LocalExecutor:
-    """This process, one thing after another."""
+    """Executor that runs all steps in this process, one after another."""
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
         return find_covering_rows(index, np.arange(len(index)))

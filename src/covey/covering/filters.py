@@ -1,10 +1,10 @@
-"""Active regions to filters that let in no more than a budget, by what a sample shows.
+"""Filters of active regions that respect a limit of false forwards, measured on a sample.
 
-Every other event of a sample is for merging to see; the others measure what it came to, since
-filters let in more of events that they were not made for. Where that is over the budget, fewer
+Every second event of the sample is used by merging. The other events measure the result, because
+filters admit more of the events that they were not made for. If the result exceeds the limit, fewer
 merges are chosen.
 
-Cost: that of merging, and an index over the filters each time they are measured.
+Cost: that of merging, and an index over the filters for each measurement.
 """
 
 from __future__ import annotations
@@ -38,9 +38,17 @@ _MAX_TRIALS = 8
 
 @dataclass(frozen=True, slots=True)
 class FilterSet:
-    """Regions that cover their members, the merges that made them, and which events they let in.
+    """Filters with their members, and the events of the sample that they admit.
 
-    Events are those of the sample that merging did not see.
+    Events are those of the half of the sample that merging did not see.
+
+    Args:
+        regions: the filters; each covers its members.
+        members: the regions of each filter.
+        perfect_merges: the number of merges that added nothing.
+        imperfect_merges: the number of other merges.
+        is_matched: whether a region contains each event.
+        is_admitted: whether a filter contains each event.
     """
 
     regions: Regions
@@ -52,7 +60,7 @@ class FilterSet:
 
     @property
     def false_forwards(self) -> int:
-        """Events that are let in and that no region wants."""
+        """Number of events that a filter admits and no region contains."""
         return int((self.is_admitted & ~self.is_matched).sum())
 
 
@@ -60,43 +68,53 @@ def build_filters(
     regions: Regions, boxes: RegionBoxes, order: Rows, index: SegmentIndex, sample: Events | None,
     max_false_positive_rate: float, executor: Executor,
 ) -> FilterSet:  # fmt: skip
-    """Filters for the rows in `order`, which has near ones together.
+    """Return filters for the active regions.
 
-    `boxes` are those of all regions, `index` finds whether one of them wants an event. At most a
-    share `max_false_positive_rate` is let in beyond that: of the sample's events, or of the space.
+    Args:
+        regions: all regions.
+        boxes: the boxes of all regions.
+        order: the rows of active regions, in an order in which near ones are together.
+        index: an index that decides whether a region contains an event.
+        sample: events by which false forwards are measured; without it, volume is used.
+        max_false_positive_rate: the largest share of false forwards, of the sample's events or of
+            the space.
+        executor: runs the merging of groups.
     """
-    seen, unseen = (None, None) if sample is None else _split_sample(sample)
-    points, unwanted, budget = None, None, max_false_positive_rate
-    if seen is not None:
-        points, budget = boxes.encode_events(seen), max_false_positive_rate * len(seen)
-        unwanted = points[~matches_any(index, seen)]
+    merging_events, test_events = (None, None) if sample is None else _split_sample(sample)
+    points, unmatched_points, budget = None, None, max_false_positive_rate
+    if merging_events is not None:
+        points = boxes.encode_events(merging_events)
+        budget = max_false_positive_rate * len(merging_events)
+        unmatched_points = points[~matches_any(index, merging_events)]
     proposed = executor.propose_merges(
-        group_boxes(boxes, order, sample_points=points), unwanted, budget
+        group_boxes(boxes, order, sample_points=points), unmatched_points, budget
     )
-    is_wanted = np.empty(0, np.bool_) if unseen is None else matches_any(index, unseen)
+    is_matched = np.empty(0, np.bool_) if test_events is None else matches_any(index, test_events)
     for trial in range(_MAX_TRIALS):
-        counts = count_affordable_merges([some.costs for some in proposed], budget).tolist()
-        chosen = [some.head(n) for some, n in zip(proposed, counts, strict=True)]
-        found = _filters_from_merges(regions, boxes, np.sort(order), chosen, unseen, is_wanted)
-        most = max_false_positive_rate * len(is_wanted)
-        if found.false_forwards <= most:
+        counts = count_affordable_merges([merges.costs for merges in proposed], budget).tolist()
+        chosen = [merges.head(n) for merges, n in zip(proposed, counts, strict=True)]
+        filters = _filters_from_merges(
+            regions, boxes, np.sort(order), chosen, test_events, is_matched
+        )
+        max_false_forwards = max_false_positive_rate * len(is_matched)
+        if filters.false_forwards <= max_false_forwards:
             break
-        last = trial == _MAX_TRIALS - 2  # perfect merges let in nothing
-        budget = 0.0 if last else budget * min(0.8, most / found.false_forwards)
-    return found
+        is_last = trial == _MAX_TRIALS - 2  # perfect merges admit nothing
+        budget = 0.0 if is_last else budget * min(0.8, max_false_forwards / filters.false_forwards)
+    return filters
 
 
 def matches_any(index: SegmentIndex, events: Events) -> Bools:
-    """Whether some stored region contains each event."""
-    answer = np.zeros(len(events), np.bool_)
+    """Return whether a stored region contains each event."""
+    is_matched = np.zeros(len(events), np.bool_)
     for start in range(0, len(events), _BATCH_EVENTS):
         rows = np.arange(start, min(start + _BATCH_EVENTS, len(events)))
-        answer[rows[index.match(events.take(rows)).query_rows]] = True
-    return answer
+        is_matched[rows[index.match(events.take(rows)).query_rows]] = True
+    return is_matched
 
 
 def _split_sample(sample: Events) -> tuple[Events, Events]:
-    """Events to merge by, and others to measure by."""
+    """Return the events for merging, and those for measuring the result."""
     rows = np.arange(len(sample))
     return sample.take(rows[::2]), sample.take(rows[1::2])
 
@@ -109,16 +127,25 @@ def _filters_from_merges(
     events: Events | None,
     is_matched: Bools,
 ) -> FilterSet:
-    """What some merges make of some rows."""
+    """Return the filters after these merges.
+
+    Args:
+        regions: all regions.
+        boxes: the boxes of all regions.
+        rows: the active regions, ascending.
+        chosen: the merges of each group.
+        events: the events that measure the result; None without a sample.
+        is_matched: whether a region contains each of them.
+    """
     hulls = apply_merges(boxes, rows, chosen)
     firsts = hulls.members.values[hulls.members.offsets[:-1]]
-    made = boxes.to_regions(regions, firsts, hulls.lower, hulls.upper)
-    perfect = sum(int(some.is_perfect.sum()) for some in chosen)
+    filters = boxes.to_regions(regions, firsts, hulls.lower, hulls.upper)
+    perfect = sum(int(merges.is_perfect.sum()) for merges in chosen)
     return FilterSet(
-        made,
+        filters,
         hulls.members,
         perfect,
-        sum(len(some.costs) for some in chosen) - perfect,
+        sum(len(merges.costs) for merges in chosen) - perfect,
         is_matched,
-        is_matched if events is None else matches_any(SegmentIndex.build(made), events),
+        is_matched if events is None else matches_any(SegmentIndex.build(filters), events),
     )

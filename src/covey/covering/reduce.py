@@ -1,10 +1,11 @@
-"""A fixed set of regions made small, in one process: covering, subsumption, merging in this order.
+"""Reduction of a fixed set of regions: equality, covering, subsumption and merging, in this order.
 
-Equal regions are one, covered ones are under another, subsumed ones under several; what is left is
-active, and its union is that of all. Filters are hulls of active regions. The same steps over parts
-of the rows, as tasks would do them, come to the same result.
+Of equal regions the first remains, covered regions are within another one, subsumed regions within
+the union of several. All others are active, and their union is the union of all regions. Filters
+are hulls of active regions. The result is the same if the steps are computed in portions of the
+rows, as tasks do it.
 
-Cost: about 50 µs per region, most of it for the active ones, and what merging takes.
+Cost: about 50 µs per region, most of it for active ones, and the cost of merging.
 """
 
 from __future__ import annotations
@@ -35,22 +36,31 @@ Rows = NDArray[np.int64]
 
 
 class RegionStatus(IntEnum):
-    """What became of a region. Of several regions of one subscription the least counts."""
+    """Result of the reduction for one region.
+
+    The status of a subscription is the smallest one of its regions.
+    """
 
     ACTIVE = 0
-    SUBSUMED = 1  # by the union of several
-    COVERED = 2  # by one
-    EQUAL = 3  # to one that came before it
+    SUBSUMED = 1  # within the union of several regions
+    COVERED = 2  # within one region
+    EQUAL = 3  # equal to an earlier region
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionLimits:
-    """How much is tried, and how much may be let in.
+    """Limits of a reduction: the effort per region, and the false forwards of filters.
 
-    `max_subtractions`: regions that are taken out of one to see whether anything is left.
-    `max_false_positive_rate`: the share of events that filters may let in beyond what subscriptions
-    match, of a sample, or without one of the space as ends are spread in it; with 0 only perfect
-    merges are done.
+    Args:
+        max_subtractions: how many regions are subtracted from one at most, to test whether they
+            contain it.
+        max_false_positive_rate: the largest share of events that filters may admit although no
+            subscription matches them. It is a share of the sampled events, or without a sample of
+            the space, measured by how interval ends are distributed. With 0, only perfect merges
+            are done.
+
+    Raises:
+        InvalidArgumentError: if a limit is out of its range.
     """
 
     max_subtractions: int = 32
@@ -64,11 +74,16 @@ class ReductionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """For each region its status and those that absorb it; filters and their members.
+    """Result of a reduction; regions are named by their row numbers.
 
-    An absorber is active or absorbed by larger ones in turn, never in a circle.
-
-    All are numbers of regions; `filters` are regions too, and cover their members.
+    Args:
+        statuses: the `RegionStatus` of each region.
+        absorbers: for each redundant region the regions that absorb it. An absorber is active, or
+            is absorbed in turn by larger regions, never in a circle.
+        filters: the filters, which are regions as well and cover their members.
+        filter_members: the active regions of each filter.
+        summary: the counts of each step.
+        seconds_by_step: the duration of each step.
     """
 
     statuses: NDArray[np.int8]
@@ -77,7 +92,6 @@ class Reduction:
     filter_members: RaggedArray
     summary: ReductionSummary
     seconds_by_step: Mapping[str, float]
-    """How long each step took."""
 
 
 @check_arguments
@@ -89,11 +103,21 @@ def reduce_regions(
     limits: ReductionLimits | None = None,
     executor: Executor | None = None,
 ) -> Reduction:
-    """Reduces regions, of which row i belongs to subscription `subscription_rows[i]`.
+    """Return the reduction of regions to active ones, and filters for them.
 
-    Guarantee: the union of the active regions is that of all, filters contain it, and of the half
-    of a sample that merging did not see they let in no more than the budget allows. The result is
-    the same every time, whoever the workers are.
+    The union of the active regions is the union of all regions, and filters contain it. On the half
+    of the sample that merging did not see, filters admit no more false forwards than the limit
+    allows. The result is deterministic and independent of the executor.
+
+    Args:
+        regions: the regions.
+        subscription_rows: region i belongs to subscription `subscription_rows[i]`.
+        sample: events by which merging measures false forwards; without it, volume is used.
+        limits: the limits of effort and of false forwards.
+        executor: runs the steps that can be distributed; by default this process.
+
+    Raises:
+        InvalidArgumentError: if there is not one subscription row for each region.
     """
     if len(subscription_rows) != len(regions):
         raise InvalidArgumentError(
@@ -104,22 +128,24 @@ def reduce_regions(
     executor = LocalExecutor() if executor is None else executor
     clock = StepTimer()
     boxes = RegionBoxes.from_regions(regions)
-    equal = find_equal_rows(boxes)
+    equal_rows = find_equal_rows(boxes)
     clock.lap("equality")
-    covered = CoverForest.build(regions, equal, executor.find_covering_rows)
-    distinct, covered_by, index = covered.distinct_rows, covered.root_rows, covered.index
-    maximal = np.flatnonzero(covered_by == np.arange(len(regions)))
+    forest = CoverForest.build(regions, equal_rows, executor.find_covering_rows)
+    distinct, root_rows, index = forest.distinct_rows, forest.root_rows, forest.index
+    maximal = np.flatnonzero(root_rows == np.arange(len(regions)))
     clock.lap("covering")
-    found = executor.find_subsumed(
+    subsumption = executor.find_subsumed(
         AbsorberIndex.build(boxes.take(maximal)), limits.max_subtractions
     )
-    absorbers = _combine_absorbers(covered_by, maximal, found.absorbers)
-    status = np.full(len(regions), RegionStatus.COVERED, np.int8)
-    status[equal != np.arange(len(regions))] = RegionStatus.EQUAL
-    status[maximal] = np.where(found.is_absorbed, RegionStatus.SUBSUMED, RegionStatus.ACTIVE)
+    absorbers = _combine_absorbers(root_rows, maximal, subsumption.absorbers)
+    statuses = np.full(len(regions), RegionStatus.COVERED, np.int8)
+    statuses[equal_rows != np.arange(len(regions))] = RegionStatus.EQUAL
+    statuses[maximal] = np.where(
+        subsumption.is_absorbed, RegionStatus.SUBSUMED, RegionStatus.ACTIVE
+    )
     clock.lap("subsumption")
     order = distinct[index.stored_rows]
-    order = order[status[order] == RegionStatus.ACTIVE]
+    order = order[statuses[order] == RegionStatus.ACTIVE]
     filters = build_filters(
         regions, boxes, order, index, sample, limits.max_false_positive_rate, executor
     )
@@ -131,7 +157,7 @@ def reduce_regions(
         equal=len(regions) - len(distinct),
         covered=len(distinct) - len(maximal),
         subsumed=len(maximal) - len(order),
-        undecided=int(found.is_out_of_budget.sum()),
+        undecided=int(subsumption.is_out_of_budget.sum()),
         perfectly_merged=filters.perfect_merges,
         imperfectly_merged=filters.imperfect_merges,
         sampled_events=len(filters.is_matched),
@@ -139,12 +165,18 @@ def reduce_regions(
         false_forwards=filters.false_forwards,
     )
     return Reduction(
-        status, absorbers, filters.regions, filters.members, summary, clock.seconds_by_step
+        statuses, absorbers, filters.regions, filters.members, summary, clock.seconds_by_step
     )
 
 
 def _combine_absorbers(covered_by: Rows, maximal: Rows, subsumers: RaggedArray) -> RaggedArray:
-    """The regions that each region is under: one that covers it, or those that subsume it."""
+    """Return the absorbers of each region: the one that covers it, or those that subsume it.
+
+    Args:
+        covered_by: the row of the covering region of each region, or its own.
+        maximal: the rows of the regions that no other covers.
+        subsumers: for each maximal region its absorbers, as positions in `maximal`.
+    """
     lengths = (covered_by != np.arange(len(covered_by))).astype(np.int64)
     single = RaggedArray.from_lengths(lengths, covered_by[lengths > 0])
     several = np.zeros(len(covered_by), np.int64)

@@ -1,10 +1,10 @@
-"""Regions as boxes of codes, exactly, within one batch.
+"""Regions as boxes of codes, exact within one batch.
 
-Each scalar attribute that is constrained is an axis. What a box cannot say (lists, tags, balls,
-null beside an interval that starts later) is a number, its *residual id*: regions of the same id
-have the same residual constraints, 0 stands for none. A region is what its box and its residual
-constraints have in common, so one whose box is within another's is covered by it if the other's
-residual id is 0 or the same.
+Each scalar attribute that is constrained is an axis. Constraints that a box cannot express (lists,
+tags, balls, null together with an interval that starts later) become a number, the *residual id*:
+regions with the same id have the same residual constraints, and 0 stands for none. A region is the
+intersection of its box and its residual constraints. A region whose box is within the box of
+another is therefore covered by it if the other's residual id is 0 or the same.
 
 Cost: 8 bytes per region and axis; some microseconds for each region with residual constraints.
 """
@@ -34,7 +34,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RegionBoxes:
-    """n boxes in d axes: box i has the codes from `lower[i]` to `upper[i]`, both included."""
+    """Boxes of n regions on d axes: box i has the codes `lower[i]` to `upper[i]`, inclusive."""
 
     axes: tuple[Axis, ...]
     lower: Codes
@@ -43,29 +43,34 @@ class RegionBoxes:
 
     @classmethod
     def from_regions(cls, regions: Regions) -> RegionBoxes:
-        """The boxes of all regions of a batch, by their row numbers."""
+        """Return the boxes of all regions of a batch, in the order of regions."""
         scalars = {n: c for n, c in regions.constraints.items() if isinstance(c.batch, Scalars)}
         axes = tuple(
-            Axis.from_constraints(name, regions.space[name].type, given.batch)  # type: ignore[arg-type]
-            for name, given in scalars.items()
+            Axis.from_constraints(name, regions.space[name].type, constraints.batch)  # type: ignore[arg-type]
+            for name, constraints in scalars.items()
         )
         lower = np.full((len(regions), len(axes)), NULL_CODE, np.int32)
         upper = np.empty((len(regions), len(axes)), np.int32)
-        for k, (axis, given) in enumerate(zip(axes, scalars.values(), strict=True)):
-            assert isinstance(given.batch, Scalars)
+        for k, (axis, constraints) in enumerate(zip(axes, scalars.values(), strict=True)):
+            assert isinstance(constraints.batch, Scalars)
             upper[:, k] = axis.max_code
-            lower[given.rows, k], upper[given.rows, k] = axis.to_code_intervals(given.batch)
+            lower[constraints.rows, k], upper[constraints.rows, k] = axis.to_code_intervals(
+                constraints.batch
+            )
         return cls(axes, lower, upper, _assign_residual_ids(regions))
 
     def __len__(self) -> int:
         return len(self.residual_ids)
 
     def take(self, rows: Rows) -> RegionBoxes:
-        """The given boxes in the given order."""
+        """Return the boxes of these rows, in this order."""
         return RegionBoxes(self.axes, self.lower[rows], self.upper[rows], self.residual_ids[rows])
 
     def encode_events(self, events: Events) -> Codes:
-        """Events as rows of codes: a box contains an event's row if its region may contain it."""
+        """Return the codes of events, one row each.
+
+        The box of a region contains the codes of every event that the region contains.
+        """
         codes = np.empty((len(events), len(self.axes)), np.int32)
         for k, axis in enumerate(self.axes):
             column = events[axis.name]
@@ -74,52 +79,56 @@ class RegionBoxes:
         return codes
 
     def to_regions(self, source: Regions, rows: Rows, lower: Codes, upper: Codes) -> Regions:
-        """Regions with new boxes, each with the residual constraints of one row of `source`.
+        """Return regions with new boxes, each with the residual constraints of a row of `source`.
 
-        Intervals begin and end at ends of the batch that the codes are from.
+        Args:
+            source: the batch from which the codes were made.
+            rows: the row of `source` for each box.
+            lower: lower codes of the boxes; they must be ends of intervals of `source`.
+            upper: upper codes of the boxes; as `lower`.
         """
-        taken = source.take(rows)
-        constraints = dict(taken.constraints)
+        source_rows = source.take(rows)
+        constraints = dict(source_rows.constraints)
         for k, axis in enumerate(self.axes):
-            given = source.constraints[axis.name].batch
-            assert isinstance(given, Scalars)
-            batch = axis.to_constraints(lower[:, k], upper[:, k], given)
-            if axis.name in taken.constraints:
-                batch = _restore_residuals(batch, taken.constraints[axis.name])
-            kept = np.flatnonzero(~batch.is_unconstrained)
-            constraints[axis.name] = Constraints(kept, batch.take(kept))
+            source_batch = source.constraints[axis.name].batch
+            assert isinstance(source_batch, Scalars)
+            batch = axis.to_constraints(lower[:, k], upper[:, k], source_batch)
+            if axis.name in source_rows.constraints:
+                batch = _restore_residuals(batch, source_rows.constraints[axis.name])
+            constrained_rows = np.flatnonzero(~batch.is_unconstrained)
+            constraints[axis.name] = Constraints(constrained_rows, batch.take(constrained_rows))
         return Regions(source.space, len(rows), constraints)
 
 
 def _restore_residuals(batch: Scalars, original: Constraints) -> Scalars:
-    """Intervals, but for rows where what was given is none."""
+    """Return the intervals, with the original constraints in rows where these are residual."""
     assert isinstance(original.batch, Scalars)
-    odd = np.flatnonzero(is_residual(original.batch))
-    at = np.arange(len(batch))
-    at[original.rows[odd]] = len(batch) + np.arange(len(odd))
-    return Scalars.concat([batch, original.batch.take(odd)]).take(at)
+    residual_rows = np.flatnonzero(is_residual(original.batch))
+    batch_rows = np.arange(len(batch))
+    batch_rows[original.rows[residual_rows]] = len(batch) + np.arange(len(residual_rows))
+    return Scalars.concat([batch, original.batch.take(residual_rows)]).take(batch_rows)
 
 
 def _assign_residual_ids(regions: Regions) -> Codes:
-    """A number for what boxes cannot say of each region."""
-    numbers = np.zeros(len(regions), np.int32)
-    known: dict[Any, int] = {}
-    for name, given in regions.constraints.items():
-        odd = np.arange(len(given.rows))
-        if isinstance(given.batch, Scalars):
-            odd = np.flatnonzero(is_residual(given.batch))
-        rows = given.rows[odd]
-        before = numbers[rows].tolist()
-        spelled = _constraint_keys(given.batch, odd)
-        numbers[rows] = [
-            known.setdefault((name, *both), len(known) + 1)
-            for both in zip(before, spelled, strict=True)
+    """Return the residual id of each region."""
+    residual_ids = np.zeros(len(regions), np.int32)
+    id_of_key: dict[Any, int] = {}
+    for name, constraints in regions.constraints.items():
+        residual_rows = np.arange(len(constraints.rows))
+        if isinstance(constraints.batch, Scalars):
+            residual_rows = np.flatnonzero(is_residual(constraints.batch))
+        rows = constraints.rows[residual_rows]
+        previous_ids = residual_ids[rows].tolist()
+        keys = _constraint_keys(constraints.batch, residual_rows)
+        residual_ids[rows] = [
+            id_of_key.setdefault((name, *id_and_key), len(id_of_key) + 1)
+            for id_and_key in zip(previous_ids, keys, strict=True)
         ]
-    return numbers
+    return residual_ids
 
 
 def _constraint_keys(batch: ConstraintBatch, rows: Rows) -> Iterator[Any]:
-    """Constraints as values that are equal where they are."""
+    """Yield a hashable value for each constraint, equal for equal constraints."""
     for i in rows.tolist():
         if isinstance(batch, Scalars):
             lower, upper, listed, keys = batch.row(i)

@@ -1,4 +1,4 @@
-"""How long steps take that follow each other."""
+"""Timer for consecutive steps."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ __all__ = ["StepTimer"]
 
 
 class StepTimer:
-    """Runs from when it is made; `seconds_by_step` has those of each step that has ended."""
+    """Timer of consecutive steps, which starts when it is created.
+
+    `seconds_by_step` has the duration of each step that has ended.
+    """
 
     def __init__(self) -> None:
         self.seconds_by_step: dict[str, float] = {}
         self._last_lap_s = time.perf_counter()
 
     def lap(self, step: str) -> None:
-        """Says which step has just ended."""
+        """Record the duration of the step that has just ended, and start the next one."""
         now = time.perf_counter()
         self.seconds_by_step[step] = now - self._last_lap_s
         self._last_lap_s = now

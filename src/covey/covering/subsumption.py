@@ -1,19 +1,21 @@
-"""Regions within the union of others, by exact subtraction.
+"""Subsumption: regions within the union of others, decided by exact subtraction.
 
-A region is a piece to begin with. In each round every piece of the regions that are still open
-gives a point, and the stored boxes that hold it are found. None: the point is a witness that the
-union does not have all of the region, which is kept. Otherwise the box that takes most of the piece
-is taken out of it, and what is left are pieces of the next round. No piece left: the region is
-absorbed by the boxes that were taken out. More than a budget of them, or a point that very many
-hold of whom those that were looked at do not count: it is kept.
+At the start, a region is one piece. In each round every piece of an undecided region gives a point,
+and the stored boxes that contain it are searched. If there is none, the point is a witness that the
+union does not contain the region, and the region remains. Otherwise the box that takes most of the
+piece is subtracted from it, and the remainder forms the pieces of the next round. If no piece
+remains, the region is absorbed by the subtracted boxes. The region also remains if the number of
+subtractions reaches its limit, or if too many boxes contain a point to consider all of them, and
+none of those considered may absorb it.
 
 Only boxes that come before a region in a fixed order, larger ones first, may absorb it, whether or
-not they are absorbed themselves. So the first of all is kept; and if what is kept of the first n
-has the union of the first n, then the next is either kept or within that union. By induction the
-union of what is kept is the union of all, however the query rows are split over calls and machines.
+not they are absorbed themselves. Therefore the first region of all remains. If the remaining
+regions of the first n have the union of the first n, then the next one either remains or is within
+that union. By induction the union of the remaining regions is the union of all, however the query
+rows are divided over calls and machines.
 
-Cost: for each round and open piece a search in the index. Where boxes say little (most regions have
-residual constraints of their own) nothing is found.
+Cost: for each round and piece of an undecided region, a search in the index. If boxes say little
+(most regions have residual constraints of their own), nothing is found.
 """
 
 from __future__ import annotations
@@ -39,9 +41,15 @@ _BATCH_ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Subsumption:
-    """What became of the query rows: `absorbers` has the rows whose union holds each, if absorbed.
+    """Result for query rows: which are absorbed, and by which boxes.
 
-    A row without absorbers is kept: for a witness, or because the budget ended.
+    A row without absorbers remains: because a witness was found, or because the limit was reached.
+
+    Args:
+        query_rows: the rows of the boxes that were tested.
+        absorbers: for each query row the rows of the boxes whose union contains it; empty if it is
+            not absorbed.
+        is_witnessed: whether a point of the row was found that no other box contains.
     """
 
     query_rows: Rows
@@ -50,19 +58,23 @@ class Subsumption:
 
     @property
     def is_absorbed(self) -> Bools:
+        """True for rows within the union of other boxes."""
         absorbed: Bools = self.absorbers.lengths > 0
         return absorbed
 
     @property
     def is_out_of_budget(self) -> Bools:
-        """Whether it is kept because more would have had to be taken out of it."""
+        """True for rows that remain because the limit of subtractions or candidates was reached."""
         return ~(self.is_absorbed | self.is_witnessed)
 
 
 def find_subsumed(
     absorber_index: AbsorberIndex, query_rows: Rows, max_subtractions: int
 ) -> Subsumption:
-    """What becomes of the query rows if at most `max_subtractions` are taken out of each."""
+    """Return which query rows are within the union of others.
+
+    At most `max_subtractions` boxes are subtracted from each.
+    """
     starts = range(0, max(1, len(query_rows)), _BATCH_ROWS)
     parts = [
         _find_subsumed_in_batch(
@@ -80,33 +92,39 @@ def find_subsumed(
 def _find_subsumed_in_batch(
     absorber_index: AbsorberIndex, query_rows: Rows, max_subtractions: int
 ) -> Subsumption:
-    """What becomes of as many query rows as are looked at together."""
+    """Return the subsumption of one batch of query rows."""
     boxes = absorber_index.boxes
-    owner, low, high = np.arange(len(query_rows)), boxes.lower[query_rows], boxes.upper[query_rows]
+    query_of_piece = np.arange(len(query_rows))
+    low, high = boxes.lower[query_rows], boxes.upper[query_rows]
     is_witnessed, is_open = np.zeros(len(query_rows), np.bool_), np.ones(len(query_rows), np.bool_)
-    spent = np.zeros(len(query_rows), np.int64)
-    taken_of, taken_by = [owner[:0]], [owner[:0]]
+    subtractions = np.zeros(len(query_rows), np.int64)
+    absorbed_queries, absorber_rows = [query_of_piece[:0]], [query_of_piece[:0]]
     while True:
-        spent += np.bincount(owner, minlength=len(query_rows))  # every piece will cost one at least
-        is_open &= spent <= max_subtractions
-        kept = np.flatnonzero(is_open[owner])
-        if not len(kept):
+        # Each piece costs at least one subtraction.
+        subtractions += np.bincount(query_of_piece, minlength=len(query_rows))
+        is_open &= subtractions <= max_subtractions
+        open_pieces = np.flatnonzero(is_open[query_of_piece])
+        if not len(open_pieces):
             break
-        owner, low, high = owner[kept], low[kept], high[kept]
-        middle = low + (high - low) // 2  # corners take half again as long, and absorb no more
-        best = _find_best_absorbers(absorber_index, query_rows[owner], low, high, middle)
-        is_witnessed[owner[best == -1]] = True
-        is_open[owner[best < 0]] = False
-        kept = np.flatnonzero(is_open[owner])
-        owner, best = owner[kept], best[kept]
-        taken_of.append(owner)
-        taken_by.append(best)
-        of, low, high = subtract_boxes(low[kept], high[kept], best, boxes.lower, boxes.upper)
-        owner = owner[of]
-    of, by = np.concatenate(taken_of), np.concatenate(taken_by)
-    absorbed = is_open[of]
+        query_of_piece, low, high = query_of_piece[open_pieces], low[open_pieces], high[open_pieces]
+        points = low + (high - low) // 2  # corners take 1.5 times as long and absorb no more
+        best = _find_best_absorbers(absorber_index, query_rows[query_of_piece], low, high, points)
+        is_witnessed[query_of_piece[best == -1]] = True
+        is_open[query_of_piece[best < 0]] = False
+        open_pieces = np.flatnonzero(is_open[query_of_piece])
+        query_of_piece, best = query_of_piece[open_pieces], best[open_pieces]
+        absorbed_queries.append(query_of_piece)
+        absorber_rows.append(best)
+        source_pieces, low, high = subtract_boxes(
+            low[open_pieces], high[open_pieces], best, boxes.lower, boxes.upper
+        )
+        query_of_piece = query_of_piece[source_pieces]
+    all_queries, all_absorbers = np.concatenate(absorbed_queries), np.concatenate(absorber_rows)
+    absorbed = is_open[all_queries]
     return Subsumption(
-        query_rows, _distinct_by_query(len(query_rows), of[absorbed], by[absorbed]), is_witnessed
+        query_rows,
+        _distinct_by_query(len(query_rows), all_queries[absorbed], all_absorbers[absorbed]),
+        is_witnessed,
     )
 
 
@@ -117,10 +135,11 @@ def _find_best_absorbers(
     piece_upper: Codes,
     points: Codes,
 ) -> Rows:
-    """For each piece the box that takes most of it, of those that hold its point.
+    """Return for each piece the box that takes most of it, of those that contain its point.
 
-    -1 if none does, -2 if that is not known, because more hold it than were looked at. The largest
-    boxes are looked at first, and all only where none of those counts.
+    The result is -1 if no box may absorb it, and -2 if that is unknown because more boxes contain
+    the point than were considered. The largest boxes are considered first, all others only if none
+    of these may absorb the piece.
     """
     try:
         best = _choose_largest_takers(
@@ -130,23 +149,23 @@ def _find_best_absorbers(
             piece_lower,
             piece_upper,
         )
-        left = np.flatnonzero(best < 0)
-        pairs = absorber_index.find_containing(points[left])
+        undecided = np.flatnonzero(best < 0)
+        pairs = absorber_index.find_containing(points[undecided])
     except ResultTooLargeError:
         halves = np.array_split(np.arange(len(query_rows)), 2)
-        found = [
+        best_of_halves = [
             _find_best_absorbers(
                 absorber_index, query_rows[h], piece_lower[h], piece_upper[h], points[h]
             )
             for h in halves
         ]
-        return np.concatenate(found)
-    best[left] = _choose_largest_takers(
-        absorber_index, pairs, query_rows[left], piece_lower[left], piece_upper[left]
+        return np.concatenate(best_of_halves)
+    best[undecided] = _choose_largest_takers(
+        absorber_index, pairs, query_rows[undecided], piece_lower[undecided], piece_upper[undecided]
     )
     if absorber_index.is_crowded:
-        is_full = np.bincount(pairs.query_rows, minlength=len(left)) >= MAX_CANDIDATES
-        best[left[is_full & (best[left] < 0)]] = -2
+        is_full = np.bincount(pairs.query_rows, minlength=len(undecided)) >= MAX_CANDIDATES
+        best[undecided[is_full & (best[undecided] < 0)]] = -2
     return best
 
 
@@ -157,8 +176,9 @@ def _choose_largest_takers(
     piece_lower: Codes,
     piece_upper: Codes,
 ) -> Rows:
+    """Return for each piece the box that takes most of it, of the given pairs, or -1."""
     boxes = absorber_index.boxes
-    found: Rows = choose_largest_takers(
+    takers: Rows = choose_largest_takers(
         pairs.query_rows,
         pairs.stored_rows,
         query_rows,
@@ -169,11 +189,11 @@ def _choose_largest_takers(
         absorber_index.ranks,
         boxes.residual_ids,
     )
-    return found
+    return takers
 
 
 def _distinct_by_query(query_count: int, query_positions: Rows, absorber_rows: Rows) -> RaggedArray:
-    """Rows of values, ascending and each once."""
+    """Return the distinct absorbers of each query row, ascending."""
     pairs = Pairs.from_unsorted(query_positions, absorber_rows).drop_duplicates()
     return RaggedArray.from_lengths(
         np.bincount(pairs.query_rows, minlength=query_count), pairs.stored_rows

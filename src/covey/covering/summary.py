@@ -1,4 +1,4 @@
-"""What a reduction removed, step by step, and what its filters let in that nobody wants."""
+"""Summary of a reduction: what each step removed, and the false forwards of its filters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ __all__ = ["ReductionSummary"]
 
 @dataclass(frozen=True, slots=True)
 class ReductionSummary:
-    """Counts: of regions and subscriptions, of those that each step removed, of events of a sample.
+    """Counts of a reduction: regions, subscriptions, and events of a sample.
 
-    A subscription is redundant if none of its regions is active. A region is undecided if it is
-    active only because more others would have had to be taken out of it. Events are the half of a
-    sample that merging did not see.
+    Args:
+        subscriptions: all subscriptions.
+        redundant: subscriptions without an active region.
+        regions: all regions.
+        equal: regions equal to an earlier one.
+        covered: regions that another one covers.
+        subsumed: regions within the union of several others.
+        undecided: active regions for which the limit of subtractions was reached.
+        perfectly_merged: merges that added nothing to the union of two regions.
+        imperfectly_merged: merges that added events.
+        sampled_events: events of the half of the sample that merging did not see.
+        matched_events: those of them that a region contains.
+        false_forwards: those of them that a filter admits and no region contains.
     """
 
     subscriptions: int
@@ -31,19 +41,20 @@ class ReductionSummary:
 
     @property
     def active(self) -> int:
-        """Regions that are neither equal to another, covered nor subsumed."""
+        """Number of regions that are neither equal to another one, covered nor subsumed."""
         return self.regions - self.equal - self.covered - self.subsumed
 
     @property
     def filters(self) -> int:
+        """Number of filters after merging."""
         return self.active - self.perfectly_merged - self.imperfectly_merged
 
     @property
     def false_share(self) -> float:
-        """Of the sample, the events that filters let in and no subscription wants."""
+        """False forwards as a share of the sampled events."""
         return self.false_forwards / max(1, self.sampled_events)
 
     @property
     def false_share_of_forwarded(self) -> float:
-        """The same, of all events that filters let in."""
+        """False forwards as a share of all sampled events that filters admit."""
         return self.false_forwards / max(1, self.matched_events + self.false_forwards)

@@ -179,13 +179,13 @@ class Balls:
 
     @property
     def is_empty(self) -> Bools:
-        """Rows that admit neither a vector nor null."""
+        """For each row, whether it admits neither a vector nor null."""
         empty: Bools = self.states == 0
         return empty
 
     @property
     def is_unconstrained(self) -> Bools:
-        """Rows that admit every vector, malformed ones included, and null."""
+        """For each row, whether it admits every vector, also malformed ones, and null."""
         admits_all: Bools = (self.states == _ANY_STATE) & (self.balls.lengths == 0)
         return admits_all
 
@@ -217,14 +217,14 @@ class Balls:
     def covers(self, inner: Balls) -> Bools:
         """Return for each i whether row i admits everything that row i of `inner` admits.
 
-        True is always right; a cover may be missed, see the module.
+        True is always right, but a cover may be missed; see the module docstring.
         """
         return self._decide_pairwise(inner, _row_covers)
 
     def overlaps(self, other: Balls) -> Bools:
-        """Return for each i whether row i of both may admit a common vector, or both admit null.
+        """Return for each i whether the rows i may admit a common vector, or both admit null.
 
-        False is always right; see the module.
+        False is always right, but True may be wrong; see the module docstring.
         """
         return self._decide_pairwise(other, _rows_overlap)
 

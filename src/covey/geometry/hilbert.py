@@ -54,7 +54,7 @@ def encode_cells(cells: ArrayLike, bits: int) -> Ints:
 def decompose_boxes(
     lower: ArrayLike, upper: ArrayLike, bits: int, *, max_ranges: int | None = None
 ) -> RangeSets:
-    """Return for each box the ranges of positions that its cells have.
+    """Return for each box the positions of its cells, as ranges.
 
     A box with more than `max_ranges` ranges gets ranges that contain it: the smallest gaps are
     filled. If it has more than 4·`max_ranges` + 256, its ranges are computed with larger cells, so
@@ -79,8 +79,8 @@ def decompose_boxes(
     low, high = _check_cells(lower, bits), _check_cells(upper, bits)
     if low.shape != high.shape or (low > high).any():
         raise InvalidArgumentError(
-            f"upper corners must be of the shape of lower ones and not below them: "
-            f"shapes are {low.shape} and {high.shape}"
+            "upper must have the shape of lower and be nowhere below it, got shapes "
+            f"{high.shape} and {low.shape}"
         )
     bound = _UNBOUNDED if max_ranges is None else min(max_ranges, _UNBOUNDED)
     return RangeSets(*_decompose_boxes_kernel(low, high, bits, bound, 4 * bound + _EXTRA_RANGES))
@@ -150,7 +150,7 @@ def _decompose_boxes_kernel(
 ) -> tuple[Ints, Ints, Ints]:
     """Return offsets, first and last positions of the ranges of all boxes.
 
-    If a box has more than `range_capacity` ranges, its cells are doubled until it has not.
+    If a box has more than `range_capacity` ranges, its cells are doubled in width until it fits.
     """
     count, d = lower.shape
     offsets = np.zeros(count + 1, np.int64)

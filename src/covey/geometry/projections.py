@@ -41,9 +41,10 @@ _LARGEST_SUM = 1e300  # S beyond this may have overflowed: the interval becomes 
 
 
 def false_cover_probability(k: int) -> float:
-    """Return (2/π)^k, about the chance that k projections of a ball cover a ball that it does not.
+    """Return (2/π)^k, the approximate chance of a false cover with k projections.
 
-    This is the paper's approximation for one pair of balls with the worst radii. It is neither a
+    A false cover is a pair of balls whose projections are nested although the balls are not. The
+    value is the paper's approximation for one pair of balls with the worst radii. It is neither a
     bound for a workload, nor the share of false covers among all candidates.
     """
     return float((2 / math.pi) ** k)

@@ -70,7 +70,7 @@ class Regions:
     def from_constraints(
         cls, space: Space, count: int, constraints: Mapping[str, Constraints]
     ) -> tuple[Regions, Rows]:
-        """Return the regions that admit an event, and the rows of these among the given ones.
+        """Return the regions that admit an event, and their rows before empty ones were dropped.
 
         Args:
             space: the attributes.

@@ -205,9 +205,10 @@ def estimate_selectivity(regions: Regions, sample: Events) -> NDArray[np.float64
 
     Cost: one comparison per region and event.
     """
-    every = np.arange(len(sample))
+    event_rows = np.arange(len(sample))
     counts = [
-        contains(regions, np.full(len(every), r), sample, every).sum() for r in range(len(regions))
+        contains(regions, np.full(len(sample), r), sample, event_rows).sum()
+        for r in range(len(regions))
     ]
     return np.array(counts, np.float64) / max(1, len(sample))
 
@@ -237,8 +238,8 @@ def uniform_volume(
             or name not in bounds
         ):
             raise SchemaError(
-                f"there is no uniform volume on {name!r}: give bounds of an attribute that has "
-                "numbers, or use estimate_selectivity with a sample of events"
+                f"cannot compute a uniform volume on {name!r}: pass bounds of a numeric "
+                "attribute, or use estimate_selectivity with a sample of events"
             )
         measure = _length_fractions if type_.is_fractional else _key_fractions
         product[attribute_constraints.rows] *= measure(

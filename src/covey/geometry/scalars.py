@@ -131,12 +131,12 @@ class Scalars:
 
     @property
     def is_empty(self) -> Bools:
-        """Rows that admit neither a key nor null."""
+        """For each row, whether it admits neither a key nor null."""
         return _as_bools(self.lower > self.upper) & ~self.nulls
 
     @property
     def is_unconstrained(self) -> Bools:
-        """Rows that admit every key and null."""
+        """For each row, whether it admits every key and null."""
         admits_all: Bools = self.nulls & (self.listed == ALL)
         candidates = np.flatnonzero(admits_all)
         spans_domain = _as_bools(self.lower[candidates] <= self.domain.low) & _as_bools(
@@ -165,7 +165,7 @@ class Scalars:
         return (contains_interval | no_value) & (self.nulls | ~inner.nulls)
 
     def overlaps(self, other: Scalars) -> Bools:
-        """Return for each i whether row i of both batches has a common key, or both admit null."""
+        """Return for each i whether the rows i admit a common key, or both admit null."""
         meet = _as_bools(np.maximum(self.lower, other.lower) <= np.minimum(self.upper, other.upper))
         self._decide_lists(other, meet, meet, _rows_overlap)
         return meet | (self.nulls & other.nulls)
@@ -226,7 +226,7 @@ _Row = tuple[Any, Any, int, list[Any]]
 
 
 def _as_bools(comparison: Any) -> Bools:
-    """Return a comparison as booleans; NumPy compares arrays of objects to arrays of objects."""
+    """Return a comparison as booleans; for arrays of objects, NumPy returns objects."""
     return np.asarray(comparison, np.bool_)
 
 
@@ -243,7 +243,8 @@ def _normalize_empty(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Ke
 def _normalize_row(domain: Domain, lower: Any, upper: Any, list_mode: int, keys: set[Any]) -> _Row:
     """Return a row in normal form.
 
-    A set of keys can be listed, or the other keys of its interval can: the shorter list is used.
+    A set of keys can be stored as a list of its keys, or as a list of the other keys of its
+    interval. The shorter list is used.
     """
     empty_row: _Row = (domain.high, domain.low, ALL, [])
     if lower > upper:
@@ -287,7 +288,10 @@ _MAX_SHORT_KEYS = 64
 
 
 def _list_short_keys(domain: Domain, row: _Row) -> set[Any] | None:
-    """Return the keys of a row if they are a list or few; else None."""
+    """Return the keys that a row admits, or None if it is an interval of several keys.
+
+    A row of mode `EXCEPT` has keys if its interval has at most `_MAX_SHORT_KEYS` keys.
+    """
     lower, upper, listed, keys = row
     if listed == ONLY:
         return set(keys)

@@ -108,7 +108,7 @@ class TagRule(NamedTuple):
     def _find_barred(self, tokens: frozenset[str]) -> frozenset[str]:
         """Return the tokens that this rule does not admit: forbidden ones, or outside `only`.
 
-        Of the tokens outside `only`, which are endless, those among `tokens` are returned.
+        Infinitely many tokens are outside `only`, so only those among `tokens` are returned.
         """
         return self.forbidden if self.only is None else tokens - self.only
 
@@ -198,13 +198,13 @@ class Tags:
 
     @property
     def is_empty(self) -> Bools:
-        """Rows that admit neither a list nor null."""
+        """For each row, whether it admits neither a list nor null."""
         empty: Bools = self.states == 0
         return empty
 
     @property
     def is_unconstrained(self) -> Bools:
-        """Rows that admit every list and null."""
+        """For each row, whether it admits every list and null."""
         has_no_rule = (
             (self.groups.lengths == 0) & (self.forbidden.lengths == 0) & ~self.whole & ~self.bounded
         )
@@ -214,7 +214,7 @@ class Tags:
     def contains(self, lists: RaggedArray, valid: Bools) -> Bools:
         """Return for each i whether row i admits list i, or null if `valid[i]` is false.
 
-        The lists, of tokens or None, are the rows of `lists`.
+        List i is row i of `lists`; its elements are tokens, or None for null.
         """
         pair_of_group = _value_rows(self.groups)
         group_of_token = _value_rows(self.tokens)
@@ -253,7 +253,7 @@ class Tags:
         return self._decide_pairwise(inner, TagRule.covers)
 
     def overlaps(self, other: Tags) -> Bools:
-        """Return for each i whether row i of both batches has a common list, or both admit null."""
+        """Return for each i whether the rows i admit a common list, or both admit null."""
         return self._decide_pairwise(other, lambda a, b: a.intersect(b).states != 0)
 
     def _decide_pairwise(self, other: Tags, decide: Callable[[TagRule, TagRule], bool]) -> Bools:

@@ -1,7 +1,7 @@
-"""The brute-force index: every stored region is tried. The oracle that other indexes are held to.
+"""The brute-force index, which compares every stored region: the oracle for other indexes.
 
-Cost: query rows × stored rows comparisons; nothing is stored but the regions. Wrong choice for more
-than a few thousand regions.
+Cost: query rows × stored rows comparisons; only the regions are stored. Do not use it for more than
+a few thousand regions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_PAIRS_PER_BATCH = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class BruteForceIndex:
-    """An index that tries every stored region.
+    """Index that compares every stored region with every query.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -41,35 +41,35 @@ class BruteForceIndex:
 
     @check_arguments
     def match(self, events: Events) -> Pairs:
-        """Stored regions that contain each event."""
+        """Return for each event the stored regions that contain it."""
         return self._try_pairs(len(events), lambda e, r: contains(self.regions, r, events, e))
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Stored regions that cover each given one; with a limit, the first ones."""
-        found = self._try_pairs(len(regions), lambda i, r: covers(self.regions, r, regions, i))
-        return found if limit is None else found.limit_per_query(limit)
+        """Return for each query region the stored regions that cover it, at most `limit`."""
+        pairs = self._try_pairs(len(regions), lambda i, r: covers(self.regions, r, regions, i))
+        return pairs if limit is None else pairs.limit_per_query(limit)
 
     @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
-        """Stored regions that each given one covers."""
+        """Return for each query region the stored regions that it covers."""
         return self._try_pairs(len(regions), lambda i, r: covers(regions, i, self.regions, r))
 
     @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Stored regions that have an event in common with each given one."""
+        """Return for each query region the stored regions that overlap it."""
         return self._try_pairs(len(regions), lambda i, r: overlaps(regions, i, self.regions, r))
 
     def _try_pairs(
         self, query_count: int, relation: Callable[[Rows, Rows], NDArray[np.bool_]]
     ) -> Pairs:
-        """All pairs for which the relation holds, tried in blocks that fit in memory."""
-        stored = len(self.regions)
-        step = max(1, _MAX_PAIRS_PER_BATCH // max(1, stored))
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        """Return all pairs for which the relation holds, computed in blocks that fit in memory."""
+        stored_count = len(self.regions)
+        step = max(1, _MAX_PAIRS_PER_BATCH // max(1, stored_count))
+        pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for start in range(0, query_count, step):
             block = np.arange(start, min(start + step, query_count))
-            i, r = np.repeat(block, stored), np.tile(np.arange(stored), len(block))
-            true = relation(i, r)
-            found.append((i[true], r[true]))
-        return Pairs(np.concatenate([i for i, _ in found]), np.concatenate([r for _, r in found]))
+            i, r = np.repeat(block, stored_count), np.tile(np.arange(stored_count), len(block))
+            holds = relation(i, r)
+            pairs.append((i[holds], r[holds]))
+        return Pairs(np.concatenate([i for i, _ in pairs]), np.concatenate([r for _, r in pairs]))

@@ -1,4 +1,4 @@
-"""What every index answers, and the pairs that it answers with."""
+"""The protocol of all indexes, and the pairs of rows that are their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ Rows = NDArray[np.integer[Any]]
 class Pairs:
     """Pairs of a query row and a stored row, each once, sorted by query row.
 
-    The order of the stored rows of one query row is the index's own.
+    `query_rows[i]` and `stored_rows[i]` are a pair. The stored rows of one query row may be in any
+    order.
 
     >>> list(Pairs.from_unsorted([1, 0, 1], [5, 2, 3]))
     [(0, 2), (1, 3), (1, 5)]
@@ -33,15 +34,18 @@ class Pairs:
 
     @staticmethod
     def from_unsorted(query_rows: ArrayLike, stored_rows: ArrayLike) -> Pairs:
-        """Return pairs in their order, from two arrays in any order."""
-        first = as_numeric_array("query_rows", query_rows, np.int64)
-        second = as_numeric_array("stored_rows", stored_rows, np.int64)
-        width = int(second.max(initial=0)) + 1
-        if int(first.max(initial=0)) * width >= 1 << 62:
-            order = np.lexsort((second, first))
-            return Pairs(first[order], second[order])
-        both = np.sort(first * width + second)
-        return Pairs(both // width, both % width)
+        """Return pairs sorted by query row, then stored row, from two arrays in any order.
+
+        Duplicates are not removed.
+        """
+        queries = as_numeric_array("query_rows", query_rows, np.int64)
+        stored = as_numeric_array("stored_rows", stored_rows, np.int64)
+        width = int(stored.max(initial=0)) + 1
+        if int(queries.max(initial=0)) * width >= 1 << 62:
+            order = np.lexsort((stored, queries))
+            return Pairs(queries[order], stored[order])
+        combined = np.sort(queries * width + stored)
+        return Pairs(combined // width, combined % width)
 
     def __len__(self) -> int:
         return len(self.query_rows)
@@ -50,47 +54,47 @@ class Pairs:
         return zip(self.query_rows.tolist(), self.stored_rows.tolist(), strict=True)
 
     def drop_duplicates(self) -> Pairs:
-        """Each pair once, of pairs in the order of `from_unsorted`."""
-        new = np.ones(len(self), np.bool_)
-        new[1:] = (np.diff(self.query_rows) != 0) | (np.diff(self.stored_rows) != 0)
-        return Pairs(self.query_rows[new], self.stored_rows[new])
+        """Return each pair once; the pairs must be in the order of `from_unsorted`."""
+        is_new = np.ones(len(self), np.bool_)
+        is_new[1:] = (np.diff(self.query_rows) != 0) | (np.diff(self.stored_rows) != 0)
+        return Pairs(self.query_rows[is_new], self.stored_rows[is_new])
 
     @check_arguments
     def limit_per_query(self, limit: int) -> Pairs:
-        """At most `limit` pairs of each query row."""
+        """Return the first `limit` pairs of each query row."""
         starts = np.searchsorted(self.query_rows, self.query_rows)
-        kept = np.arange(len(self)) - starts < limit
-        return Pairs(self.query_rows[kept], self.stored_rows[kept])
+        is_within_limit = np.arange(len(self)) - starts < limit
+        return Pairs(self.query_rows[is_within_limit], self.stored_rows[is_within_limit])
 
 
 @dataclass(frozen=True, slots=True)
 class MatchResult(Pairs):
-    """The pairs of a match, and how many candidates they were chosen from."""
+    """Pairs of a match, with the number of candidates that the index proposed."""
 
     candidates: int
 
 
 class Index(Protocol):
-    """Stored regions with row numbers, asked with batches.
+    """Protocol of an index: stored regions with row numbers, queried with batches.
 
-    Every answer is what `covey.geometry.relations` says of each pair: exact, but for relations
-    between balls, which err on the side that loses no event.
+    The result for each pair is that of `covey.geometry.relations`. It is exact, except for
+    relations between balls, which are inexact in the direction that loses no event.
 
-    Whoever implements it runs `covey.testing.IndexContract`.
+    The tests of an implementation must run `covey.testing.IndexContract`.
     """
 
     def match(self, events: Events) -> Pairs:
-        """Stored regions that contain each event."""
+        """Return for each event the stored regions that contain it."""
         ...
 
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Stored regions that cover each given one: all, or some `limit` of them."""
+        """Return for each query region the stored regions that cover it, at most `limit`."""
         ...
 
     def find_covered(self, regions: Regions) -> Pairs:
-        """Stored regions that each given one covers."""
+        """Return for each query region the stored regions that it covers."""
         ...
 
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Stored regions that have an event in common with each given one."""
+        """Return for each query region the stored regions that overlap it."""
         ...

@@ -1,7 +1,8 @@
-"""A plan on Kafka: a topic for each broker, fed from the topic of the broker above it.
+"""Deployment of a plan on Kafka: one topic per broker, filled from the topic of its parent.
 
-Each level of the tree is one query. An event goes on to those brokers below its topic whose filter
-it is in, as it came. What is delivered again after a failure is there again: at least once.
+Each level of the broker tree is one streaming query. It forwards an event unchanged from the topic
+of a broker to the topics of those child brokers whose filters contain the event. Delivery is at
+least once: after a failure an event may be forwarded again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,15 @@ __all__ = ["BrokerTraffic", "PlanDeployment"]
 
 @dataclass(frozen=True, slots=True)
 class BrokerTraffic:
-    """What came to a broker: events, their bytes, and which share of all that were published."""
+    """Measured traffic of one broker.
+
+    Args:
+        broker: number of the broker.
+        events: number of events in its topic.
+        size_bytes: size of their values.
+        share: number of events, divided by the number of published events.
+        planned_bandwidth: bandwidth of the broker in the plan.
+    """
 
     broker: int
     events: int
@@ -39,7 +48,15 @@ class BrokerTraffic:
 
 @dataclass(frozen=True, slots=True)
 class PlanDeployment:
-    """`schema` is Spark's of the JSON values in topic `events`; topics are named by `prefix`."""
+    """A plan together with the Kafka topics on which it runs.
+
+    Args:
+        plan: the broker tree and the filters.
+        cluster: the Kafka cluster.
+        event_topic: topic of the published events, whose values are JSON.
+        event_schema: Spark schema of the events.
+        topic_prefix: the topic of broker n is `<topic_prefix>.<n>`.
+    """
 
     plan: SavedPlan
     cluster: KafkaCluster
@@ -48,11 +65,11 @@ class PlanDeployment:
     topic_prefix: str
 
     def get_topic(self, broker: int) -> str:
-        """The topic of a broker; the publisher's is that of the events."""
+        """Return the topic of a broker; the topic of the publisher is `event_topic`."""
         return self.event_topic if broker == PUBLISHER else f"{self.topic_prefix}.{broker}"
 
     def iter_levels(self) -> Iterator[list[int]]:
-        """The brokers of each level, from the publisher's down."""
+        """Yield the brokers of each level of the tree, beginning with the publisher's children."""
         parents = self.plan.tree.parents
         level = np.flatnonzero(parents == PUBLISHER)
         while len(level):
@@ -60,19 +77,24 @@ class PlanDeployment:
             level = np.flatnonzero(np.isin(parents, level))
 
     def validate(self) -> None:
-        """What a plan needs of events is in their schema, and topics are there: or it is said."""
+        """Raise an error if the schema lacks an attribute of the plan, or a topic does not exist.
+
+        Raises:
+            InvalidArgumentError: Spark cannot parse the schema, or the schema lacks an attribute.
+            StreamError: a topic does not exist, or Kafka cannot be reached.
+        """
         try:
             schema = StructType.fromDDL(self.event_schema)
         except PySparkException as error:
             raise InvalidArgumentError(
-                f"the schema of events, {self.event_schema!r}: {error}"
+                f"the schema of events {self.event_schema!r} cannot be parsed: {error}"
             ) from None
         fields = schema.names if isinstance(schema, StructType) else []
         for name in self.plan.attributes:
             if name.lower() not in map(str.lower, fields):
                 raise InvalidArgumentError(
-                    f"the schema of events, {self.event_schema!r}, has no {name}: "
-                    "the plan's filters do"
+                    f"the schema of events {self.event_schema!r} has no {name}, which the filters "
+                    "of the plan use"
                 )
         for broker in (PUBLISHER, *range(len(self.plan.tree))):
             self.cluster.list_partitions(self.get_topic(broker))
@@ -80,9 +102,14 @@ class PlanDeployment:
     def start_queries(
         self, spark: SparkSession, checkpoint_path: str, *, once: bool
     ) -> Iterator[StreamingQuery]:
-        """The query of each level, which begins with the first event that its topics have.
+        """Start the query of each level, and yield it.
 
-        With `once` a query ends when it has passed on what was there, and then the next begins.
+        Args:
+            spark: session of the queries.
+            checkpoint_path: folder for the checkpoints of the queries; without a checkpoint, a
+                query begins with the first event of its topics.
+            once: whether each query ends when it has forwarded the existing events; the query of
+                the next level then starts after it has ended.
         """
         for number, level in enumerate(self.iter_levels()):
             rows = self._route_events(spark, level)
@@ -97,36 +124,47 @@ class PlanDeployment:
             yield query
 
     def _route_events(self, spark: SparkSession, level: list[int]) -> DataFrame:
+        """Return the rows that the query of a level writes: `topic`, `key` and `value`."""
         parents = self.plan.tree.parents
-        above = sorted({self.get_topic(int(parents[broker])) for broker in level})
-        came = (
+        parent_topics = sorted({self.get_topic(int(parents[broker])) for broker in level})
+        kafka_events = (
             spark.readStream.format("kafka")
             .options(**self.cluster.reader_options)
-            .option("subscribe", ",".join(above))
+            .option("subscribe", ",".join(parent_topics))
             .option("startingOffsets", "earliest")
             .load()
         )
         event = F.from_json(F.col("value").cast("string"), self.event_schema)
-        read = came.select("topic", "key", "value", event.alias("event"))
-        to = F.array_compact(F.array(*(self._build_topic_column(broker) for broker in level)))
-        return read.select(F.explode(to).alias("topic"), "key", "value")
+        decoded = kafka_events.select("topic", "key", "value", event.alias("event"))
+        targets = F.array_compact(F.array(*(self._build_topic_column(broker) for broker in level)))
+        return decoded.select(F.explode(targets).alias("topic"), "key", "value")
 
     def _build_topic_column(self, broker: int) -> Column:
-        """The topic of a broker if an event is from above it and in its filter, else null."""
+        """Build a column with the topic of a broker for events to forward to it, else null.
+
+        An event is forwarded if it is in the topic of the broker's parent and in the broker's
+        filter.
+        """
         low, high = self.plan.filters.rectangles_of(broker)
-        inside: list[Column] = []
+        in_rectangle: list[Column] = []
         for lower, upper in zip(low.tolist(), high.tolist(), strict=True):
             sides = [
                 F.col("event")[name].between(F.lit(a), F.lit(b))
                 for name, a, b in zip(self.plan.attributes, lower, upper, strict=True)
             ]
-            inside.append(reduce(and_, sides))
-        is_in = reduce(or_, inside) if inside else F.lit(False)
-        above = F.col("topic") == F.lit(self.get_topic(int(self.plan.tree.parents[broker])))
-        return F.when(above & is_in, F.lit(self.get_topic(broker)))
+            in_rectangle.append(reduce(and_, sides))
+        in_filter = reduce(or_, in_rectangle) if in_rectangle else F.lit(False)
+        from_parent = F.col("topic") == F.lit(self.get_topic(int(self.plan.tree.parents[broker])))
+        return F.when(from_parent & in_filter, F.lit(self.get_topic(broker)))
 
     def measure_traffic(self, spark: SparkSession) -> list[BrokerTraffic]:
-        """What all topics have now. Cost: it reads them all."""
+        """Count the events that are now in the topic of each broker.
+
+        Raises:
+            InvalidArgumentError: the topic of events is empty.
+
+        Cost: reads all topics.
+        """
         topics = [self.get_topic(b) for b in (PUBLISHER, *range(len(self.plan.tree)))]
         rows = (
             spark.read.format("kafka")
@@ -137,14 +175,14 @@ class PlanDeployment:
             .agg(F.count("*").alias("events"), F.sum(F.length("value")).alias("bytes"))
             .collect()
         )
-        found = {row["topic"]: (row["events"], row["bytes"] or 0) for row in rows}
-        published, _ = found.get(self.event_topic, (0, 0))
+        counts = {row["topic"]: (row["events"], row["bytes"] or 0) for row in rows}
+        published, _ = counts.get(self.event_topic, (0, 0))
         if not published:
             raise InvalidArgumentError(
-                f"topic {self.event_topic} has no event: nothing can be measured"
+                f"topic {self.event_topic} has no event, so the traffic cannot be measured"
             )
         return [
             BrokerTraffic(broker, events, size, events / published, float(planned))
             for broker, planned in enumerate(self.plan.bandwidth_by_broker)
-            for events, size in (found.get(self.get_topic(broker), (0, 0)),)
+            for events, size in (counts.get(self.get_topic(broker), (0, 0)),)
         ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 __all__ = ["DeliveryOracle", "TrialOutcome"]
 
 FindMatches = Callable[[int, Iterable[Hashable]], set[Hashable]]
-"""Function that returns which of the given subscriptions match the event of this number."""
+"""Function that takes an event number and subscription ids, and returns the ids that match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class DeliveryOracle:
             self._required[event].discard(id_)
 
     def waive_in_flight(self) -> None:
-        """Require no notification of events in flight, because a node left that may have them."""
+        """Require no notification of events in flight; a node that left may have held them."""
         for event in self._in_flight:
             self._required[event].clear()
 
     def clear_settled(self) -> None:
         """Require no notification of later events until subscriptions are settled again.
 
-        Call it if links of the network change.
+        Call this method when links of the network change.
         """
         self._settled_ids.clear()
 

@@ -31,7 +31,7 @@ OUTSIDE: NodeName = None
 """The sender of messages from outside the network, and the receiver of messages to the outside."""
 
 _RETRY_DELAY = 8.0  # time until unacknowledged packets are sent again, in mean delays of a packet
-_MAX_STEPS = 10_000_000  # of one run; a run with more steps is taken for an endless loop
+_MAX_STEPS = 10_000_000  # of one run; a run with more steps is treated as an endless loop
 
 
 class Node(Protocol):
@@ -47,8 +47,8 @@ class Simulator:
 
     Args:
         seed: seed of all random delays and faults.
-        faults: probabilities of faults; None for a network without packets that are lost, and
-            without crashes.
+        faults: probabilities of faults; None for a network that loses no packets and has no
+            crashes.
         coalesce: whether messages in flight are joined; not together with `faults`.
 
     Raises:
@@ -111,9 +111,9 @@ class Simulator:
             self._handle_message(OUTSIDE, name, message)
 
     def crash(self, name: NodeName, duration: float) -> None:
-        """Take a node down for `duration`; packets to it are lost, its state is preserved.
+        """Take a node down for a time; packets to it are lost, its state is preserved.
 
-        A node that is down already is left alone.
+        `duration` is in mean delays of a packet. If the node is already down, nothing changes.
 
         Raises:
             InvalidArgumentError: the simulator has no faults.
@@ -166,7 +166,7 @@ class Simulator:
                 self._send(name, to, answer)
 
     def _send(self, sender: NodeName, receiver: NodeName, message: object) -> None:
-        """Send a message: as packets if there are faults, else such that the order is preserved."""
+        """Send a message: as packets if there are faults, else in the order of sending."""
         if self.on_send is not None:
             self.on_send(sender, receiver, message)
         pair = (sender, receiver)
@@ -213,7 +213,7 @@ class Simulator:
     def _receive_packet(
         self, pair: tuple[NodeName, NodeName], number: int, message: object
     ) -> None:
-        """Handle all messages that are next in order, and acknowledge them; drop it if down."""
+        """Handle the messages that are next in order, or drop the packet if the node is down."""
         sender, name = pair
         if name in self._down_queues:
             return
@@ -249,7 +249,7 @@ class Simulator:
             self._schedule_retry(pair)
 
     def _restart_node(self, name: NodeName) -> None:
-        """Bring a node up again, and let it handle the messages from outside that waited."""
+        """Restart a node, and handle the outside messages that arrived while it was down."""
         for message in self._down_queues.pop(name):
             self._handle_message(OUTSIDE, name, message)
 

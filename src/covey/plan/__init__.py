@@ -3,21 +3,22 @@
 A plan assigns every subscriber to a leaf of a broker tree and gives every broker a filter of a few
 rectangles of event space. The aim is the least total bandwidth, within limits on delay, on the
 load of each leaf, and on the rectangles of a filter. Every plan can be verified from scratch
-(`Plan.verify`). The package depends on nothing but `covey.errors` and the kernel decorator.
+(`Plan.verify`). Of covey, the package imports only `covey.errors`, the checks of arguments and the
+kernel decorator.
 
 Data passes through the parts in this order:
 
 - `model`: the problem, the broker tree, filters, the plan, and its file format.
-- `groups`: equal subscribers are grouped, and event space becomes a grid of cells.
+- `groups`: equal subscribers become groups, and event space becomes a grid of cells.
 - `greedy_assignment`: `greedy`, one subscriber after another, where filters widen least.
-- `baselines`: `assign_nearest` and `balance_loads`, plans to compare with.
+- `baselines`: `assign_nearest` and `balance_loads`, plans for comparison.
 - `capacity`: filters of a sample are extended to all subscribers, within leaf capacities.
 - `local_search`: `search`, large neighbourhood search; the planner to use.
-- `incremental_replan`: `replan`, when subscribers come and go and few may move.
-- `lp`: `slp`, the linear-programming method of the paper; to compare with.
+- `incremental_replan`: `replan`, for changed subscribers, with few moves.
+- `lp`: `slp`, the linear-programming method of the paper; for comparison.
 - `bounds`: `lower_bound`, a bandwidth that no plan can go below.
 - `workload`: generated problems for tests, benchmarks and examples.
-- `kernels`: the compiled loops of all of these.
+- `kernels`: the compiled loops of all these parts.
 """
 
 from covey.plan.baselines import assign_nearest, balance_loads

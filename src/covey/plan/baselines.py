@@ -1,6 +1,7 @@
-"""Plans that look at one thing only, to compare with: the nearest broker, or equal loads.
+"""Baseline plans for comparison: the nearest broker, or the most even loads.
 
-They have much more bandwidth than plans that look at what is wanted. (papers: assignment)
+They look at one criterion only and have much more bandwidth than plans that consider the boxes of
+subscribers. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -26,74 +27,93 @@ __all__ = ["assign_nearest", "balance_loads"]
 
 @check_arguments
 def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
-    """Each subscriber at the nearest leaf; with balance, at the nearest that still has room.
+    """Return the plan in which each subscriber is served by the nearest leaf.
 
-    Latency is not looked at, which the nearest leaf keeps to more often than not. If all rooms
-    together are too small, those who are left go to the nearest.
+    The limit on delay is ignored; nearest leaves respect it in most cases.
+
+    Args:
+        problem: what to plan for.
+        with_capacity: serve a subscriber by the nearest leaf that has capacity at `max_load`.
+            Subscribers beyond the capacity of all leaves together are served by the nearest leaf.
     """
-    leaves, places = problem.tree.leaves, problem.subscribers.positions
-    most = (
+    leaves, positions = problem.tree.leaves, problem.subscribers.positions
+    capacities = (
         problem.compute_capacities(problem.max_load)
         if with_capacity
-        else np.full(len(leaves), len(places))
+        else np.full(len(leaves), len(positions))
     )
-    room = most.copy()
-    found = np.full(len(places), -1, np.int64)
-    waiting = np.arange(len(places))
-    while len(waiting):
-        if not (room > 0).any():  # brokers have too little room for all: some serve more
-            room[:] = len(places)
-        is_open = np.flatnonzero(room > 0)
-        near = is_open[_find_nearest(places[waiting], problem.tree.brokers[leaves[is_open]])]
-        fits = rank_within_key(near) < room[near]
-        found[waiting[fits]] = near[fits]
-        room -= np.bincount(near[fits], minlength=len(leaves))
-        waiting = waiting[~fits]
+    free_capacities = capacities.copy()
+    leaf_of = np.full(len(positions), -1, np.int64)
+    unassigned = np.arange(len(positions))
+    while len(unassigned):
+        if not (free_capacities > 0).any():  # all leaves are full: the others go beyond capacity
+            free_capacities[:] = len(positions)
+        is_open = np.flatnonzero(free_capacities > 0)
+        nearest = is_open[
+            _find_nearest(positions[unassigned], problem.tree.brokers[leaves[is_open]])
+        ]
+        fits = rank_within_key(nearest) < free_capacities[nearest]
+        leaf_of[unassigned[fits]] = nearest[fits]
+        free_capacities -= np.bincount(nearest[fits], minlength=len(leaves))
+        unassigned = unassigned[~fits]
     demand = DemandGroups.from_problem(problem)
-    served = count_by_leaf(found, len(leaves), demand)
+    group_counts = count_by_leaf(leaf_of, len(leaves), demand)
     return to_plan(
-        problem, demand, found.astype(np.int32), fit_filter_state(problem, demand, served)
+        problem, demand, leaf_of.astype(np.int32), fit_filter_state(problem, demand, group_counts)
     )
 
 
 @check_arguments
 def balance_loads(problem: Problem) -> Plan:
-    """The most even loads that latency allows, whatever is wanted."""
+    """Return the plan with the most even loads that the limit on delay allows.
+
+    Boxes of subscribers are ignored in the assignment; filters are fitted to it.
+
+    Raises:
+        CoveyError: if scipy is not installed.
+    """
     demand = DemandGroups.from_problem(problem)
-    _, by_set = find_min_load_factor(
+    _, counts_by_leaf_set = find_min_load_factor(
         demand.leaf_sets, demand.subscribers_by_leaf_set, problem.fair_shares
     )
-    served = _split_by_group(by_set, demand)
+    group_counts = _split_by_group(counts_by_leaf_set, demand)
     return to_plan(
         problem,
         demand,
-        expand_to_subscribers(served, demand),
-        fit_filter_state(problem, demand, served),
+        expand_to_subscribers(group_counts, demand),
+        fit_filter_state(problem, demand, group_counts),
     )
 
 
 def _find_nearest(
     positions: NDArray[np.float64], brokers: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    best, found = np.full(len(positions), np.inf), np.zeros(len(positions), np.int64)
+    """Return the index of the nearest broker for each position."""
+    best, nearest = np.full(len(positions), np.inf), np.zeros(len(positions), np.int64)
     for number, broker in enumerate(brokers):
-        away = positions - broker
-        squared = np.einsum("ij,ij->i", away, away)
+        differences = positions - broker
+        squared = np.einsum("ij,ij->i", differences, differences)
         is_nearer = squared < best
-        best[is_nearer], found[is_nearer] = squared[is_nearer], number
-    return found
+        best[is_nearer], nearest[is_nearer] = squared[is_nearer], number
+    return nearest
 
 
 def _split_by_group(by_leaf_set: NDArray[np.int64], demand: DemandGroups) -> NDArray[np.int32]:
-    """What each leaf serves of each set, divided among the groups of the set."""
-    served = np.zeros((by_leaf_set.shape[1], len(demand.group_sizes)), np.int32)
+    """Divide the counts of leaf sets (rows) by leaf (columns) among the groups of each set.
+
+    Returns:
+        The number of subscribers of each group (column) that each leaf (row) serves.
+    """
+    group_counts = np.zeros((by_leaf_set.shape[1], len(demand.group_sizes)), np.int32)
     for number, row in enumerate(by_leaf_set):
         groups = np.flatnonzero(demand.leaf_set_of_group == number)
         leaves = np.flatnonzero(row)
-        # Both in a row, cut where either ends.
-        of_groups, of_leaves = np.cumsum(demand.group_sizes[groups]), np.cumsum(row[leaves])
-        ends = np.union1d(of_groups, of_leaves)
+        # Groups and leaf counts divide the same sequence of subscribers: split it at both ends.
+        group_ends, leaf_ends = np.cumsum(demand.group_sizes[groups]), np.cumsum(row[leaves])
+        ends = np.union1d(group_ends, leaf_ends)
         lengths = np.diff(np.r_[0, ends])
-        some = groups[np.searchsorted(of_groups, ends)]
-        served[leaves[np.searchsorted(of_leaves, ends)], some] += lengths.astype(np.int32)
-    return served
+        matching_groups = groups[np.searchsorted(group_ends, ends)]
+        group_counts[leaves[np.searchsorted(leaf_ends, ends)], matching_groups] += lengths.astype(
+            np.int32
+        )
+    return group_counts

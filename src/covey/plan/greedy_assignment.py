@@ -1,6 +1,7 @@
-"""Subscribers one after another, each to the broker whose filters it widens least.
+"""Greedy plans: assign subscribers one after another to the leaf whose filters widen least.
 
-`offline` takes those first who have fewest brokers to choose from (Gr*; papers: assignment).
+Gr* assigns subscribers with few possible leaves first; Gr assigns them in the order in which they
+arrive. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -25,14 +26,21 @@ __all__ = ["extend_assignment", "greedy"]
 def greedy(
     problem: Problem, *, is_offline: bool = True, with_latency: bool = True, seed: int | None = 0
 ) -> Plan:
-    """The greedy plan: Gr*, or with `offline=False` Gr, which takes subscribers as they come.
+    """Return the greedy plan: Gr*, or Gr with `is_offline=False`.
 
-    Latency is kept to, and so are filters; the load is, if the greedy way finds room at some load
-    up to `max_load`, else subscribers go where they cost least (`plan.verify()` counts them).
-    Without latency it is Gr-l, for comparison only. Subscribers come in a random order, or as they
-    are without a seed; Gr* sorts them after that.
+    The plan respects the limits on delay and rectangles. Loads respect the first of
+    `problem.load_factors` at which all subscribers find capacity. If there is none, subscribers
+    without capacity are assigned where they cost least, and `plan.verify()` counts them.
 
-    Cost: about a microsecond for each subscriber and broker it can have.
+    Args:
+        problem: what to plan for.
+        is_offline: sort subscribers by the number of leaves that may serve them, fewest first
+            (Gr*).
+        with_latency: respect the limit on delay. Without it the plan is Gr-l, for comparison only.
+        seed: of the random order of subscribers, which is the arrival order of Gr and breaks ties
+            of Gr*; None to take them in the order of the problem.
+
+    Cost: about a microsecond for each subscriber and leaf that may serve it.
     """
     if seed is not None:
         check_range("seed", seed, 0)
@@ -46,8 +54,8 @@ def greedy(
             problem.tree.leaf_paths, problem.fair_shares, problem.compute_capacities(factor),
             np.zeros(len(problem.fair_shares), np.int64),
         )  # fmt: skip
-        leaf_of, without = _run_greedy(demand, order, is_offline, leaves, state)
-        if not without:
+        leaf_of, unassigned_count = _run_greedy(demand, order, is_offline, leaves, state)
+        if not unassigned_count:
             break
     return to_plan(problem, demand, leaf_of, state)
 
@@ -58,9 +66,18 @@ def extend_assignment(
     loads: NDArray[np.int64],
     capacities: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], BrokerFilters]:
-    """The leaf of each subscriber, and filters widened for them, as little as the greedy way finds.
+    """Assign more subscribers greedily, and widen filters for them.
 
-    Leaves serve so many others already, and at most so many in the end where that can be.
+    Args:
+        problem: the subscribers to assign.
+        filters: the filters to start from.
+        loads: the number of subscribers that each leaf serves already.
+        capacities: the number that each leaf may serve in all. It is exceeded only if none of the
+            leaves that may serve a subscriber has capacity.
+
+    Returns:
+        The leaf of each subscriber, as an index into the leaves of the tree, and the widened
+        filters.
     """
     demand = DemandGroups.from_problem(problem, filters=filters)
     state = to_filter_state(filters, problem.max_rectangles, demand)
@@ -77,7 +94,8 @@ def _run_greedy(
     leaves: LeafArrays,
     state: FilterState,
 ) -> tuple[NDArray[np.int32], int]:
-    leaf_of, without = assign_greedily(
+    """Assign subscribers in an order; return their leaves and the number beyond capacity."""
+    leaf_of, unassigned_count = assign_greedily(
         demand.box_classes,
         demand.leaf_sets,
         demand.class_of_group[demand.group_of_subscriber],
@@ -88,4 +106,4 @@ def _run_greedy(
         state,
         demand.measure,
     )
-    return leaf_of, int(without)
+    return leaf_of, int(unassigned_count)

@@ -1,4 +1,4 @@
-"""Plans that follow their subscribers: who comes is served, who goes is forgotten, few move."""
+"""Incremental replanning: adapt a plan to changed subscribers, with few moves."""
 
 from __future__ import annotations
 
@@ -34,23 +34,33 @@ def replan(
     steps: int = 400,
     seed: int = 0,
 ) -> Plan:
-    """The plan for other subscribers of the same brokers, at which few of the old ones move.
+    """Return a plan for changed subscribers of the same broker tree, with few moves.
 
-    Subscriber s of the problem is `previous_rows[s]` of the plan's, or -1 if it is new. New ones
-    are served where they cost least, filters shrink to what is left, and a search moves at most the
-    share `max_moved_share` of all subscribers. Only where there is no room otherwise more of them
-    move, about as few as must. Who wants something else than before, or is elsewhere, counts as
-    new.
+    New subscribers are assigned where they cost least, filters are fitted to the remaining
+    subscribers, and a search improves the plan. A subscriber whose position or box has changed
+    counts as new. If leaves have too little capacity otherwise, more old subscribers move than
+    `max_moved_share` allows, but about as few as necessary.
 
-    Cost: a search of so many steps.
+    Args:
+        previous_plan: the plan to adapt.
+        problem: the new subscribers and limits, with the same parents in its tree.
+        previous_rows: the row of each subscriber in the previous problem, or -1 if it is new.
+        max_moved_share: the largest number of moves as a share of all subscribers.
+        steps: the number of steps of the search.
+        seed: the seed of the search; the same seed gives the same plan.
+
+    Raises:
+        InvalidArgumentError: if an argument is out of its range, or the trees differ.
+
+    Cost: a search of `steps` steps.
 
     >>> from covey.plan import greedy
     >>> from covey.plan.workload.problems import make_hot_spots_problem
     >>> whole = make_hot_spots_problem(3_000, 10)
     >>> old, now = np.arange(2_000), np.arange(500, 3_000)
     >>> plan = greedy(whole.take(old))
-    >>> found = replan(plan, whole.take(now), np.where(now < 2_000, now, -1), steps=20)
-    >>> found.verify().is_valid
+    >>> adapted = replan(plan, whole.take(now), np.where(now < 2_000, now, -1), steps=20)
+    >>> adapted.verify().is_valid
     True
     """
     count, known = len(problem.subscribers), len(previous_plan.assignment)
@@ -60,63 +70,79 @@ def replan(
         or previous_rows.dtype.kind != "i"
     ):
         raise InvalidArgumentError(
-            f"previous_rows is of shape {previous_rows.shape}: "
-            "for each subscriber its row in the plan, or -1"
+            f"previous_rows has shape {previous_rows.shape} and type {previous_rows.dtype}: give "
+            f"for each of {count} subscribers its row in the plan, below {known}, or -1"
         )
     check_range("steps", steps, 0)
     check_range("seed", seed, 0)
     if not 0 <= max_moved_share <= 1:
-        raise InvalidArgumentError(
-            f"max_moved_share={max_moved_share}: the share of subscribers who may move, from 0 to 1"
-        )
+        raise InvalidArgumentError(f"max_moved_share must be from 0 to 1, got {max_moved_share}")
     if not np.array_equal(previous_plan.problem.tree.parents, problem.tree.parents):
         raise InvalidArgumentError(
-            "the plan is for another tree of brokers: a plan follows its subscribers"
+            "previous_plan is for another broker tree: only subscribers may change, not brokers"
         )
     leaves = problem.tree.leaves
-    stays = _is_unchanged(previous_plan.problem.subscribers, problem.subscribers, previous_rows)
-    at = np.where(stays, np.searchsorted(leaves, previous_plan.assignment[previous_rows]), -1)
-    least = (
-        previous_plan.feasible_load_factor or problem.max_load
-    )  # of less load, more would have to move
-    for factor in [*(f for f in problem.load_factors if f >= least), problem.max_load]:
-        held = problem.with_max_load(factor)
-        start = _extend_previous_plan(held, previous_plan, at)
+    is_unchanged = _is_unchanged(
+        previous_plan.problem.subscribers, problem.subscribers, previous_rows
+    )
+    previous_leaf_of = np.where(
+        is_unchanged, np.searchsorted(leaves, previous_plan.assignment[previous_rows]), -1
+    )
+    # With a smaller load factor than before, more subscribers would have to move.
+    min_factor = previous_plan.feasible_load_factor or problem.max_load
+    for factor in [*(f for f in problem.load_factors if f >= min_factor), problem.max_load]:
+        limited_problem = problem.with_max_load(factor)
+        start = _extend_previous_plan(limited_problem, previous_plan, previous_leaf_of)
         if start.feasible_load_factor is not None:
             break
     demand = DemandGroups.from_problem(problem, filters=start.filters)
-    now = np.searchsorted(leaves, start.assignment)
-    was = np.zeros((len(leaves), len(demand.group_sizes)), np.int32)
-    np.add.at(was, (at[at >= 0], demand.group_of_subscriber[at >= 0]), 1)
-    state = to_filter_state(start.filters, problem.max_rectangles, demand)
-    forced = int(np.count_nonzero(now[stays] != at[stays]))
-    most_gone = max(forced, int(max_moved_share * len(previous_rows)))
-    effort = SearchBudget(steps, seed=seed, original_by_group=was, max_moved=most_gone)
-    by_group, state = run_search(
-        held, demand, count_by_leaf(now, len(leaves), demand), state, effort
+    leaf_of = np.searchsorted(leaves, start.assignment)
+    original_by_group = np.zeros((len(leaves), len(demand.group_sizes)), np.int32)
+    np.add.at(
+        original_by_group,
+        (
+            previous_leaf_of[previous_leaf_of >= 0],
+            demand.group_of_subscriber[previous_leaf_of >= 0],
+        ),
+        1,
     )
-    return to_plan(problem, demand, _keep_previous_leaves(by_group, demand, at), state)
+    state = to_filter_state(start.filters, problem.max_rectangles, demand)
+    forced_moves = int(np.count_nonzero(leaf_of[is_unchanged] != previous_leaf_of[is_unchanged]))
+    max_moved = max(forced_moves, int(max_moved_share * len(previous_rows)))
+    budget = SearchBudget(
+        steps, seed=seed, original_by_group=original_by_group, max_moved=max_moved
+    )
+    by_group, state = run_search(
+        limited_problem, demand, count_by_leaf(leaf_of, len(leaves), demand), state, budget
+    )
+    return to_plan(
+        problem, demand, _keep_previous_leaves(by_group, demand, previous_leaf_of), state
+    )
 
 
 def _is_unchanged(
     old_subscribers: Subscribers, new_subscribers: Subscribers, previous_rows: Ints
 ) -> NDArray[np.bool_]:
-    """Who was there before, at the same place, and wants the same."""
+    """Return which subscribers are in the previous problem, with the same position and box."""
     same = previous_rows >= 0
-    for was, is_now in (
+    for old_rows, new_rows in (
         (old_subscribers.positions, new_subscribers.positions),
         (old_subscribers.lower, new_subscribers.lower),
         (old_subscribers.upper, new_subscribers.upper),
     ):
-        same &= (was[previous_rows] == is_now).all(axis=1)
+        same &= (old_rows[previous_rows] == new_rows).all(axis=1)
     return same
 
 
 def _extend_previous_plan(problem: Problem, previous_plan: Plan, previous_leaf_of: Ints) -> Plan:
-    """Old subscribers where they were and new ones where they cost least, with fitting filters."""
-    leaves, most = problem.tree.leaves, problem.compute_capacities(problem.max_load)
+    """Return a plan that keeps old subscribers at their leaves and assigns new ones greedily.
+
+    Filters are fitted to the old subscribers first. Leaves beyond their capacity are relieved, new
+    subscribers first.
+    """
+    leaves, capacities = problem.tree.leaves, problem.compute_capacities(problem.max_load)
     new, old = np.flatnonzero(previous_leaf_of < 0), np.flatnonzero(previous_leaf_of >= 0)
-    leaf = previous_leaf_of.copy()
+    leaf_of = previous_leaf_of.copy()
     filters = replace(
         previous_plan.filters, rectangle_counts=0 * previous_plan.filters.rectangle_counts
     )
@@ -124,25 +150,32 @@ def _extend_previous_plan(problem: Problem, previous_plan: Plan, previous_leaf_o
         filters = fit_filters(problem.take(old), previous_leaf_of[old], previous_plan.filters)
     if len(new):
         loads = np.bincount(previous_leaf_of[previous_leaf_of >= 0], minlength=len(leaves))
-        leaf[new], filters = extend_assignment(problem.take(new), filters, loads, most)
+        leaf_of[new], filters = extend_assignment(problem.take(new), filters, loads, capacities)
     return relieve_overload(
-        Plan(problem, leaves[leaf].astype(np.int32), filters), previous_leaf_of < 0
+        Plan(problem, leaves[leaf_of].astype(np.int32), filters), previous_leaf_of < 0
     )
 
 
 def _keep_previous_leaves(
     by_group: NDArray[np.int32], demand: DemandGroups, previous_leaf_of: Ints
 ) -> NDArray[np.int32]:
-    """A leaf for each subscriber; of those who are alike, as many old ones stay as can."""
-    left, found = by_group.copy(), np.full(len(previous_leaf_of), -1, np.int32)
+    """Return a leaf for each subscriber, such that as many as possible keep their previous leaf.
+
+    `by_group` has the number of subscribers of each group (column) that each leaf (row) serves.
+    Subscribers of one group are interchangeable.
+    """
+    remaining_counts, leaf_of = by_group.copy(), np.full(len(previous_leaf_of), -1, np.int32)
     rows = np.flatnonzero(previous_leaf_of >= 0)
     keys = previous_leaf_of[rows] * len(demand.group_sizes) + demand.group_of_subscriber[rows]
     stays = rows[
-        rank_within_key(keys) < left[previous_leaf_of[rows], demand.group_of_subscriber[rows]]
+        rank_within_key(keys)
+        < remaining_counts[previous_leaf_of[rows], demand.group_of_subscriber[rows]]
     ]
-    found[stays] = previous_leaf_of[stays]
-    np.subtract.at(left, (previous_leaf_of[stays], demand.group_of_subscriber[stays]), 1)
-    others = np.flatnonzero(found < 0)
-    rest = replace(demand, group_of_subscriber=demand.group_of_subscriber[others])
-    found[others] = expand_to_subscribers(left, rest)
-    return found
+    leaf_of[stays] = previous_leaf_of[stays]
+    np.subtract.at(
+        remaining_counts, (previous_leaf_of[stays], demand.group_of_subscriber[stays]), 1
+    )
+    unassigned = np.flatnonzero(leaf_of < 0)
+    remaining_demand = replace(demand, group_of_subscriber=demand.group_of_subscriber[unassigned])
+    leaf_of[unassigned] = expand_to_subscribers(remaining_counts, remaining_demand)
+    return leaf_of

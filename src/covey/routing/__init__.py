@@ -1,27 +1,29 @@
-"""Routing table of one link: which subscriptions are advertised, which are covered.
+"""Routing table of one link: which subscriptions are advertised, and which are redundant.
 
-A broker keeps one `RoutingTable` for each link. Subscriptions are added and cancelled; the answer
-is an update for the neighbour: what to advertise, then what to withdraw. A link that applies all
-updates in their order has advertised, at every moment, a superset of the live subscriptions.
+A broker keeps one `RoutingTable` for each link. When subscriptions are added or cancelled, the
+table returns an update for the neighbour: what to advertise, then what to withdraw. On a link that
+applies all updates in their order, a superset of the live subscriptions is advertised at every
+moment.
 
 A strategy decides what is advertised. `CoveringStrategy` advertises regions that no advertised
-region covers, `HilbertCellStrategy` the cells of a grid as ranges of positions on Hilbert's curve.
+region covers. `HilbertCellStrategy` advertises the cells of a grid as ranges of positions on
+Hilbert's curve.
 
 Modules, in the order in which a subscription passes through them:
 
-- `routing_table`: ids and their regions, `RoutingTable`; restoring one from a snapshot.
+- `routing_table`: `RoutingTable`, ids and their regions; restoring a table from a snapshot.
 - `id_spans`: the numbers of each id's regions.
 - `region_log`: all regions by number, in the order of arrival.
 - `growable_array`: one value for each region number.
 - `strategies`: the protocol of a strategy, and the strategies by name.
-- `covering_strategy`: regions, each advertised or under an absorber.
+- `covering_strategy`: each region is advertised or has an absorber.
 - `dominance`: regions as points, of which one dominates another only if it may cover it.
 - `recent_buffer`: the newest advertised regions, compared one by one.
 - `advertised_index`: all advertised regions, in indexes of growing size.
 - `cell_strategy`: regions as ranges of cells.
 - `region_ranges`: the ranges of each live region.
 - `counted_ranges`: how many ranges contain each position.
-- `updates`: what a link is told: `RegionUpdate` and `CellUpdate`.
+- `updates`: `RegionUpdate` and `CellUpdate`, what a link must advertise and withdraw.
 - `recommend`: tries each strategy on a sample and recommends one.
 - `kernels`: compiled loops.
 """

@@ -1,12 +1,12 @@
-"""The advertised regions of a table, searched for one that covers a region.
+"""Index of the advertised regions of a routing table, to find one that covers a region.
 
-The newest are few, and compared one by one. When they have become many they are indexed; eight
-indexes of about one size are merged into one. What is withdrawn stays in its index until that is
-merged, and is left out of answers.
+The newest regions are few and are compared one by one. When there are many of them, they are
+indexed; eight indexes of about the same size are merged into one. A withdrawn region stays in its
+index until the next merge, and is left out of results.
 
-A new region is not covered by an older one, or it would not be here. That it covers older ones is
-found when they are merged: each region then asks for a cover. To ask for all that a new one covers
-would cost fifty times as much.
+An older region never covers a newer one, because then the newer one would not be advertised. Older
+regions that a newer one covers are found in merges: each region then searches for a cover. A search
+for all regions that a new one covers would cost fifty times as much.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["NO_PAIRS", "AdvertisedRegions", "BuildIndex", "CoverPairs", "find_co
 Numbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 BuildIndex = Callable[[Regions], Index]
-"""How regions are indexed."""
+"""Builds an index of regions."""
 CoverPairs = tuple[Numbers, Numbers]
-"""Numbers of regions, and for each that of one which covers it."""
+"""Numbers of covered regions, and for each the number of a region that covers it."""
 NO_PAIRS: CoverPairs = (np.empty(0, np.int64), np.empty(0, np.int64))
 _MERGE_FACTOR = 8
 _MAX_REMAINING_SHARE = 0.75
@@ -40,17 +40,17 @@ _MAX_REMAINING_SHARE = 0.75
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _IndexedBlock:
-    """Some regions, by number."""
+    """Index of some regions, with their numbers."""
 
     numbers: Numbers
     index: Index
 
 
 class AdvertisedRegions:
-    """Advertised regions by number, out of those in the log.
+    """Advertised regions by number; the regions themselves are in the log.
 
-    Cost: each is indexed about log8(n / 4,096) times while others come, and a few times as many
-    indexes are searched; after `merge_all` only one.
+    Cost: each region is indexed about log8(n / 4,096) times while others arrive. A search uses a
+    few times as many indexes; after `merge_all` only one.
     """
 
     def __init__(self, region_log: RegionLog, build_index: BuildIndex, max_unindexed: int) -> None:
@@ -62,81 +62,98 @@ class AdvertisedRegions:
 
     @property
     def numbers(self) -> Numbers:
-        """All of them, ascending."""
+        """Numbers of all advertised regions, ascending."""
         return np.flatnonzero(self._advertised_flags)
 
     def contains(self, numbers: Numbers) -> Bools:
-        """Whether each is advertised."""
+        """Return whether each region is advertised."""
         return self._flags.get(numbers)
 
     def encode_points(self, regions: Regions) -> DominancePoints:
-        """Regions as points, for `add` and `find_covering`."""
+        """Return regions as points, for `add` and `find_covering`."""
         return self._recent_buffer.encode_points(regions)
 
     def add(self, numbers: Numbers, points: DominancePoints) -> CoverPairs:
-        """Adds regions of the log that are new here, at most `max_unindexed`.
+        """Add at most `max_unindexed` regions of the log that are not advertised yet.
 
-        Gives those that were found to be under others, which are removed.
+        Return the pairs of regions that were found to be covered by others; covered ones are
+        removed.
         """
-        under = NO_PAIRS
+        pairs = NO_PAIRS
         if not self._recent_buffer.has_room(len(numbers)):
-            under = self._index_recent()
+            pairs = self._index_recent()
         self._flags.set(numbers, True)
         self._recent_buffer.add(numbers, points)
-        return under
+        return pairs
 
     def add_indexed(self, numbers: Numbers, index: Index, advertised_rows: Numbers) -> CoverPairs:
-        """Adds regions that are indexed already; only `advertised_rows` of them are advertised."""
+        """Add regions that are already indexed; only `advertised_rows` of them are advertised.
+
+        Return the pairs of regions that were found to be covered by others; covered ones are
+        removed.
+        """
         self._flags.set(numbers, False)
         self._advertised_flags[numbers[advertised_rows]] = True
         return self._append_block(_IndexedBlock(numbers, index))
 
     def build_index(self, regions: Regions) -> Index:
-        """An index of regions, for `add_indexed`."""
+        """Return an index of regions, for `add_indexed`."""
         return self._build_index(regions)
 
     def remove(self, numbers: Numbers) -> None:
-        """Removes regions."""
+        """Remove regions."""
         self._flags.set(numbers, False)
 
     def merge_all(self) -> CoverPairs:
-        """Merges all there is, so that no region is under another; gives those that were."""
+        """Merge everything, so that no region is covered by another; return the pairs that were."""
         numbers = [*(part.numbers for part in self._blocks), self._recent_buffer.clear()]
         return self._merge_blocks(numbers, len(self._blocks))
 
     def find_covering(self, regions: Regions, points: DominancePoints) -> Numbers:
-        """For each region the number of one that covers it, -1 where there is none."""
-        found = self._recent_buffer.find_covering(regions, points, self._advertised_flags)
+        """Return for each region the number of an advertised one that covers it, or -1."""
+        covering_numbers = self._recent_buffer.find_covering(
+            regions, points, self._advertised_flags
+        )
         rows = np.arange(len(regions))
         for part in self._blocks:
-            left = np.flatnonzero(found[rows] < 0)
-            if not len(left):
+            uncovered = np.flatnonzero(covering_numbers[rows] < 0)
+            if not len(uncovered):
                 break
-            # To take more of them apart would cost more.
-            if len(left) <= _MAX_REMAINING_SHARE * len(rows):
-                rows, regions, left = rows[left], regions.take(left), np.arange(len(left))
-            found[rows[left]] = self._find_covering_in_block(part, regions)[left]
-        return found
+            # If nearly all rows remain, copying them would cost more than searching for all.
+            if len(uncovered) <= _MAX_REMAINING_SHARE * len(rows):
+                rows = rows[uncovered]
+                regions = regions.take(uncovered)
+                uncovered = np.arange(len(uncovered))
+            covering_numbers[rows[uncovered]] = self._find_covering_in_block(part, regions)[
+                uncovered
+            ]
+        return covering_numbers
 
     def _find_covering_in_block(self, block: _IndexedBlock, regions: Regions) -> Numbers:
-        found = np.full(len(regions), -1, np.int64)
-        one = block.index.find_covering(regions, limit=1)
-        found[one.query_rows] = block.numbers[one.stored_rows]
-        dead = np.flatnonzero((found >= 0) & ~self._advertised_flags[found])
-        if len(dead):  # another one may be alive
-            every = block.index.find_covering(regions.take(dead))
-            numbers = block.numbers[every.stored_rows]
-            alive = self._advertised_flags[numbers]
-            found[dead] = -1
-            found[dead[every.query_rows[alive]]] = numbers[alive]
-        return found
+        """Return for each region an advertised number in a block whose region covers it, or -1."""
+        covering_numbers = np.full(len(regions), -1, np.int64)
+        first_pairs = block.index.find_covering(regions, limit=1)
+        covering_numbers[first_pairs.query_rows] = block.numbers[first_pairs.stored_rows]
+        withdrawn = np.flatnonzero(
+            (covering_numbers >= 0) & ~self._advertised_flags[covering_numbers]
+        )
+        if len(withdrawn):  # another advertised region may cover them
+            all_pairs = block.index.find_covering(regions.take(withdrawn))
+            numbers = block.numbers[all_pairs.stored_rows]
+            is_advertised = self._advertised_flags[numbers]
+            covering_numbers[withdrawn] = -1
+            covering_numbers[withdrawn[all_pairs.query_rows[is_advertised]]] = numbers[
+                is_advertised
+            ]
+        return covering_numbers
 
     @property
     def _advertised_flags(self) -> Bools:
+        """Flags by region number: True if the region is advertised."""
         return self._flags.values
 
     def _index_recent(self) -> CoverPairs:
-        """Makes an index of the newest."""
+        """Build an index of the newest regions; return the covered regions that merges find."""
         numbers = self._select_advertised(self._recent_buffer.clear())
         if not len(numbers):
             return NO_PAIRS
@@ -145,69 +162,74 @@ class AdvertisedRegions:
         )
 
     def _select_advertised(self, numbers: Numbers) -> Numbers:
-        """Those that are advertised, ascending and each once: some may be in two blocks."""
+        """Return the advertised numbers, ascending and each once; a number may be in two blocks."""
         advertised = numbers[self._advertised_flags[numbers]]
-        numbers = np.sort(advertised, kind="stable")  # runs that ascend
+        numbers = np.sort(advertised, kind="stable")  # fast, because the input has ascending runs
         return numbers[np.diff(numbers, prepend=-1) > 0]
 
     def _append_block(self, block: _IndexedBlock) -> CoverPairs:
-        """Adds a block, and merges several of its size."""
+        """Append a block, and merge blocks of its size; return the pairs of covered regions."""
         self._blocks.append(block)
-        under = [NO_PAIRS]
+        pairs = [NO_PAIRS]
         while (count := self._count_similar_blocks()) >= _MERGE_FACTOR:
-            under.append(
+            pairs.append(
                 self._merge_blocks([part.numbers for part in self._blocks[-count:]], count)
             )
-        return _concat_pairs(under)
+        return _concat_pairs(pairs)
 
     def _count_similar_blocks(self) -> int:
-        """How many of the last blocks are not larger than the last."""
+        """Return how many blocks at the end have at most the size level of the last one."""
         levels = [self._size_level(part) for part in self._blocks]
         larger = [i for i, level in enumerate(levels) if level > levels[-1]]
         return len(levels) - (larger[-1] + 1 if larger else 0)
 
     def _size_level(self, block: _IndexedBlock) -> int:
-        """How large it is: one more for eight times as many."""
+        """Return the size level of a block: one more for eight times as many regions."""
         return (2 * len(block.numbers) // self._recent_buffer.capacity).bit_length() // 3
 
     def _merge_blocks(self, block_numbers: Sequence[Numbers], block_count: int) -> CoverPairs:
-        """Replaces the last blocks by one of these regions; gives those that others of it cover."""
+        """Replace the last blocks by one with these regions; return the pairs of covered ones."""
         del self._blocks[len(self._blocks) - block_count :]
         numbers = self._select_advertised(np.concatenate([np.empty(0, np.int64), *block_numbers]))
         if not len(numbers):
             return NO_PAIRS
         regions = self.region_log.take(numbers)
-        part = _IndexedBlock(numbers, self._build_index(regions))
-        self._blocks.append(part)
-        inner, outer = find_covered_rows(part.index, regions)
+        block = _IndexedBlock(numbers, self._build_index(regions))
+        self._blocks.append(block)
+        inner, outer = find_covered_rows(block.index, regions)
         self._advertised_flags[numbers[inner]] = False
         return numbers[inner], numbers[outer]
 
 
 def find_covered_rows(index: Index, regions: Regions) -> tuple[Numbers, Numbers]:
-    """Rows of indexed regions that others cover, and for each one that does; of equal ones the
-    first is not covered by the others.
+    """Return rows of indexed regions that others cover, and for each a row that covers it.
+
+    Of equal regions the first is not covered by the others.
     """
-    two = index.find_covering(regions, limit=2)
-    inner, outer = two.query_rows.astype(np.int64), two.stored_rows.astype(np.int64)
-    others = np.flatnonzero(inner != outer)
-    inner, outer = inner[others], outer[others]
-    later = outer > inner
-    later[later] = covers(regions, inner[later], regions, outer[later])
-    if later.any():  # equal to a later one, and perhaps under a third
-        equal = np.unique(inner[later])
-        every = index.find_covering(regions.take(equal))
-        more, over = equal[every.query_rows], every.stored_rows.astype(np.int64)
-        strict = more != over
-        more, over = more[strict], over[strict]
-        is_equal = covers(regions, more, regions, over)
-        kept = ~is_equal | (over < more)
-        inner = np.concatenate([inner[~later], more[kept]])
-        outer = np.concatenate([outer[~later], over[kept]])
+    first_pairs = index.find_covering(regions, limit=2)
+    inner, outer = first_pairs.query_rows.astype(np.int64), first_pairs.stored_rows.astype(np.int64)
+    different = np.flatnonzero(inner != outer)
+    inner, outer = inner[different], outer[different]
+    is_equal_to_later = outer > inner
+    is_equal_to_later[is_equal_to_later] = covers(
+        regions, inner[is_equal_to_later], regions, outer[is_equal_to_later]
+    )
+    if is_equal_to_later.any():  # these may be covered by a third region
+        equal = np.unique(inner[is_equal_to_later])
+        all_pairs = index.find_covering(regions.take(equal))
+        inner_again = equal[all_pairs.query_rows]
+        outer_again = all_pairs.stored_rows.astype(np.int64)
+        strict = inner_again != outer_again
+        inner_again, outer_again = inner_again[strict], outer_again[strict]
+        is_equal = covers(regions, inner_again, regions, outer_again)
+        is_kept = ~is_equal | (outer_again < inner_again)
+        inner = np.concatenate([inner[~is_equal_to_later], inner_again[is_kept]])
+        outer = np.concatenate([outer[~is_equal_to_later], outer_again[is_kept]])
     rows, first = np.unique(inner, return_index=True)
     return rows, outer[first]
 
 
 def _concat_pairs(pairs: Sequence[CoverPairs]) -> CoverPairs:
-    inner, outer = (np.concatenate(some) for some in zip(*pairs, strict=True))
+    """Return all pairs in one batch."""
+    inner, outer = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
     return inner, outer

@@ -1,14 +1,15 @@
-"""A table that advertises cells: regions as ranges of Hilbert's curve, merged as they come and go.
+"""Routing strategy that advertises cells: regions as ranges of positions on Hilbert's curve.
 
-A region is the ranges of its cells. What is advertised is their union, so a region whose cells
-others have is not told of, be it under one of them or under several together; neighbouring ranges
-are one. Each region's own ranges are kept: when it goes, just what nothing else contains is
-withdrawn. What a link is told are cells and not predicates, as it is cells that decide what is
-covered; so a link forwards what lies in the cells, some of it in vain. (papers: mics)
+The ranges of a region are those of its cells. The union of all ranges is advertised, with
+neighbouring ranges joined. A region whose cells are all in other regions is therefore not
+advertised, whether one region covers it or several together. The ranges of each region are stored,
+so that its removal withdraws exactly the positions that no other region contains. Links receive
+cells, not predicates, because cells decide what is covered. A link therefore forwards every event
+in an advertised cell, including false forwards. (papers: mics)
 
-Cost: a region costs its ranges and, for each, what `covey.routing.counted_ranges` says; 16
-bytes a range. Wrong choice for many attributes (choose few: the others are ignored) and for wide
-regions.
+Cost: per region its ranges, 16 bytes each, and for each range the cost of
+`covey.routing.counted_ranges`. Not suited to many attributes (choose few: others are ignored) and
+to wide regions.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ _DIMENSIONS, _BITS = 3, 8
 
 @dataclass(frozen=True, slots=True)
 class InsertionCounts:
-    """How many ranges of the last call that added were told of, and how.
+    """Numbers of ranges in the last call of `add`, by what they changed.
 
-    `covered_count`: nothing of it was new; `partial_count`: some of it; `new_count`: all of it.
-    `merged_count` of the last two became one with what was advertised beside them.
+    Args:
+        covered_count: ranges whose positions were all advertised already.
+        partial_count: ranges with some new positions.
+        new_count: ranges with only new positions.
+        merged_count: ranges of the last two kinds that were joined with advertised neighbours.
     """
 
     covered_count: int = 0
@@ -50,13 +54,15 @@ class InsertionCounts:
 
 
 class HilbertCellStrategy:
-    """Living regions by number, and the cells that are advertised for them.
+    """Live regions by number, and the cells that are advertised for them.
 
-    Without a grid the first regions choose one: their three most selective attributes, 256 cells of
-    each. It stays then, so give one where the first are not like the others.
-
-    `gap` fills gaps of at most so many positions in what is advertised: fewer ranges, more events
-    in vain. `max_ranges` bounds the ranges of one region, likewise.
+    Args:
+        grid: the cells. By default the first regions determine a grid with 256 cells on each of
+            their three most selective attributes. A grid is never changed: pass one if the first
+            regions are not typical.
+        gap: gaps of at most this many positions are advertised as well: fewer ranges, more false
+            forwards.
+        max_ranges: the largest number of ranges of one region, with the same effect.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -78,9 +84,16 @@ class HilbertCellStrategy:
         self._region_ranges = RegionRanges()
 
     def add(self, numbers: Numbers, regions: Regions) -> CellUpdate:
-        """Adds regions under numbers that are not in use; gives what to advertise."""
+        """Add regions under numbers that are not in use; return what to advertise.
+
+        Raises:
+            InvalidArgumentError: if a number is live already or occurs twice, or there is not one
+                number for each region.
+        """
         if len(numbers) != len(regions):
-            raise InvalidArgumentError(f"{len(numbers)} numbers for {len(regions)} regions")
+            raise InvalidArgumentError(
+                f"{len(numbers)} numbers for {len(regions)} regions: give one for each"
+            )
         self._check_numbers(numbers, False)
         if self._grid is None and len(regions):
             self._grid = HilbertGrid.from_regions(
@@ -90,14 +103,14 @@ class HilbertCellStrategy:
             return CellUpdate.empty()
         rows = self.grid.find_ranges(regions, max_ranges=self.max_ranges)
         self._region_ranges.add(numbers, rows)
-        told = self._counted_ranges.add(rows.first, rows.last)
+        delta = self._counted_ranges.add(rows.first, rows.last)
         self.last_insertion = InsertionCounts(
-            told.covered_count, told.partial_count, told.new_count, told.merged_count
+            delta.covered_count, delta.partial_count, delta.new_count, delta.merged_count
         )
-        return CellUpdate(told.ranges, RangeSet.empty())
+        return CellUpdate(delta.ranges, RangeSet.empty())
 
     def remove(self, numbers: Numbers) -> CellUpdate:
-        """Removes living regions; gives what to withdraw: what no other region contains."""
+        """Remove live regions; return the positions that no other region contains, to withdraw."""
         self._check_numbers(numbers, True)
         rows = self._region_ranges.take(numbers)
         self._region_ranges.remove(numbers)
@@ -107,85 +120,95 @@ class HilbertCellStrategy:
 
     @property
     def grid(self) -> HilbertGrid:
-        """The cells; without regions and if none was given there are none yet."""
+        """Grid of the cells; an error before the first regions, if none was passed."""
         if self._grid is None:
-            raise InvalidArgumentError("no cells are chosen yet: they are with the first regions")
+            raise InvalidArgumentError(
+                "the strategy has no grid yet: add regions first, or pass a grid"
+            )
         return self._grid
 
     def reassign_orphans(self, max_regions: int | None = None) -> CellUpdate:
-        """Nothing: removal is exact at once."""
+        """Return an empty update, because removal is exact at once."""
         return CellUpdate.empty()
 
     def prune(self) -> CellUpdate:
-        """Nothing: what is advertised is always as small as it can be."""
+        """Return an empty update, because the advertised ranges are always as small as possible."""
         return CellUpdate.empty()
 
     def build_sync_update(self, known: RangeSet) -> CellUpdate:
-        """What brings a link that knows other positions up to date."""
-        now = self.advertised_set
-        return CellUpdate(now - known, known - now)
+        """Return the update for a link on which other positions are advertised."""
+        advertised = self.advertised_set
+        return CellUpdate(advertised - known, known - advertised)
 
     @property
     def is_fully_withdrawn(self) -> bool:
-        """Always: nothing is left for later."""
+        """True always: removal withdraws at once."""
         return True
 
     @property
     def advertised_set(self) -> RangeSet:
-        """The positions that are advertised. Cost: a step for each stored run."""
+        """Advertised positions. Cost: a step for each stored run."""
         return self._counted_ranges.advertised_ranges
 
     @property
     def numbers(self) -> Numbers:
-        """The living regions, ascending."""
+        """Numbers of the live regions, ascending."""
         return self._region_ranges.numbers
 
     @property
     def range_count(self) -> int:
-        """How many disjoint ranges are advertised."""
+        """Number of disjoint advertised ranges."""
         return self._counted_ranges.range_count
 
     def take_ranges(self, numbers: Numbers) -> RangeSets:
-        """Living regions as ranges."""
+        """Return the ranges of live regions."""
         self._check_numbers(numbers, True)
         return self._region_ranges.take(numbers)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Whether the cell of each event is advertised: whether a link that follows forwards it."""
+        """Return whether the cell of each event is advertised, so that a link forwards it."""
         if self._grid is None:
             return np.zeros(len(events), np.bool_)
         return self._counted_ranges.contains(self.grid.find_positions(events))
 
     def covers(self, regions: Regions) -> NDArray[np.bool_]:
-        """Whether all cells of each region are advertised: whether adding it would tell nothing."""
+        """Return whether all cells of each region are advertised already."""
         rows = self.grid.find_ranges(regions, max_ranges=self.max_ranges)
         missing = np.flatnonzero(~self._counted_ranges.covers(rows.first, rows.last))
-        answer = np.ones(len(regions), np.bool_)
-        answer[np.searchsorted(rows.offsets, missing, "right") - 1] = False
-        return answer
+        is_covered = np.ones(len(regions), np.bool_)
+        is_covered[np.searchsorted(rows.offsets, missing, "right") - 1] = False
+        return is_covered
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """For each living region those that own its cells; itself alone if it owns some of them.
+        """Return for each live region the regions that account for its cells.
 
-        The owner of a cell is the living region of the smallest number that has it. So a region is
+        A cell is accounted for by the live region with the smallest number that contains it. If
+        these regions include the region itself, it is its only absorber. A region is therefore
         redundant if and only if it is not among its own absorbers.
 
-        Cost: all living ranges are sorted, whatever is asked: a microsecond or two for each.
+        Cost: a sort of all live ranges, independent of the query: one or two microseconds for each.
         """
         self._check_numbers(numbers, True)
-        living = self._region_ranges.numbers
-        rows = self._region_ranges.take(living)
+        live_numbers = self._region_ranges.numbers
+        rows = self._region_ranges.take(live_numbers)
         ends = np.unique(np.concatenate([rows.first, rows.last + 1]))
-        start, stop = np.searchsorted(ends, rows.first), np.searchsorted(ends, rows.last + 1)
-        owners = find_first_covering_rows(rows.offsets, start, stop, len(ends))
-        asked = np.searchsorted(living, numbers)
-        offsets, found = collect_absorbers(rows.offsets, start, stop, owners, asked)
-        return RaggedArray(offsets, living[found])
+        start_runs = np.searchsorted(ends, rows.first)
+        stop_runs = np.searchsorted(ends, rows.last + 1)
+        first_rows = find_first_covering_rows(rows.offsets, start_runs, stop_runs, len(ends))
+        query_rows = np.searchsorted(live_numbers, numbers)
+        offsets, absorber_rows = collect_absorbers(
+            rows.offsets, start_runs, stop_runs, first_rows, query_rows
+        )
+        return RaggedArray(offsets, live_numbers[absorber_rows])
 
     def _check_numbers(self, numbers: Numbers, must_be_live: bool) -> None:
+        """Raise InvalidArgumentError if a number occurs twice, or is not live although it must be.
+
+        With `must_be_live=False`, raise it if a number is live.
+        """
         wrong = numbers[self._region_ranges.contains(numbers) != must_be_live]
         if len(wrong):
-            state = "is not living" if must_be_live else "is living already"
+            state = "is not in the table" if must_be_live else "is in the table already"
             raise InvalidArgumentError(f"region {wrong[0]} {state}")
         if len(np.unique(numbers)) != len(numbers):
-            raise InvalidArgumentError("a number is given twice in one batch")
+            raise InvalidArgumentError("a region number occurs twice in one batch")

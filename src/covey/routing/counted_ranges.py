@@ -1,15 +1,16 @@
-"""How many living ranges contain each position: a B+tree of two levels that changes range by range.
+"""Counts of ranges by position: a B+tree of two levels that is changed range by range.
 
-The positions fall into runs within which the number of ranges is the same; neighbours differ in it.
-Runs are in blocks of at most 128, and a directory has the first position of each block. The
-positions that some range contains are the *union*; what is *advertised* is the union with its gaps
-of at most `gap` positions filled (imperfect merging). Adding and removing give exactly the
-difference that they make to what is advertised, so a neighbour that follows knows just that: what
-a filled gap contains is told before anything is taken to be covered by it. (papers: mics)
+Positions are divided into runs that the same number of ranges contain; neighbouring runs have
+different numbers. Runs are stored in blocks of at most 128, and a directory has the first position
+of each block. The *union* is the set of positions that at least one range contains. The
+*advertised* positions are the union and its gaps of at most `gap` positions (imperfect merging).
+Adding or removing ranges returns exactly the advertised positions that change. A neighbour that
+applies these changes knows the advertised positions exactly; a filled gap is advertised before it
+can cover anything. (papers: mics)
 
-Cost: per range some binary searches, the move of at most a block, and a step for each run inside
-it, or for each block where what is advertised stays as it is; the directory moves when a block
-splits. 16 bytes a run, about two runs a range.
+Cost: per range some binary searches, the move of at most one block, and a step for each run inside
+the range, or for each block in which the advertised positions do not change. The directory is moved
+when a block is split. 16 bytes per run, about two runs per range.
 """
 
 from __future__ import annotations
@@ -42,10 +43,15 @@ Ints = NDArray[np.int64]
 
 
 class RangeDelta(NamedTuple):
-    """What a batch of ranges changed: the positions, and how many ranges of which kind there were.
+    """Change of the advertised positions by a batch of ranges, and counts of the ranges by kind.
 
-    Of a range nothing was new (`covered_count`), something (`partial_count`) or all (`new_count`);
-    `merged_count` of the last two lie at, or within a gap of, what is advertised beside them.
+    Args:
+        ranges: the positions that were added or removed.
+        covered_count: ranges that changed nothing.
+        partial_count: ranges of which some positions changed.
+        new_count: ranges of which all positions changed.
+        merged_count: ranges of the last two kinds that are next to advertised positions, or within
+            a gap of them.
     """
 
     ranges: RangeSet
@@ -56,12 +62,13 @@ class RangeDelta(NamedTuple):
 
 
 class _RunTree(NamedTuple):
-    """Blocks of runs, each by its start and its count, and the directory of the blocks.
+    """Blocks of runs, and the directory of the blocks.
 
-    Entry e of the directory is for block `directory[ENTRY_BLOCK, e]`, whose first run starts at
-    `directory[ENTRY_START, e]`; block b has `directory[BLOCK_RUNS, b]` runs. Entries from
-    `state[ENTRIES_USED]` on name the blocks that are not in use. Kernels take the three arrays one
-    by one: out of a tuple each access would count references.
+    A block has the start and the count of each of its runs. Entry e of the directory is for block
+    `directory[ENTRY_BLOCK, e]`, whose first run starts at `directory[ENTRY_START, e]`; block b has
+    `directory[BLOCK_RUNS, b]` runs. Entries from `state[ENTRIES_USED]` on name the unused blocks.
+    Kernels take the three arrays one by one, because each access through a tuple would count
+    references.
     """
 
     blocks: Ints
@@ -70,81 +77,89 @@ class _RunTree(NamedTuple):
 
 
 class CountedRanges:
-    """Ranges of positions from 0 up, each contained as often as it was added.
+    """Ranges of positions from 0 up; each range may be added several times.
 
-    >>> some = CountedRanges(gap=1)
-    >>> list(some.add([0, 12], [10, 20]).ranges)  # 11 is told as well
+    Args:
+        gap: gaps of at most this many positions are advertised as well.
+
+    >>> ranges = CountedRanges(gap=1)
+    >>> list(ranges.add([0, 12], [10, 20]).ranges)  # includes 11, a gap
     [(0, 20)]
-    >>> list(some.add([11], [11]).ranges), list(some.remove([0], [10]).ranges)
+    >>> list(ranges.add([11], [11]).ranges), list(ranges.remove([0], [10]).ranges)
     ([], [(0, 10)])
     """
 
     def __init__(self, gap: int = 0) -> None:
         if gap < 0:
-            raise InvalidArgumentError(f"a gap of at most {gap} positions: it is 0 or more")
+            raise InvalidArgumentError(f"gap must be at least 0 positions, got {gap}")
         self.gap = gap
         self._tree = _build_empty_tree()
 
     def add(self, first: ArrayLike, last: ArrayLike) -> RangeDelta:
-        """Adds ranges; gives the positions that are newly advertised."""
+        """Add ranges; return the positions that are newly advertised."""
         return self._apply_ranges(first, last, 1)
 
     def remove(self, first: ArrayLike, last: ArrayLike) -> RangeDelta:
-        """Removes ranges that were added; gives the positions that are no longer advertised."""
+        """Remove ranges that were added; return the positions that are no longer advertised."""
         return self._apply_ranges(first, last, -1)
 
     def contains(self, positions: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each position is advertised."""
-        asked = np.ascontiguousarray(positions, np.int64)
-        found: NDArray[np.bool_] = contains_positions(*self._tree, asked, self.gap)
-        return found
+        """Return whether each position is advertised."""
+        position_array = np.ascontiguousarray(positions, np.int64)
+        is_advertised: NDArray[np.bool_] = contains_positions(*self._tree, position_array, self.gap)
+        return is_advertised
 
     def covers(self, first: ArrayLike, last: ArrayLike) -> NDArray[np.bool_]:
-        """Whether all of each range is advertised: whether adding it would tell nothing."""
+        """Return whether all positions of each range are advertised."""
         firsts, lasts = np.ascontiguousarray(first, np.int64), np.ascontiguousarray(last, np.int64)
-        found: NDArray[np.bool_] = covers_ranges(*self._tree, firsts, lasts, self.gap)
-        return found
+        is_covered: NDArray[np.bool_] = covers_ranges(*self._tree, firsts, lasts, self.gap)
+        return is_covered
 
     def count_ranges(self, positions: ArrayLike) -> Ints:
-        """How many ranges contain each position."""
-        found: Ints = count_ranges(*self._tree, np.ascontiguousarray(positions, np.int64))
-        return found
+        """Return how many ranges contain each position."""
+        counts: Ints = count_ranges(*self._tree, np.ascontiguousarray(positions, np.int64))
+        return counts
 
     @property
     def union(self) -> RangeSet:
-        """The positions that some range contains. Cost: a step a run."""
+        """Positions that at least one range contains. Cost: a step for each run."""
         starts, counted = list_runs(*self._tree)
-        some = np.flatnonzero(counted)
-        return RangeSet.from_ranges(starts[some], starts[some + 1] - 1)
+        nonempty_runs = np.flatnonzero(counted)
+        return RangeSet.from_ranges(starts[nonempty_runs], starts[nonempty_runs + 1] - 1)
 
     @property
     def advertised_ranges(self) -> RangeSet:
-        """The union with its small gaps filled."""
+        """Union with its small gaps filled."""
         return self.union.fill_gaps(self.gap)
 
     @property
     def range_count(self) -> int:
-        """How many disjoint ranges are advertised."""
+        """Number of disjoint advertised ranges."""
         return len(self.advertised_ranges)
 
     def _apply_ranges(self, first: ArrayLike, last: ArrayLike, increment: int) -> RangeDelta:
+        """Add `increment` to the counts of ranges; return what changed.
+
+        If the blocks do not suffice for all ranges, the tree is enlarged between calls of the
+        kernel.
+        """
         firsts, lasts = np.ascontiguousarray(first, np.int64), np.ascontiguousarray(last, np.int64)
-        told = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        kinds, done = np.zeros(4, np.int64), 0
+        changed_ranges = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        kind_counts, done = np.zeros(4, np.int64), 0
         while done < len(firsts):
-            some, a, b = apply_ranges(
-                *self._tree, firsts[done:], lasts[done:], increment, self.gap, kinds
+            range_count, a, b = apply_ranges(
+                *self._tree, firsts[done:], lasts[done:], increment, self.gap, kind_counts
             )
-            done += some
-            told.append((a, b))
+            done += range_count
+            changed_ranges.append((a, b))
             if done < len(firsts):
                 self._tree = _double_capacity(self._tree)
-        a, b = (np.concatenate(ends) for ends in zip(*told, strict=True))
-        return RangeDelta(RangeSet.from_ranges(a, b), *kinds.tolist())
+        a, b = (np.concatenate(ends) for ends in zip(*changed_ranges, strict=True))
+        return RangeDelta(RangeSet.from_ranges(a, b), *kind_counts.tolist())
 
 
 def _build_empty_tree() -> _RunTree:
-    """One run, from 0 to the end of all positions, that no range contains."""
+    """Return a tree of one run that contains all positions, with a count of 0."""
     directory = np.zeros((DIRECTORY_ROWS, 4), np.int64)
     directory[ENTRY_BLOCK] = np.arange(4)
     directory[BLOCK_RUNS, 0] = 1
@@ -152,7 +167,7 @@ def _build_empty_tree() -> _RunTree:
 
 
 def _double_capacity(tree: _RunTree) -> _RunTree:
-    """The tree with room for twice as many blocks."""
+    """Return the tree with space for twice as many blocks."""
     count = len(tree.blocks)
     directory = np.concatenate([tree.directory, np.zeros_like(tree.directory)], axis=1)
     directory[ENTRY_BLOCK, count:] = np.arange(count, 2 * count)

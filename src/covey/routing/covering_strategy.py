@@ -1,10 +1,10 @@
-"""The strategies that advertise regions: one is advertised, or it is under one that is.
+"""Routing strategies that advertise regions: each region is advertised or has an absorber.
 
-What a region is under is its absorber, or that one's absorber, and so on up. So the union of what
-is advertised contains the union of what lives, at every moment; `RegionUpdate` keeps it so on the
-other side of the link.
+The absorber of a region covers it, and may have an absorber in turn. The union of the advertised
+regions therefore contains the union of the live regions at every moment. `RegionUpdate` preserves
+this on the other side of the link.
 
-A removed region that others are under stays advertised until these have another absorber.
+A removed region that is the absorber of others remains advertised until these have other absorbers.
 """
 
 from __future__ import annotations
@@ -33,18 +33,22 @@ __all__ = ["DEFAULT_MAX_UNINDEXED", "CoveringStrategy"]
 
 Numbers = NDArray[np.int64]
 DEFAULT_MAX_UNINDEXED = 4096
-"""How many regions are compared one by one rather than indexed."""
-_MAX_INEXACT = 32  # regions of one batch that must be compared by more than their points
+"""Number of regions that are compared one by one instead of being indexed."""
+_MAX_INEXACT = 32  # per batch; with more regions whose points do not decide, an index is built
 
 
 class CoveringStrategy:
-    """A `RoutingStrategy` that asks an index for covers; any exact index will do.
+    """A `RoutingStrategy` that finds covers with an index; any exact index can be used.
 
-    The newest regions, at most `max_unindexed`, are not indexed; `remove` finds other absorbers for
-    a quarter of as many at once.
+    Args:
+        region_log: the regions of the table.
+        build_index: builds an index of regions.
+        max_unindexed: the newest regions, up to this number, are not indexed. `remove` finds other
+            absorbers for a quarter of this number of regions at once.
 
-    Cost: of an add, asking the indexes of what is advertised, and indexing it a few times while
-    others arrive; of a remove, a pass over all regions, and an add for each that was under it.
+    Cost: an add searches the indexes of advertised regions, and each region is indexed a few times
+    while others arrive. A remove needs a pass over all regions, and an add for each region that it
+    absorbed.
     """
 
     def __init__(
@@ -66,32 +70,41 @@ class CoveringStrategy:
 
     @property
     def advertised_set(self) -> Numbers:
-        """The numbers of all regions that are advertised, ascending."""
+        """Numbers of all advertised regions, ascending."""
         return np.union1d(self._advertised_regions.numbers, self._pending_withdrawals)
 
     @property
     def is_fully_withdrawn(self) -> bool:
+        """True if no removed region is advertised."""
         return not len(self._pending_withdrawals)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Cost: events × advertised regions; for tests and small tables."""
-        answer = np.zeros(len(events), np.bool_)
-        answer[
+        """Return whether an advertised region contains each event.
+
+        Cost: events × advertised regions; for tests and small tables.
+        """
+        is_admitted = np.zeros(len(events), np.bool_)
+        is_admitted[
             BruteForceIndex(self._region_log.take(self.advertised_set)).match(events).query_rows
         ] = True
-        return answer
+        return is_admitted
 
     def add(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
+        """Add regions under new numbers; return the update for the link."""
         self._live_flags.set(numbers, True)
         if len(numbers) <= self._batch_size:
             return self._insert_batch(numbers, regions)
-        steps = []
+        updates = []
         for start in range(0, len(numbers), self._batch_size):
             rows = np.arange(start, min(start + self._batch_size, len(numbers)))
-            steps.append(self._insert_batch(numbers[rows], regions.take(rows)))
-        return RegionUpdate.concat(steps)
+            updates.append(self._insert_batch(numbers[rows], regions.take(rows)))
+        return RegionUpdate.concat(updates)
 
     def remove(self, numbers: Numbers) -> RegionUpdate:
+        """Remove regions; return the update for the link.
+
+        A removed region that absorbs too many others is withdrawn by a later update.
+        """
         self._live_flags.set(numbers, False)
         leaving = numbers[self._advertised_regions.contains(numbers)]
         self._advertised_regions.remove(leaving)
@@ -99,33 +112,39 @@ class CoveringStrategy:
         return self.reassign_orphans(self._max_reassigned)
 
     def reassign_orphans(self, max_regions: int | None = None) -> RegionUpdate:
+        """Find other absorbers for at most `max_regions` regions under removed ones.
+
+        Return the update, which withdraws removed regions that absorb nothing any more.
+        """
         if self.is_fully_withdrawn:
             return self._make_withdrawal([])
-        living = np.flatnonzero(self._live_flags.values)
-        roots = self._find_roots()[living]
-        leaves = np.zeros(self._region_log.next_number, np.bool_)
-        leaves[self._pending_withdrawals] = True
-        is_open = leaves[roots]
-        moved = living[is_open][:max_regions]
-        steps = [self._make_withdrawal([])]
-        for start in range(0, len(moved), self._batch_size):
-            some = moved[start : start + self._batch_size]
-            steps.append(self._insert_batch(some, self._region_log.take(some)))
-        open_ = roots[is_open][len(moved) :]
-        done = self._pending_withdrawals[~np.isin(self._pending_withdrawals, open_)]
+        live_numbers = np.flatnonzero(self._live_flags.values)
+        roots = self._find_roots()[live_numbers]
+        is_pending = np.zeros(self._region_log.next_number, np.bool_)
+        is_pending[self._pending_withdrawals] = True
+        is_orphan = is_pending[roots]
+        reassigned = live_numbers[is_orphan][:max_regions]
+        updates = [self._make_withdrawal([])]
+        for start in range(0, len(reassigned), self._batch_size):
+            batch_numbers = reassigned[start : start + self._batch_size]
+            updates.append(self._insert_batch(batch_numbers, self._region_log.take(batch_numbers)))
+        remaining_roots = roots[is_orphan][len(reassigned) :]
+        done = self._pending_withdrawals[~np.isin(self._pending_withdrawals, remaining_roots)]
         self._pending_withdrawals = np.setdiff1d(self._pending_withdrawals, done)
-        return RegionUpdate.concat([*steps, self._make_withdrawal(done)])
+        return RegionUpdate.concat([*updates, self._make_withdrawal(done)])
 
     def prune(self) -> RegionUpdate:
-        settled = self.reassign_orphans()
+        """Reassign all orphans, and withdraw every region that another advertised one covers."""
+        reassignment = self.reassign_orphans()
         return RegionUpdate.concat(
             [
-                settled,
+                reassignment,
                 self._make_withdrawal(self._record_absorbed(self._advertised_regions.merge_all())),
             ]
         )
 
     def build_sync_update(self, known: Numbers) -> RegionUpdate:
+        """Return the update for a link on which the regions with these numbers are advertised."""
         known = as_numeric_array("known numbers", known, np.int64)
         numbers = np.setdiff1d(self.advertised_set, known)
         return RegionUpdate(
@@ -133,55 +152,60 @@ class CoveringStrategy:
         )
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
+        """Return for each region the region at the end of its chain of absorbers."""
         return RaggedArray.from_lengths(
             np.ones(len(numbers), np.int64), self._find_roots()[numbers]
         )
 
     def _insert_batch(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """Puts some regions under others, or advertises them."""
-        corners = self._advertised_regions.encode_points(regions)
-        over = self._advertised_regions.find_covering(regions, corners)
-        self._absorber_numbers.set(numbers, over)
-        left = np.flatnonzero(over < 0)
-        if len(left) < len(numbers):
-            numbers, regions, corners = numbers[left], regions.take(left), corners.take(left)
-        if len(left) == 1:
+        """Find absorbers for regions, and advertise those without one."""
+        points = self._advertised_regions.encode_points(regions)
+        covering_numbers = self._advertised_regions.find_covering(regions, points)
+        self._absorber_numbers.set(numbers, covering_numbers)
+        uncovered = np.flatnonzero(covering_numbers < 0)
+        if len(uncovered) < len(numbers):
+            numbers = numbers[uncovered]
+            regions, points = regions.take(uncovered), points.take(uncovered)
+        if len(uncovered) == 1:
             self._absorber_numbers.set(numbers, numbers)
             return RegionUpdate(
                 regions,
                 numbers,
-                self._record_absorbed(self._advertised_regions.add(numbers, corners)),
+                self._record_absorbed(self._advertised_regions.add(numbers, points)),
             )
-        if np.count_nonzero(~corners.is_exact) > _MAX_INEXACT:
+        if np.count_nonzero(~points.is_exact) > _MAX_INEXACT:
             return self._insert_indexed(numbers, regions)
-        under = find_maximal_covers(regions, corners)
-        self._absorber_numbers.set(numbers, numbers[under])
-        top = np.flatnonzero(under == np.arange(len(under)))
-        numbers, regions, corners = numbers[top], regions.take(top), corners.take(top)
+        cover_rows = find_maximal_covers(regions, points)
+        self._absorber_numbers.set(numbers, numbers[cover_rows])
+        maximal = np.flatnonzero(cover_rows == np.arange(len(cover_rows)))
+        numbers, regions, points = numbers[maximal], regions.take(maximal), points.take(maximal)
         return RegionUpdate(
-            regions, numbers, self._record_absorbed(self._advertised_regions.add(numbers, corners))
+            regions, numbers, self._record_absorbed(self._advertised_regions.add(numbers, points))
         )
 
     def _insert_indexed(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """As `_insert_batch`, for regions of which points say too little to be compared."""
+        """Do the same as `_insert_batch` with an index, for regions that points cannot compare."""
         index = self._advertised_regions.build_index(regions)
         inner, outer = find_covered_rows(index, regions)
         self._absorber_numbers.set(numbers, numbers)
         self._absorber_numbers.set(numbers[inner], numbers[outer])
-        top = np.setdiff1d(np.arange(len(numbers)), inner)
-        under = self._advertised_regions.add_indexed(numbers, index, top)
-        return RegionUpdate(regions.take(top), numbers[top], self._record_absorbed(under))
+        maximal = np.setdiff1d(np.arange(len(numbers)), inner)
+        absorbed_pairs = self._advertised_regions.add_indexed(numbers, index, maximal)
+        return RegionUpdate(
+            regions.take(maximal), numbers[maximal], self._record_absorbed(absorbed_pairs)
+        )
 
     def _record_absorbed(self, pairs: CoverPairs) -> Numbers:
-        """Notes what was found to be under others; gives what is to be withdrawn for it."""
-        covered, by = pairs
-        self._absorber_numbers.set(covered, by)
+        """Record the absorbers of covered regions; return the numbers to withdraw."""
+        covered, covering_numbers = pairs
+        self._absorber_numbers.set(covered, covering_numbers)
         return covered
 
     def _find_roots(self) -> Numbers:
-        """For each region the one at the top of those it is under."""
+        """Return for each region the end of its chain of absorbers."""
         return find_chain_roots(self._absorber_numbers.values[: self._region_log.next_number])
 
     def _make_withdrawal(self, numbers: ArrayLike) -> RegionUpdate:
-        nothing = Regions(self._region_log.space, 0, {})
-        return RegionUpdate(nothing, np.empty(0, np.int64), np.asarray(numbers, np.int64))
+        """Return an update that only withdraws these numbers."""
+        no_regions = Regions(self._region_log.space, 0, {})
+        return RegionUpdate(no_regions, np.empty(0, np.int64), np.asarray(numbers, np.int64))

@@ -1,12 +1,12 @@
-"""Regions as points: one covers another only if it is at most the other in every coordinate.
+"""Regions as points: a region covers another only if its point is at most the other's everywhere.
 
 A point has, per attribute, the lower end of the interval, the complement of the upper end, and
-whether null is left out. Where intervals say all of two regions the points decide alone; what they
-cannot say (lists, tags, balls, long texts) must be compared besides. (papers: projection, which has
-such points of projected balls)
+whether null is excluded. If intervals describe two regions completely, their points decide.
+Constraints that points cannot express (lists, tags, balls, long texts) must be compared in
+addition. (papers: projection, which has such points of projected balls)
 
-Cost: 24 bytes a region and attribute. A pair costs about a nanosecond, so this is for some thousand
-regions at a time; more are for an index.
+Cost: 24 bytes per region and attribute, and about a nanosecond for a pair, so that this is for some
+thousand regions at a time; more need an index.
 """
 
 from __future__ import annotations
@@ -32,19 +32,25 @@ __all__ = ["DominancePoints"]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _MAX_INT = (1 << 63) - 1
-_TEXT_PREFIX_BYTES = 7  # of a text, whose length is the eighth
+_TEXT_PREFIX_BYTES = 7  # of a text; the eighth byte is its length
 
 
 @dataclass(frozen=True, slots=True)
 class DominancePoints:
-    """A column of `coordinates` for each region, and for which regions the point says all."""
+    """Points of regions, one column of `coordinates` each.
+
+    `is_exact` says for each region whether the point describes it completely.
+    """
 
     coordinates: Ints
     is_exact: Bools
 
     @classmethod
     def from_regions(cls, regions: Regions, attributes: Sequence[Attribute]) -> DominancePoints:
-        """Points with the given scalar attributes; others are left to be compared."""
+        """Return points with these scalar attributes.
+
+        Regions that constrain other attributes are not exact.
+        """
         count = len(regions)
         points, exact = np.zeros((3 * len(attributes), count), np.int64), np.ones(count, np.bool_)
         names = [attribute.name for attribute in attributes]
@@ -56,65 +62,68 @@ class DominancePoints:
                 _write_coordinates(
                     regions.constraints[attribute.name], points[2 * k : 2 * k + 2], nulls, exact
                 )
-        for name, given in regions.constraints.items():
+        for name, constraints in regions.constraints.items():
             if name not in names:
-                exact[given.rows] = False
+                exact[constraints.rows] = False
         return cls(points, exact)
 
     def __len__(self) -> int:
         return len(self.is_exact)
 
     def take(self, rows: Ints) -> DominancePoints:
-        """The given regions in the given order."""
+        """Return the points of these rows, in this order."""
         return DominancePoints(self.coordinates.take(rows, axis=1), self.is_exact[rows])
 
 
 @cache
 def _unconstrained_coordinates(type_: Type) -> tuple[int, int]:
-    """The two coordinates of an attribute that is not constrained."""
-    whole = key_domain(type_)
-    ends = np.array([whole.low], whole.dtype), np.array([whole.high], whole.dtype)
+    """Return the two coordinates of an attribute without a constraint."""
+    domain = key_domain(type_)
+    ends = np.array([domain.low], domain.dtype), np.array([domain.high], domain.dtype)
     (low,), (high,), _ = _ends_to_integers(*ends)
     return int(low), ~int(high)
 
 
 def _write_coordinates(constraints: Constraints, ends: Ints, nulls: Ints, is_exact: Bools) -> None:
-    """Writes the coordinates of an attribute for those that constrain it."""
+    """Write the coordinates of an attribute for the regions that constrain it."""
     batch, rows = constraints.batch, constraints.rows
     assert isinstance(batch, Scalars)
-    lower, upper, said = batch.lower, batch.upper, None
+    lower, upper, is_distinct = batch.lower, batch.upper, None
     if lower.dtype == object:
         is_valued = np.asarray(lower <= upper, np.bool_)
-        lower, upper, said = _ends_to_integers(lower, upper)
+        lower, upper, is_distinct = _ends_to_integers(lower, upper)
         lower, upper = np.where(is_valued, lower, _MAX_INT), np.where(is_valued, upper, -_MAX_INT)
     write_ends(rows, lower, upper, batch.nulls, ends, nulls)
     if len(batch.lists.values):
         is_exact[rows[batch.listed != ALL]] = False
-    if said is not None:
-        is_exact[rows[~said]] = False
+    if is_distinct is not None:
+        is_exact[rows[~is_distinct]] = False
 
 
 def _ends_to_integers(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[Ints, Ints, Bools]:
-    """Ends as integers in their order, and for which intervals these tell ends apart."""
+    """Return ends as integers in the same order, and which intervals these describe exactly."""
     if lower.dtype != object:
         return lower, upper, np.ones(len(lower), np.bool_)
-    both = [[_end_to_integer(end) for end in ends] for ends in (lower.tolist(), upper.tolist())]
-    said = [a[1] and b[1] for a, b in zip(*both, strict=True)]
-    first, second = (np.array([value for value, _ in ends], np.int64) for ends in both)
-    return first, second, np.array(said, np.bool_)
+    pairs = [[_end_to_integer(end) for end in ends] for ends in (lower.tolist(), upper.tolist())]
+    is_exact = [a[1] and b[1] for a, b in zip(*pairs, strict=True)]
+    first, second = (np.array([value for value, _ in ends], np.int64) for ends in pairs)
+    return first, second, np.array(is_exact, np.bool_)
 
 
 def _end_to_integer(end: Any) -> tuple[int, bool]:
-    """An end of text or of a long decimal; the latter only as far as it fits."""
+    """Return an end of text or of a long decimal as an integer, and whether that is exact.
+
+    Decimals beyond int64 are clipped.
+    """
     if isinstance(end, int):
         return max(-_MAX_INT - 1, min(_MAX_INT, end)), -_MAX_INT - 1 < end < _MAX_INT
     text = end.text if isinstance(end, Below) else end
     if text is None:
         return _MAX_INT, True
-    letters = text.encode()
-    whole = letters[:_TEXT_PREFIX_BYTES].ljust(_TEXT_PREFIX_BYTES, b"\0") + bytes(
-        [min(len(letters), _TEXT_PREFIX_BYTES + 1)]
+    encoded = text.encode()
+    padded = encoded[:_TEXT_PREFIX_BYTES].ljust(_TEXT_PREFIX_BYTES, b"\0") + bytes(
+        [min(len(encoded), _TEXT_PREFIX_BYTES + 1)]
     )
-    is_short = len(letters) <= _TEXT_PREFIX_BYTES
-    before = isinstance(end, Below) and is_short
-    return int.from_bytes(whole) - (1 << 63) - before, is_short
+    is_short = len(encoded) <= _TEXT_PREFIX_BYTES
+    is_before = isinstance(end, Below) and is_short
+    return int.from_bytes(padded) - (1 << 63) - is_before, is_short

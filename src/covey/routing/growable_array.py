@@ -1,4 +1,4 @@
-"""A value for each region, by number, in an array that grows."""
+"""Growable array with one value for each region number."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ __all__ = ["GrowableArray"]
 
 
 class GrowableArray:
-    """Values by number; one never set is `fill_value`. Cost: a copy of all whenever it doubles.
+    """Values by number; a value that was never set is `fill_value`.
 
-    >>> grown = GrowableArray(-1)
-    >>> grown.set(np.array([2]), 7)
-    >>> grown.get(np.array([0, 2, 1_000_000])).tolist()
+    Cost: a copy of all values whenever the array doubles.
+
+    >>> values = GrowableArray(-1)
+    >>> values.set(np.array([2]), 7)
+    >>> values.get(np.array([0, 2, 1_000_000])).tolist()
     [-1, 7, -1]
     """
 
@@ -24,14 +26,14 @@ class GrowableArray:
         self.values: NDArray[Any] = np.full(1024, fill_value)
 
     def get(self, indices: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of some rows, of which some may be beyond all that were set."""
+        """Return the values of these indices, also of indices beyond the end of the array."""
         last = len(self.values) - 1
         return np.where(indices <= last, self.values[np.minimum(indices, last)], self._fill_value)
 
     def set(self, indices: NDArray[np.int64], values: ArrayLike) -> None:
-        """Sets the values of some rows, for which room is made."""
-        most = int(indices.max(initial=-1))
-        if most >= len(self.values):
-            more = np.full(max(len(self.values), most + 1), self._fill_value)
-            self.values = np.concatenate([self.values, more])
+        """Set the values of these indices; the array grows if necessary."""
+        max_index = int(indices.max(initial=-1))
+        if max_index >= len(self.values):
+            extension = np.full(max(len(self.values), max_index + 1), self._fill_value)
+            self.values = np.concatenate([self.values, extension])
         self.values[indices] = values

@@ -1,4 +1,4 @@
-"""Ids, each with the numbers of its regions, which follow one another."""
+"""Ids, each with the numbers of its regions, which are consecutive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Numbers = NDArray[np.int64]
 
 
 class IdSpans:
-    """Numbers by id. Cost: of an id with one number, which most have, an entry of a dictionary.
+    """Region numbers by id. Cost: a dictionary entry for an id with one number, as most have.
 
     >>> spans = IdSpans()
     >>> spans.insert(["ann", "bob", "cyd"], 10, np.array([0, 1, 1]))
@@ -37,30 +37,37 @@ class IdSpans:
         return iter(self._span_starts)
 
     def insert(self, ids: Sequence[Hashable], first_number: int, id_rows: Numbers) -> None:
-        """New ids: number `first_number + r` is of `ids[id_rows[r]]`, and `id_rows` ascends."""
+        """Insert new ids with consecutive numbers.
+
+        Args:
+            ids: ids that are not present.
+            first_number: the number of the first region.
+            id_rows: number `first_number + r` belongs to `ids[id_rows[r]]`; ascending.
+        """
         ends = first_number + np.searchsorted(id_rows, np.arange(len(ids) + 1))
-        found = ends[:-1].copy()
-        others = np.flatnonzero(np.diff(ends) != 1)
-        found[others] = ~(len(self._long_spans) + np.arange(len(others)))
-        self._long_spans += zip(ends[others].tolist(), ends[others + 1].tolist(), strict=True)
-        self._span_starts.update(zip(ids, found.tolist(), strict=True))
+        span_starts = ends[:-1].copy()
+        long_rows = np.flatnonzero(np.diff(ends) != 1)
+        span_starts[long_rows] = ~(len(self._long_spans) + np.arange(len(long_rows)))
+        self._long_spans += zip(ends[long_rows].tolist(), ends[long_rows + 1].tolist(), strict=True)
+        self._span_starts.update(zip(ids, span_starts.tolist(), strict=True))
 
     def find_numbers(self, ids: Sequence[Hashable]) -> tuple[Numbers, Numbers]:
-        """The numbers of some ids, one id after another, and for each the index of its id."""
+        """Return the numbers of ids, one id after another, and for each number its id's index."""
         return self._expand_spans([self._span_starts[key] for key in ids])
 
     def pop(self, ids: Iterable[Hashable]) -> Numbers:
-        """Removes ids and gives their numbers; an id that is not there is no error."""
+        """Remove ids and return their numbers; unknown ids are ignored."""
         return self._expand_spans(
             [self._span_starts.pop(key) for key in ids if key in self._span_starts]
         )[0]
 
     def _expand_spans(self, span_starts: Sequence[int]) -> tuple[Numbers, Numbers]:
+        """Return the numbers of spans, and for each number the index of its span."""
         first = np.array(span_starts, np.int64)
         counts = np.ones(len(first), np.int64)
-        for place in np.flatnonzero(first < 0).tolist():
-            start, stop = self._long_spans[~int(first[place])]
-            first[place], counts[place] = start, stop - start
-        of = np.repeat(np.arange(len(first)), counts)
-        within = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return first[of] + within, of
+        for span in np.flatnonzero(first < 0).tolist():
+            start, stop = self._long_spans[~int(first[span])]
+            first[span], counts[span] = start, stop - start
+        span_of_number = np.repeat(np.arange(len(first)), counts)
+        offsets = np.arange(len(span_of_number)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return first[span_of_number] + offsets, span_of_number

@@ -1,4 +1,7 @@
-"""The newest advertised regions, too few to be indexed: points that are compared one by one."""
+"""Buffer of the newest advertised regions, which are too few to be indexed.
+
+They are compared one by one, as points.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,18 @@ __all__ = ["RecentBuffer", "find_maximal_covers"]
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
-_INITIAL_DOUBT_CAPACITY = 1 << 12  # pairs that there is room for at first
+_INITIAL_DOUBT_CAPACITY = 1 << 12  # pairs for which memory is allocated at first
 
 
 @dataclass(slots=True)
 class RecentBuffer:
-    """At most `capacity` regions by number, with room for all of them."""
+    """Buffer of at most `capacity` regions by number, with their points.
+
+    Args:
+        region_log: all regions of the table.
+        capacity: the largest number of regions.
+        attributes: the attributes of the points; new ones are added when regions constrain them.
+    """
 
     region_log: RegionLog
     capacity: int
@@ -38,19 +47,22 @@ class RecentBuffer:
 
     @property
     def numbers(self) -> Numbers:
-        """All that were added since it was emptied."""
+        """Numbers that were added since the buffer was cleared."""
         return self._numbers[: self._count]
 
     def encode_points(self, regions: Regions) -> DominancePoints:
-        """The points of regions; attributes that were not constrained before are added to all."""
+        """Return the points of regions.
+
+        Attributes that no earlier region constrained are added to the points of all regions.
+        """
         names = {attribute.name for attribute in self.attributes}
-        new = [
+        new_attributes = [
             a
             for n in regions.constraints
             if n not in names and not (a := regions.space[n]).type.is_tags and not a.type.is_vector
         ]
-        if new:
-            self.attributes += tuple(new)
+        if new_attributes:
+            self.attributes += tuple(new_attributes)
             self._points = self._allocate_points()
             self._write_points(
                 DominancePoints.from_regions(self.region_log.take(self.numbers), self.attributes), 0
@@ -58,66 +70,78 @@ class RecentBuffer:
         return DominancePoints.from_regions(regions, self.attributes)
 
     def has_room(self, count: int) -> bool:
-        """Whether so many more can be added."""
+        """Return whether this number of regions can be added."""
         return self._count + count <= self.capacity
 
     def add(self, numbers: Numbers, points: DominancePoints) -> None:
-        """Adds regions, for which there is room."""
+        """Add regions; `has_room` must be True for them."""
         stop = self._count + len(numbers)
         self._numbers[self._count : stop] = numbers
         self._write_points(points, self._count)
         self._count = stop
 
     def clear(self) -> Numbers:
-        """Forgets all of them; gives their numbers."""
+        """Remove all regions; return their numbers."""
         numbers, self._count = self.numbers.copy(), 0
         return numbers
 
     def find_covering(
         self, regions: Regions, points: DominancePoints, advertised_flags: Bools
     ) -> Numbers:
-        """For each region the number of one that covers it and is alive, -1 where there is none."""
+        """Return for each region the number of an advertised one that covers it, or -1.
+
+        Args:
+            regions: the regions to cover.
+            points: their points.
+            advertised_flags: for each region number whether the region is advertised.
+        """
         if not self._count:
             return np.full(len(points), -1, np.int64)
-        living = advertised_flags[self.numbers]
-        found, asked, stored = _find_dominating(
-            self._points, self._count, living, points, exclude_self=False
+        is_advertised = advertised_flags[self.numbers]
+        covering, query_rows, stored_rows = _find_dominating(
+            self._points, self._count, is_advertised, points, exclude_self=False
         )
-        if len(asked):
-            mine = self.region_log.take(self.numbers[stored])
-            true = covers(mine, np.arange(len(stored)), regions, asked)
-            found[asked[true]] = stored[true]
-        found[found >= 0] = self.numbers[found[found >= 0]]
-        return found
+        if len(query_rows):
+            stored_regions = self.region_log.take(self.numbers[stored_rows])
+            is_cover = covers(stored_regions, np.arange(len(stored_rows)), regions, query_rows)
+            covering[query_rows[is_cover]] = stored_rows[is_cover]
+        covering[covering >= 0] = self.numbers[covering[covering >= 0]]
+        return covering
 
     def _allocate_points(self) -> DominancePoints:
+        """Return uninitialised points for all regions that the buffer can have."""
         rows = 3 * len(self.attributes)
         return DominancePoints(
             np.empty((rows, self.capacity), np.int64), np.empty(self.capacity, np.bool_)
         )
 
     def _write_points(self, points: DominancePoints, start: int) -> None:
+        """Write points into the buffer, from a position on."""
         stop = start + len(points)
         self._points.coordinates[:, start:stop] = points.coordinates
         self._points.is_exact[start:stop] = points.is_exact
 
 
 def find_maximal_covers(regions: Regions, points: DominancePoints) -> Numbers:
-    """For each region the row of one that covers it and that no other does; its own if it is that.
+    """Return for each region the row of one that covers it and that no other covers, maybe its own.
 
-    Equal regions cover each other: the first of them counts. Cost: a nanosecond or two a pair, so
-    batches should be small.
+    Equal regions cover each other; the first of them counts. Cost: one or two nanoseconds per pair
+    of regions, so that batches should be small.
     """
     count = len(points)
-    every = np.ones(count, np.bool_)
-    under, inner, outer = _find_dominating(points, count, every, points, exclude_self=True)
+    all_flags = np.ones(count, np.bool_)
+    covering_rows, inner, outer = _find_dominating(
+        points, count, all_flags, points, exclude_self=True
+    )
     if len(inner):
-        over = covers(regions, outer, regions, inner)
-        inner, outer = inner[over], outer[over]
-        later = outer > inner
-        later[later] = covers(regions, inner[later], regions, outer[later])
-        under[inner[~later]] = outer[~later]
-    return find_chain_roots(under)
+        is_cover = covers(regions, outer, regions, inner)
+        inner, outer = inner[is_cover], outer[is_cover]
+        is_equal_to_later = outer > inner
+        is_equal_to_later[is_equal_to_later] = covers(
+            regions, inner[is_equal_to_later], regions, outer[is_equal_to_later]
+        )
+        covering_rows[inner[~is_equal_to_later]] = outer[~is_equal_to_later]
+    return find_chain_roots(covering_rows)
 
 
 def _find_dominating(
@@ -128,10 +152,14 @@ def _find_dominating(
     *,
     exclude_self: bool,
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """For each point one that covers it, or -1; and pairs that may, where points say too little."""
-    found, size = np.empty(len(query_points), np.int64), _INITIAL_DOUBT_CAPACITY
+    """Return for each query point a stored one that covers it, or -1, and undecided pairs.
+
+    A pair of a query point and a stored point is undecided if the stored region may cover the query
+    region, but the points do not decide it.
+    """
+    covering_rows, size = np.empty(len(query_points), np.int64), _INITIAL_DOUBT_CAPACITY
     while True:
-        doubts = np.empty((2, size), np.int64)
+        undecided_pairs = np.empty((2, size), np.int64)
         size = find_dominating(
             stored_points.coordinates,
             stored_count,
@@ -140,8 +168,8 @@ def _find_dominating(
             query_points.coordinates,
             query_points.is_exact,
             exclude_self,
-            found,
-            doubts,
+            covering_rows,
+            undecided_pairs,
         )
-        if size <= doubts.shape[1]:
-            return found, doubts[0, :size], doubts[1, :size]
+        if size <= undecided_pairs.shape[1]:
+            return covering_rows, undecided_pairs[0, :size], undecided_pairs[1, :size]

@@ -1,4 +1,4 @@
-"""Which strategy suits some regions: each is tried on a sample of them."""
+"""Recommendation of a routing strategy: each strategy is tried on a sample of regions."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ __all__ = ["Recommendation", "StrategyTrial", "recommend_strategy"]
 
 Rows = NDArray[np.int64]
 _MAX_SAMPLE, _BATCH_SIZE = 8192, 1024
-_WARM_UP_REGIONS = 64  # regions that are added before any time is taken
+_WARM_UP_REGIONS = 64  # added before times are measured
 _MAX_SIZE_RATIO = 0.5
 _MAX_FALSE_FORWARD_RATE = 0.05
-_MAX_TRIAL_S = 20.0  # of one strategy, which is given up then
+_MAX_TRIAL_S = 20.0  # per strategy; then its trial ends early
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """What a strategy did on the sample.
+    """Result of a strategy on the sample.
 
-    `add_us` are microseconds an add, `advertised_per_region` how many regions, or ranges of cells,
-    were advertised at the end for each region, and `false_forward_rate` the share of events which
-    these let in and no region matches: None without events.
+    Args:
+        add_us: the duration of an add, in microseconds per region.
+        advertised_per_region: the number of advertised regions, or ranges of cells, at the end,
+            divided by the number of regions.
+        false_forward_rate: the share of events that are admitted and that no region contains; None
+            without events.
     """
 
     add_us: float
@@ -43,7 +46,7 @@ class StrategyTrial:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The name of a strategy, why it was chosen, and what each of them did."""
+    """Recommended strategy, the reason for it, and the trials of all strategies by name."""
 
     strategy: str
     reason: str
@@ -54,59 +57,73 @@ class Recommendation:
 def recommend_strategy(
     regions: Regions, event_sample: Events | None = None, *, seed: int = 0
 ) -> Recommendation:
-    """The strategy for regions like these, tried on at most 8,192 of them, chosen at random.
+    """Return the best strategy for regions like these, tried on at most 8,192 of them.
 
-    Of those that advertise regions, which all tell the same, the one with the cheapest adds is
-    taken. "hilbert", which advertises cells, is taken instead if a sample of events was given, it
-    tells at most half as much, and at most 5% of the events are let in in vain.
+    All strategies that advertise regions advertise equally much; the one with the cheapest adds is
+    chosen. "hilbert", which advertises cells, is chosen instead if a sample of events is passed, it
+    advertises at most half as much, and at most 5% of the events are false forwards.
 
-    Cost: some seconds. Adds of small tables cost less than those of large ones, of all strategies
-    alike but not equally: try again when a table has grown a hundredfold.
+    Args:
+        regions: the regions, from which a random sample is drawn.
+        event_sample: events to measure false forwards; without it "hilbert" is never chosen.
+        seed: the seed of the sample.
+
+    Cost: some seconds. Adds to small tables are cheaper than to large ones, for all strategies but
+    not equally so: try again when a table has become a hundred times as large.
     """
     check_range("seed", seed, 0)
     if not len(regions):
-        return Recommendation("exact", "there were no regions to try: it suits most of them", {})
+        return Recommendation("exact", "there were no regions to try: exact suits most regions", {})
     random = np.random.default_rng(seed)
     count = min(len(regions), _MAX_SAMPLE)
-    some = regions.take(np.sort(random.choice(len(regions), count, replace=False)))
-    for name in STRATEGIES:  # loops are compiled, or what was is loaded
-        _run_trial(name, some.take(np.arange(min(count, _WARM_UP_REGIONS))), None)
-    tried = {name: _run_trial(name, some, event_sample) for name in STRATEGIES}
-    exact = {name: found for name, found in tried.items() if name != "hilbert"}
-    name = min(exact, key=lambda one: exact[one].add_us)
-    best, cells = tried[name], tried["hilbert"]
+    sample = regions.take(np.sort(random.choice(len(regions), count, replace=False)))
+    for name in STRATEGIES:  # kernels are compiled, or loaded from the cache
+        _run_trial(name, sample.take(np.arange(min(count, _WARM_UP_REGIONS))), None)
+    trials = {name: _run_trial(name, sample, event_sample) for name in STRATEGIES}
+    region_trials = {name: trial for name, trial in trials.items() if name != "hilbert"}
+    name = min(region_trials, key=lambda strategy: region_trials[strategy].add_us)
+    best, cells = trials[name], trials["hilbert"]
     size_ratio = cells.advertised_per_region / max(best.advertised_per_region, 1e-9)
-    why = f"its adds are the cheapest of those that advertise regions: {best.add_us:.1f} µs"
+    reason = f"its adds are the cheapest of those that advertise regions: {best.add_us:.1f} µs"
     if cells.false_forward_rate is None:
-        why += "; hilbert was not judged, for that give a sample of events"
+        reason += "; hilbert was not considered, because that needs a sample of events"
     elif cells.advertised_per_region > _MAX_SIZE_RATIO * best.advertised_per_region:
-        why += f"; hilbert would tell {size_ratio:.2f} times as much"
+        reason += f"; hilbert would advertise {size_ratio:.2f} times as much"
     elif cells.false_forward_rate > _MAX_FALSE_FORWARD_RATE:
-        why += f"; hilbert would let in {cells.false_forward_rate:.1%} of the events in vain"
+        reason += (
+            f"; hilbert would make {cells.false_forward_rate:.1%} of the events false forwards"
+        )
     else:
-        less = f"{size_ratio:.2f} of what regions would"
-        why = f"cells tell {less}, and let in {cells.false_forward_rate:.1%} of the events in vain"
+        reason = (
+            f"hilbert advertises {size_ratio:.2f} times as much as regions would, and "
+            f"{cells.false_forward_rate:.1%} of the events are false forwards"
+        )
         name = "hilbert"
-    return Recommendation(name, why, tried)
+    return Recommendation(name, reason, trials)
 
 
 def _run_trial(strategy: str, regions: Regions, event_sample: Events | None) -> StrategyTrial:
-    table, seconds, begun = RoutingTable(regions.space, strategy), [], time.perf_counter()
+    """Add the regions to a table of this strategy in batches; return times and counts."""
+    table, seconds, start_s = RoutingTable(regions.space, strategy), [], time.perf_counter()
     done = 0
     for start in range(0, len(regions), _BATCH_SIZE):
         rows = np.arange(start, min(start + _BATCH_SIZE, len(regions)))
-        some, before = regions.take(rows), time.perf_counter()
-        table.add(rows.tolist(), some, np.arange(len(rows)))
-        seconds.append((time.perf_counter() - before) / len(rows))
+        batch, batch_start_s = regions.take(rows), time.perf_counter()
+        table.add(rows.tolist(), batch, np.arange(len(rows)))
+        seconds.append((time.perf_counter() - batch_start_s) / len(rows))
         done = start + len(rows)
-        if time.perf_counter() - begun > _MAX_TRIAL_S:
+        if time.perf_counter() - start_s > _MAX_TRIAL_S:
             break
-    in_vain = None
+    false_forward_rate = None
     if event_sample is not None and len(event_sample):
-        in_vain = 0.0
+        false_forward_rate = 0.0
         if strategy == "hilbert":
-            is_wanted = matches_any(SegmentIndex.build(regions.take(np.arange(done))), event_sample)
-            in_vain = float((table.admits(event_sample) & ~is_wanted).mean())
+            is_matched = matches_any(
+                SegmentIndex.build(regions.take(np.arange(done))), event_sample
+            )
+            false_forward_rate = float((table.admits(event_sample) & ~is_matched).mean())
     return StrategyTrial(
-        float(np.median(seconds or [0.0])) * 1e6, len(table.advertised_set) / max(1, done), in_vain
+        float(np.median(seconds or [0.0])) * 1e6,
+        len(table.advertised_set) / max(1, done),
+        false_forward_rate,
     )

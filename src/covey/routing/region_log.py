@@ -1,7 +1,7 @@
-"""All regions of a table by number, whether they are advertised or not.
+"""Log of all regions of a routing table by number, whether they are advertised or not.
 
-Numbers are given in the order of arrival, from `first` on. Regions are in blocks, one after
-another; small blocks are put together, so that there are few.
+Regions are numbered in the order of arrival, from `first_number` on. They are stored in consecutive
+blocks; small blocks are merged, so that their number remains small.
 """
 
 from __future__ import annotations
@@ -35,39 +35,39 @@ class RegionLog:
 
     @property
     def next_number(self) -> int:
-        """The number that the next region will have."""
+        """Number that the next region will have."""
         return self._starts[-1]
 
     def append(self, regions: Regions) -> Numbers:
-        """Keeps regions; gives their numbers."""
+        """Append regions; return their numbers."""
         first = self.next_number
         self._blocks.append(regions)
         self._starts.append(first + len(regions))
         while len(self._blocks) >= _MERGE_FACTOR and self._are_similar_in_size(_MERGE_FACTOR):
-            some = self._blocks[-_MERGE_FACTOR:]
+            merged_blocks = self._blocks[-_MERGE_FACTOR:]
             del self._blocks[-_MERGE_FACTOR:], self._starts[-_MERGE_FACTOR:-1]
-            self._blocks.append(Regions.concat(some))
+            self._blocks.append(Regions.concat(merged_blocks))
         return np.arange(first, self.next_number)
 
     def take(self, numbers: Numbers) -> Regions:
-        """The regions with these numbers, in their order."""
+        """Return the regions with these numbers, in this order."""
         if len(self._blocks) == 1:
             return self._blocks[0].take(numbers - self.first_number)
         order = None
         if len(numbers) > 1 and (np.diff(numbers) < 0).any():
             order = np.argsort(numbers)
             numbers = numbers[order]
-        cuts = np.searchsorted(numbers, self._starts)
+        splits = np.searchsorted(numbers, self._starts)
         parts = [Regions(self.space, 0, {})]
         for block, first, start, stop in zip(
-            self._blocks, self._starts, cuts, cuts[1:], strict=False
+            self._blocks, self._starts, splits, splits[1:], strict=False
         ):
             if start < stop:
                 parts.append(block.take(numbers[start:stop] - first))
-        taken = parts[1] if len(parts) == 2 else Regions.concat(parts)
-        return taken if order is None else taken.take(np.argsort(order))
+        regions = parts[1] if len(parts) == 2 else Regions.concat(parts)
+        return regions if order is None else regions.take(np.argsort(order))
 
     def _are_similar_in_size(self, block_count: int) -> bool:
-        """Whether the first of the last blocks is not much larger than the others."""
+        """Return whether the first of the last blocks is not much larger than the others."""
         sizes = [stop - start for start, stop in pairwise(self._starts[-block_count - 1 :])]
         return sizes[0] <= _MERGE_FACTOR * max(sizes[1:])

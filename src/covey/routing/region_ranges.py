@@ -1,4 +1,4 @@
-"""The ranges of each living region of a table that advertises cells."""
+"""Ranges of each live region of a routing table that advertises cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64]
 
 
 class RegionRanges:
-    """Ranges by number of region, one after another in two arrays that grow."""
+    """Ranges by region number, stored one after another in two growing arrays."""
 
     def __init__(self) -> None:
         self._first, self._last = np.empty(1024, np.int64), np.empty(1024, np.int64)
@@ -23,40 +23,40 @@ class RegionRanges:
 
     @property
     def numbers(self) -> Numbers:
-        """The living regions, ascending."""
+        """Numbers of the live regions, ascending."""
         return np.flatnonzero(self._starts.values >= 0)
 
     def contains(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Whether each is living."""
+        """Return whether each number is live."""
         return np.asarray(self._starts.get(numbers) >= 0)
 
     def add(self, numbers: Numbers, rows: RangeSets) -> None:
-        """Keeps the ranges of regions that are not living."""
+        """Store the ranges of regions that are not live."""
         end = self._end + len(rows.first)
         if end > len(self._first):
-            room = max(end, 2 * len(self._first)) - self._end
-            blank = np.empty(room, np.int64)
-            self._first = np.concatenate([self._first[: self._end], blank])
-            self._last = np.concatenate([self._last[: self._end], blank])
+            extra_length = max(end, 2 * len(self._first)) - self._end
+            extension = np.empty(extra_length, np.int64)
+            self._first = np.concatenate([self._first[: self._end], extension])
+            self._last = np.concatenate([self._last[: self._end], extension])
         self._first[self._end : end], self._last[self._end : end] = rows.first, rows.last
         self._starts.set(numbers, self._end + rows.offsets[:-1])
         self._lengths.set(numbers, rows.lengths)
         self._end = end
 
     def take(self, numbers: Numbers) -> RangeSets:
-        """The ranges of living regions."""
+        """Return the ranges of live regions."""
         starts, lengths = self._starts.get(numbers), self._lengths.get(numbers)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return RangeSets(offsets, self._first[places], self._last[places])
+        positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        return RangeSets(offsets, self._first[positions], self._last[positions])
 
     def remove(self, numbers: Numbers) -> None:
-        """Forgets regions; when half of all that is kept is of such, it is given up."""
+        """Remove live regions; free memory when more than half of the stored ranges are dead."""
         self._dead_count += int(self._lengths.get(numbers).sum())
         self._starts.set(numbers, -1)
         self._lengths.set(numbers, 0)
         if self._dead_count > max(1024, self._end // 2):
-            living = self.numbers
-            rows = self.take(living)
+            live_numbers = self.numbers
+            rows = self.take(live_numbers)
             self._end, self._dead_count = 0, 0
-            self.add(living, rows)
+            self.add(live_numbers, rows)

@@ -1,7 +1,7 @@
-"""The table of one link: adds and cancels in, what must be advertised and withdrawn out.
+"""Routing table of one link: subscriptions in, updates for the link out.
 
-The table knows which regions are whose; what is advertised for them is its strategy's to say. After
-a restart a table is restored from a snapshot of the store that has all subscriptions.
+The table knows the regions of each subscription; its strategy decides what is advertised for them.
+After a restart a table is restored from a snapshot of the store with all subscriptions.
 """
 
 from __future__ import annotations
@@ -46,17 +46,27 @@ UpdateT = TypeVar("UpdateT", bound=RoutingUpdate)
 
 
 class RoutingTable(Generic[AdvertisedT, UpdateT]):
-    """Subscriptions that came from everywhere but one link, and what was advertised on that link.
+    """Subscriptions that came from anywhere but one link, and what is advertised on that link.
 
-    A table is generic over what is advertised, and over its updates: numbers of regions and
-    `RegionUpdate`, or ranges of cells and `CellUpdate`.
+    A table is generic over what is advertised and over its updates: numbers of regions and
+    `RegionUpdate`, or ranges of cells and `CellUpdate`. On a link that applies all updates in their
+    order, a superset of the live subscriptions is advertised at every moment.
 
-    Guarantee: who applies all updates in their order has advertised, at every moment, a superset of
-    what lives. Strategies: "exact", "projection" and "hybrid" advertise regions (`RegionUpdate`),
-    "hilbert" ranges of cells (`CellUpdate`), which is more than was subscribed to; or a function
-    that makes one. `recommend_strategy` says which suits some regions.
+    The strategies "exact", "projection" and "hybrid" advertise regions (`RegionUpdate`). "hilbert"
+    advertises ranges of cells (`CellUpdate`), which contain more than the subscriptions. A function
+    that builds a strategy is accepted as well. `recommend_strategy` finds the strategy for given
+    regions.
 
-    Cost: that of the strategy; an id and its regions are kept as long as the table is.
+    Args:
+        space: the attributes of the regions.
+        strategy: the name of a strategy, or a function that builds one over a `RegionLog`.
+        first_number: the number of the first region.
+
+    Raises:
+        InvalidArgumentError: if there is no such strategy, or `first_number` is negative.
+
+    Cost: that of the strategy. Ids and regions, also of cancelled subscriptions, are kept as long
+    as the table exists.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -112,7 +122,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         *,
         first_number: int = 0,
     ) -> None:
-        """A table without subscriptions, whose regions are numbered from `first_number` on."""
+        """Create a table without subscriptions; regions are numbered from `first_number` on."""
         check_range("first_number", first_number, 0)
         self.space = space
         self._region_log = RegionLog(space, first_number)
@@ -120,7 +130,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
             find_strategy(strategy, STRATEGIES) if isinstance(strategy, str) else strategy
         )
         self.strategy: RoutingStrategy[AdvertisedT, UpdateT] = build(self._region_log)
-        """What decides; `admits` and `advertised_set` are its answers."""
+        """The strategy, which decides what is advertised."""
         self._id_spans = IdSpans()
         self._id_rows = GrowableArray(-1)
         self._ids: list[Hashable] = []
@@ -162,26 +172,37 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         *,
         strategy: Any = "exact",
     ) -> tuple[RoutingTable[Any, Any], Any]:
-        """A table of all subscriptions in a snapshot, and the update for a link that knows `known`.
+        """Return a table of all subscriptions in a snapshot, and the update for its link.
 
-        `known` is what the other side of the link has, as it says itself: numbers of regions, or
-        ranges of cells. Who applies changes to a store first, then to the table, and tells a
-        subscriber only when all updates are applied, loses nothing whenever it dies. Cost: adding
-        all of them; numbers are new, so all that is advertised is advertised again, before what was
-        known is withdrawn.
+        A broker loses nothing in a crash at any time if it applies changes first to a store and
+        then to the table, and confirms a change to a subscriber only when all updates are applied.
+
+        Args:
+            snapshot: the subscriptions.
+            known: what is advertised on the other side of the link, as that side reports it:
+                numbers of regions, or ranges of cells.
+            strategy: the name of a strategy, or a function that builds one.
+
+        Raises:
+            InvalidArgumentError: for the strategy "hilbert" with known ranges, which have a
+                meaning only in their grid: pass a function that builds a `HilbertCellStrategy`
+                with that grid.
+
+        Cost: that of adding all subscriptions. Their regions have new numbers; so everything is
+        advertised again before the known numbers are withdrawn.
         """
         if not isinstance(known, RangeSet):
             known = as_numeric_array("known numbers", known, np.int64)
         if strategy == "hilbert" and len(known):
             raise InvalidArgumentError(
-                "ranges of cells mean something in their grid only: give a function that makes a "
-                "HilbertCellStrategy with the grid that the table had"
+                "known ranges of cells have a meaning only in their grid: pass as strategy a "
+                "function that builds a HilbertCellStrategy with the grid of the earlier table"
             )
         first = 0 if isinstance(known, RangeSet) else int(np.max(known, initial=-1)) + 1
         table: RoutingTable[Any, Any] = cls(snapshot.space, strategy, first_number=first)
         for segment in snapshot.live_segments:
-            owned = segment.take_live()
-            table.add(owned.ids.to_arrow().to_pylist(), owned.regions, owned.subscription_rows)
+            batch = segment.take_live()
+            table.add(batch.ids.to_arrow().to_pylist(), batch.regions, batch.subscription_rows)
         return table, table.build_sync_update(known)
 
     def __len__(self) -> int:
@@ -197,17 +218,17 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
 
     @property
     def is_fully_withdrawn(self) -> bool:
-        """Whether nothing is advertised any more that was cancelled."""
+        """True if nothing is advertised any more for cancelled subscriptions."""
         return self.strategy.is_fully_withdrawn
 
     @check_arguments
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Whether each event would be sent here by one who knows what is advertised."""
+        """Return whether the advertised set contains each event; the neighbour then forwards it."""
         return self.strategy.admits(events)
 
     @check_arguments
     def take_regions(self, numbers: Numbers) -> Regions:
-        """Regions by number."""
+        """Return the regions with these numbers."""
         check_rows("numbers", numbers, self._region_log.next_number)
         return self._region_log.take(numbers)
 
@@ -215,14 +236,24 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
     def add(
         self, ids: Sequence[Hashable], regions: Regions, subscription_rows: ArrayLike
     ) -> UpdateT:
-        """Adds subscriptions: region r belongs to `ids[subscription_rows[r]]`.
+        """Add subscriptions, or replace those whose ids are in the table.
 
-        An id that is there is replaced.
+        Args:
+            ids: the ids, each once.
+            regions: the regions of all these subscriptions.
+            subscription_rows: region r belongs to `ids[subscription_rows[r]]`.
+
+        Returns:
+            The update for the link.
+
+        Raises:
+            InvalidArgumentError: if an id occurs twice, or `subscription_rows` does not fit.
+            SchemaError: if the regions have another space.
         """
         if len(ids) > 1 and len(set(ids)) < len(ids):
             twice = next(id_ for id_, count in Counter(ids).items() if count > 1)
             raise InvalidArgumentError(
-                f"id {twice!r} is in one batch twice: give its last change only"
+                f"id {twice!r} occurs twice in one batch: give only its last change"
             )
         check_same_space(regions.space, self.space, "table")
         subscription_rows = as_numeric_array("subscription_rows", subscription_rows, np.int64)
@@ -242,65 +273,78 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
 
     @check_arguments
     def cancel(self, ids: Iterable[Hashable]) -> UpdateT:
-        """Removes subscriptions; an id that is not there is no error.
+        """Remove subscriptions; unknown ids are ignored. Return the update for the link.
 
-        Where many regions were under what is removed, that stays advertised, and `reassign_orphans`
-        does what is left, some of it with every call.
+        If a removed region is the absorber of many others, it remains advertised. Every later call
+        of `reassign_orphans` finds other absorbers for some of them.
         """
         return self.strategy.remove(self._id_spans.pop(ids))
 
     @check_arguments
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT:
-        """Finds other absorbers for regions, at most so many, that are under what was cancelled."""
+        """Find other absorbers for at most `max_regions` regions that cancelled ones absorb.
+
+        Return the update for the link; None as `max_regions` means all.
+        """
         return self.strategy.reassign_orphans(max_regions)
 
     def prune(self) -> UpdateT:
-        """Reassigns all orphans, and withdraws all that another advertised region covers.
+        """Reassign all orphans, and withdraw everything that another advertised region covers.
 
-        Adds and cancels do most of that by themselves. Cost: that of indexing all that is
-        advertised. Adds of single subscriptions are fastest after it.
+        Adds and cancels already do most of this. Cost: an index of all advertised regions.
+        Afterwards adds of single subscriptions are fastest.
         """
         return self.strategy.prune()
 
     def build_sync_update(self, known: AdvertisedT) -> UpdateT:
-        """The update for a link that knows something else: numbers, or ranges of cells.
+        """Return the update for a link on which something else is advertised.
 
-        After a restart, or when a link was gone. Numbers mean the same regions only as long as a
-        table lives: give the next one a `first_number` beyond all of them. `from_snapshot` does
-        both.
+        It is needed after a restart, or when a link was interrupted. Numbers refer to the same
+        regions only as long as a table exists: give the next table a `first_number` beyond all of
+        them. `from_snapshot` does both.
+
+        Args:
+            known: what is advertised on the other side of the link: numbers of regions, or ranges
+                of cells.
         """
         return self.strategy.build_sync_update(known)
 
     @check_arguments
     def find_absorbers(self, id_: Hashable) -> tuple[Hashable, ...]:
-        """The subscriptions whose advertised regions contain all of this one.
+        """Return the subscriptions whose advertised regions contain all regions of this one.
 
-        None if it has an advertised region itself; an error if it is not there. Until all
-        orphans are reassigned, a cancelled one may be among them.
+        The result is empty if one of its own regions is advertised. Until all orphans are
+        reassigned, a cancelled subscription may be in the result.
+
+        Raises:
+            InvalidArgumentError: if the table has no such subscription.
         """
         if id_ not in self:
             raise InvalidArgumentError(f"the table has no subscription {format_value(id_)}")
         numbers, _ = self._id_spans.find_numbers([id_])
-        over = self.strategy.find_absorbers(numbers)
-        if not len(numbers) or np.isin(numbers, over.values).any():
+        absorbers = self.strategy.find_absorbers(numbers)
+        if not len(numbers) or np.isin(numbers, absorbers.values).any():
             return ()
-        return tuple(dict.fromkeys(self._ids[owner] for owner in self._id_rows.values[over.values]))
+        return tuple(
+            dict.fromkeys(self._ids[owner] for owner in self._id_rows.values[absorbers.values])
+        )
 
     def find_redundant(self) -> list[Hashable]:
-        """The subscriptions of which nothing is advertised for their own sake, in their order.
+        """Return the ids of the redundant subscriptions, in the order of the table.
 
-        Those that match nothing are among them. The others are active. Cost: a pass over all.
+        A subscription is redundant if none of its regions is its own absorber. Subscriptions that
+        match nothing are included; all others are active. Cost: a pass over all regions.
         """
         ids = list(self._id_spans)
         numbers, _ = self._id_spans.find_numbers(ids)
-        over = self.strategy.find_absorbers(numbers)
-        own = np.repeat(numbers, over.lengths) == over.values
-        active = {self._ids[owner] for owner in self._id_rows.values[over.values[own]]}
+        absorbers = self.strategy.find_absorbers(numbers)
+        is_own = np.repeat(numbers, absorbers.lengths) == absorbers.values
+        active = {self._ids[owner] for owner in self._id_rows.values[absorbers.values[is_own]]}
         return [id_ for id_ in ids if id_ not in active]
 
 
 RegionRoutingTable = RoutingTable[Numbers, RegionUpdate]
-"""A table that advertises regions."""
+"""Routing table that advertises regions."""
 
 AnyRoutingTable = RoutingTable[Numbers | RangeSet, RegionUpdate | CellUpdate]
-"""A table whose strategy is not known when types are checked."""
+"""Routing table whose strategy is not known to a type checker."""

@@ -1,7 +1,7 @@
-"""Routing strategies: the protocol, and the strategies that there are, by name.
+"""Routing strategies: their protocol, and all strategies by name.
 
-A strategy is made over the log of all regions of a table. Three advertise regions, each with an
-index of its own to ask for covers; "hilbert" advertises cells.
+A strategy is built over the log of all regions of a table. Three strategies advertise regions, each
+with its own index to find covers; "hilbert" advertises cells.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ UpdateT_co = TypeVar("UpdateT_co", bound=RoutingUpdate, covariant=True)
 
 
 class RoutingStrategy(Protocol[AdvertisedT, UpdateT_co]):
-    """Regions by number, and what is advertised for them on one link.
+    """Protocol of routing strategies: regions by number, and what one link must advertise for them.
 
-    Whoever applies all updates in their order has advertised, at every moment, a superset of the
-    regions that were added and not removed.
+    On a link that applies all updates in their order, a superset of the live regions (added and not
+    removed) is advertised at every moment.
     """
 
     @property
@@ -63,35 +63,44 @@ class RoutingStrategy(Protocol[AdvertisedT, UpdateT_co]):
 
     @property
     def is_fully_withdrawn(self) -> bool:
-        """Whether nothing is advertised any more for what was removed."""
+        """True if nothing is advertised any more for removed regions."""
         ...
 
     def add(self, numbers: Numbers, regions: Regions) -> UpdateT_co:
-        """Adds regions under numbers that are new."""
+        """Add regions under new numbers; return the update for the link."""
         ...
 
     def remove(self, numbers: Numbers) -> UpdateT_co:
-        """Removes regions; what was under them gets other absorbers, some of it at once."""
+        """Remove regions; return the update for the link.
+
+        Regions that they absorbed get other absorbers, some of them by a later update.
+        """
         ...
 
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT_co:
-        """Finds other absorbers for regions, at most so many, that are under what was removed."""
+        """Find other absorbers for at most `max_regions` regions that removed ones absorb."""
         ...
 
     def prune(self) -> UpdateT_co:
-        """Reassigns all orphans, and withdraws all that is not needed."""
+        """Reassign all orphans, and withdraw everything that is not needed."""
         ...
 
     def build_sync_update(self, known: AdvertisedT) -> UpdateT_co:
-        """What brings a link that knows something else up to date: see `advertised_set`."""
+        """Return the update for a link on which something else is advertised.
+
+        `known` is what is advertised there, in the form of `advertised_set`.
+        """
         ...
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """For each region those that are advertised for it; it is among them itself if it is."""
+        """Return for each region the regions that are advertised for it.
+
+        An advertised region is among its own absorbers.
+        """
         ...
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Whether what is advertised contains each event."""
+        """Return whether what is advertised contains each event."""
         ...
 
 
@@ -105,7 +114,7 @@ RegionStrategyChoice = str | Callable[[RegionLog], RegionStrategy]
 def build_exact_strategy(
     region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
-    """The index of the core. All indexes of the table share their codes."""
+    """Return the strategy with the segment index; all indexes of the table share codebooks."""
     return CoveringStrategy(
         region_log,
         partial(SegmentIndex.build, shared_codebooks=SharedCodebooks()),
@@ -116,14 +125,19 @@ def build_exact_strategy(
 def build_projection_strategy(
     region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
-    """Random projections. All indexes share their directions: a query is projected once."""
-    drawn: list[ProjectionMapping] = []
+    """Return the strategy with random projections.
+
+    All indexes share their directions, so that a query is projected once.
+    """
+    shared_mapping: list[ProjectionMapping] = []
 
     def build(regions: Regions) -> RandomProjectionIndex:
-        known = drawn[0] if drawn and drawn[0].can_project(regions) else None
-        made = RandomProjectionIndex.build(regions, mapping=known)
-        drawn[:] = [made.mapping]
-        return made
+        mapping = (
+            shared_mapping[0] if shared_mapping and shared_mapping[0].can_project(regions) else None
+        )
+        index = RandomProjectionIndex.build(regions, mapping=mapping)
+        shared_mapping[:] = [index.mapping]
+        return index
 
     return CoveringStrategy(region_log, build, max_unindexed=max_unindexed)
 
@@ -131,12 +145,12 @@ def build_projection_strategy(
 def build_hybrid_strategy(
     region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
-    """The most selective attributes indexed, the others verified."""
+    """Return the strategy that indexes the most selective attributes and verifies the others."""
     return CoveringStrategy(region_log, HilbertIndex.build, max_unindexed=max_unindexed)
 
 
 def build_hilbert_strategy(region_log: RegionLog) -> CellStrategy:
-    """Ranges of cells."""
+    """Return the strategy that advertises ranges of cells."""
     return HilbertCellStrategy()
 
 
@@ -145,19 +159,25 @@ REGION_STRATEGIES: dict[str, Callable[[RegionLog], RegionStrategy]] = {
     "projection": build_projection_strategy,
     "hybrid": build_hybrid_strategy,
 }
-"""How each strategy that advertises regions is built, over the log of a table's regions."""
+"""Builders of the strategies that advertise regions, by name."""
 
 STRATEGIES: dict[str, Callable[[RegionLog], RegionStrategy | CellStrategy]] = {
     **REGION_STRATEGIES,
     "hilbert": build_hilbert_strategy,
 }
-"""How each is built."""
+"""Builders of all strategies, by name."""
 
 BuilderT = TypeVar("BuilderT")
 
 
 def find_strategy(name: str, strategies: Mapping[str, BuilderT]) -> BuilderT:
-    """Return what builds the strategy of a name."""
+    """Return the builder of the strategy with this name.
+
+    Raises:
+        InvalidArgumentError: if there is no such strategy.
+    """
     if name not in strategies:
-        raise InvalidArgumentError(f"no strategy {name!r}: there are {', '.join(strategies)}")
+        raise InvalidArgumentError(
+            f"there is no strategy {name!r}: choose one of {', '.join(strategies)}"
+        )
     return strategies[name]

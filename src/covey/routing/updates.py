@@ -1,7 +1,7 @@
-"""Updates that a table sends to a link, of regions or of cells: advertise, then withdraw.
+"""Routing updates from a routing table to a link, of regions or cells: advertise, then withdraw.
 
-In this order nothing is lost: whoever applies all updates, one after another, has advertised at
-every moment a superset of what lives.
+On a link that applies all updates in their order, a superset of the live regions is advertised at
+every moment.
 """
 
 from __future__ import annotations
@@ -22,23 +22,28 @@ Numbers = NDArray[np.int64]
 
 
 class RoutingUpdate(Protocol):
-    """What a link must advertise, then withdraw."""
+    """Protocol of routing updates: what a link must advertise, and then withdraw."""
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether the update changes anything."""
         ...
 
     @classmethod
     def concat(cls, updates: Sequence[Self]) -> Self:
-        """What some updates come to, one after another."""
+        """Return one update with the effect of several consecutive ones."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RegionUpdate:
-    """Regions to be advertised, each under a number of its own, and then numbers to be withdrawn.
+    """Regions to advertise, each with a number, and then numbers to withdraw.
 
-    Who carries them out in this order has advertised, at every moment, all that lives.
+    If a link applies updates in this order, all live regions are covered on it at every moment.
+
+    Args:
+        regions: the regions to advertise.
+        advertised: the number of each of these regions.
+        withdrawn: the numbers to withdraw afterwards.
     """
 
     regions: Regions
@@ -46,37 +51,39 @@ class RegionUpdate:
     withdrawn: Numbers
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether the update changes anything."""
         return bool(len(self.advertised) or len(self.withdrawn))
 
     @classmethod
     def concat(cls, updates: Sequence[RegionUpdate]) -> RegionUpdate:
-        """What some updates come to, one after another.
+        """Return one update with the effect of several consecutive ones.
 
-        A number that one advertises and a later one withdraws, or the other way round, is in
-        neither list: the link has it, or has it not, as before.
+        A number that one update advertises and another one withdraws is in neither list, because it
+        is on the link, or not, as before.
         """
         updates = [part for part in updates if part] or updates[:1]
         if len(updates) == 1:
             return updates[0]
         advertised = np.concatenate([part.advertised for part in updates])
         withdrawn = np.concatenate([part.withdrawn for part in updates])
-        numbers, of = np.unique(np.concatenate([advertised, withdrawn]), return_inverse=True)
+        numbers, number_rows = np.unique(
+            np.concatenate([advertised, withdrawn]), return_inverse=True
+        )
         signs = np.repeat([1, -1], [len(advertised), len(withdrawn)])
-        change = np.bincount(of, signs, len(numbers))
+        change = np.bincount(number_rows, signs, len(numbers))
         first = np.unique(advertised, return_index=True)[1]
-        kept = first[np.isin(advertised[first], numbers[change > 0])]
-        regions = Regions.concat([part.regions for part in updates]).take(kept)
-        return cls(regions, advertised[kept], numbers[change < 0])
+        kept_rows = first[np.isin(advertised[first], numbers[change > 0])]
+        regions = Regions.concat([part.regions for part in updates]).take(kept_rows)
+        return cls(regions, advertised[kept_rows], numbers[change < 0])
 
 
 @dataclass(frozen=True, slots=True)
 class CellUpdate:
-    """Positions of cells to be advertised, all of them, and then positions to be withdrawn.
+    """Positions of cells to advertise, and then positions to withdraw.
 
-    >>> one = CellUpdate(RangeSet.from_ranges([0], [9]), RangeSet.empty())
-    >>> two = CellUpdate(RangeSet.from_ranges([20], [29]), RangeSet.from_ranges([5], [9]))
-    >>> both = CellUpdate.concat([one, two])
+    >>> first = CellUpdate(RangeSet.from_ranges([0], [9]), RangeSet.empty())
+    >>> second = CellUpdate(RangeSet.from_ranges([20], [29]), RangeSet.from_ranges([5], [9]))
+    >>> both = CellUpdate.concat([first, second])
     >>> list(both.advertised), list(both.withdrawn)
     ([(0, 4), (20, 29)], [])
     """
@@ -86,23 +93,23 @@ class CellUpdate:
 
     @classmethod
     def empty(cls) -> CellUpdate:
-        """Nothing to do."""
+        """Return an update that changes nothing."""
         return cls(RangeSet.empty(), RangeSet.empty())
 
     @classmethod
     def concat(cls, updates: Sequence[CellUpdate]) -> CellUpdate:
-        """What some updates come to, one after another.
+        """Return one update with the effect of several consecutive ones.
 
-        A position that one advertises and a later one withdraws, or the other way round, is in
-        neither set: the link has it, or has it not, as before.
+        A position that one update advertises and another one withdraws is in neither set, because
+        it is on the link, or not, as before.
         """
-        known, gone = RangeSet.empty(), RangeSet.empty()
+        advertised, withdrawn = RangeSet.empty(), RangeSet.empty()
         for part in updates:
-            known, gone = (
-                (known - part.withdrawn) | (part.advertised - gone),
-                (gone - part.advertised) | (part.withdrawn - known),
+            advertised, withdrawn = (
+                (advertised - part.withdrawn) | (part.advertised - withdrawn),
+                (withdrawn - part.advertised) | (part.withdrawn - advertised),
             )
-        return cls(known, gone)
+        return cls(advertised, withdrawn)
 
     def __bool__(self) -> bool:
         return bool(len(self.advertised) or len(self.withdrawn))

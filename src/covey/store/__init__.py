@@ -1,18 +1,19 @@
 """Versioned store of subscriptions: immutable segments, tombstones and manifests.
 
-It lies on a local path or on any file system that pyarrow reaches.
+A store is a folder on a local path or on any file system that pyarrow can open.
 
-A batch of changes becomes a new version. A version is a manifest: a list of immutable segment
-files, the tombstones of their rows, and the map of zones if there is one. It is visible completely
-or not at all. One process writes at a time; any number of processes read, without locks.
+Each batch of changes makes a new version. A version is described by its manifest: a list of
+immutable segment files, the tombstones of their rows, and the zone map if the store has zones. A
+version becomes visible in one step. One process writes at a time; any number of processes read,
+without locks.
 
 Modules, in the order in which a batch of changes passes through them:
 
-- `ids`: ids of subscriptions, numbers or text, found by a 64-bit key.
+- `ids`: ids of subscriptions: numbers or text, looked up by a 64-bit key.
 - `changes`: `Changes`, one batch of upserts and removals, and its validation.
 - `store`: `Store`, the public interface: apply, stage and commit, merge, lease, vacuum.
-- `writer`: `Writer`, which applies changes to live segments and commits the next manifest.
-- `segments`: encode subscriptions as a segment; tombstones, live segments, expiry.
+- `writer`: `Writer`, which applies changes to live segments and publishes the next manifest.
+- `segments`: subscriptions encoded as a segment; tombstones, live segments, expiry.
 - `storage`: content-addressed files on local and remote file systems, and their local cache.
 - `manifest`: the manifest file, leases, vacuum, and copies between stores.
 - `snapshot`: `Snapshot`, an open version that answers match and cover queries.

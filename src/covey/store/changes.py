@@ -24,13 +24,18 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one new version changes; an id occurs at most once in all of it.
+    """Batch of changes that makes one new version; each id occurs at most once in a batch.
 
-    `regions` row r belongs to `ids[subscription_rows[r]]`. An id that the store has is replaced;
-    removing one that it does not have is no error. An id without a region is a subscription that
-    never matches. `ids` and `removed_ids` are Arrow arrays, or what `pa.array_type` takes.
-    `revisions` has an int64 for each of `ids`, 0 where none is given; the store keeps it with the
-    subscription and compares it with nothing.
+    If the store has an id already, its subscription is replaced. An id without a region is a
+    subscription that never matches.
+
+    Args:
+        ids: ids to add or replace: an Arrow array, or any value that `pa.array` accepts.
+        regions: the regions of all these subscriptions; None if there are none.
+        subscription_rows: for each region the row in `ids` of its subscription.
+        removed_ids: ids to remove; an id that the store does not have is no error.
+        revisions: an int64 for each of `ids`, 0 for each if not given. The store keeps it with
+            the subscription and does not interpret it.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -55,30 +60,47 @@ class Changes:
         removed_ids: object = (),
         revisions: object = None,
     ) -> Changes:
-        """Subscription `ids[i]` becomes the i-th predicate; refuses what could not be read."""
+        """Return changes that set the predicate of subscription `ids[i]` to the i-th predicate.
+
+        Args:
+            ids: ids to add or replace, one for each predicate.
+            predicates: parsed predicates.
+            removed_ids: ids to remove, none of which is in `ids`.
+            revisions: an int64 for each of `ids`; see `Changes`.
+
+        Raises:
+            PredicateError: if a predicate was rejected; the error of the first one is raised.
+            InvalidArgumentError: if there is not exactly one id for each predicate.
+        """
         for row in sorted(predicates.rejected):
             raise predicates.rejected[row]
         if not hasattr(ids, "__len__") or len(ids) != len(predicates):
-            many = len(ids) if hasattr(ids, "__len__") else format_value(ids)
+            id_count = len(ids) if hasattr(ids, "__len__") else format_value(ids)
             raise InvalidArgumentError(
-                f"{many} ids for {len(predicates)} predicates: give a list with an id for each"
+                f"{id_count} ids for {len(predicates)} predicates: give a list with one id per "
+                "predicate"
             )
         return cls(ids, predicates.regions, predicates.predicate_rows, removed_ids, revisions)
 
     @classmethod
     def remove(cls, ids: object) -> Changes:
-        """These ids are removed, nothing is added."""
+        """Return changes that remove the given ids and add nothing."""
         return cls([], None, np.empty(0, np.int64), ids)
 
     def validate(self, space: Space, id_kind: IdKind) -> tuple[SubscriptionBatch | None, Ids]:
-        """What is added (None if nothing), and the removed ids, if they fit a store."""
+        """Return the added subscriptions (None if there are none) and the removed ids.
+
+        Raises:
+            InvalidArgumentError: if an id occurs twice, or an argument has a wrong type or shape.
+            SchemaError: if the space of the regions differs from `space`.
+        """
         ids, removed = (
             Ids.from_values(self.ids, id_kind),
             Ids.from_values(self.removed_ids, id_kind),
         )
-        if (twice := Ids.concat([ids, removed]).first_duplicate()) is not None:
+        if (duplicate_id := Ids.concat([ids, removed]).first_duplicate()) is not None:
             raise InvalidArgumentError(
-                f"id {twice!r} is in one batch twice: give its last change only"
+                f"id {duplicate_id!r} occurs twice in one batch: give only its last change"
             )
         revisions = _validate_revisions(self.revisions, len(ids))
         if not len(ids):
@@ -89,42 +111,42 @@ class Changes:
                 f"regions must be of type Regions, got {format_value(regions)}"
             )
         check_same_space(regions.space, space, "store")
-        of = as_numeric_array("subscription_rows", self.subscription_rows, np.int64)
-        check_subscription_rows(of, len(regions), len(ids))
-        return SubscriptionBatch(ids, regions, of, revisions), removed
+        subscription_rows = as_numeric_array("subscription_rows", self.subscription_rows, np.int64)
+        check_subscription_rows(subscription_rows, len(regions), len(ids))
+        return SubscriptionBatch(ids, regions, subscription_rows, revisions), removed
 
 
 def check_same_space(space: Space, expected: Space, holder: str) -> None:
-    """Refuses regions of a space with other columns or settings."""
+    """Raise SchemaError if the columns or settings of `space` and `expected` differ."""
     if space.columns != expected.columns or not space.settings.agrees_with(expected.settings):
         raise SchemaError(
-            f"the regions are of another space than the {holder}: parse predicates in "
-            f"`{holder}.space`"
+            f"the space of the regions differs from the space of the {holder}: parse predicates "
+            f"in `{holder}.space`"
         )
 
 
 def check_subscription_rows(
     subscription_rows: NDArray[np.int64], region_count: int, id_count: int
 ) -> None:
-    """Refuses numbers of owners that are not one for each region, or of no id."""
+    """Raise InvalidArgumentError unless each region has the row number of one of the ids."""
     if (
         subscription_rows.shape != (region_count,)
         or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()
     ):
         raise InvalidArgumentError(
-            f"`subscription_rows` must name one of {id_count} ids for each of {region_count} "
-            "regions"
+            f"`subscription_rows` must have one row number of an id (0 or more, less than "
+            f"{id_count}) for each of {region_count} regions"
         )
 
 
 def _validate_revisions(values: Any, id_count: int) -> Rows:
-    """Revisions that are one int64 for each id; 0 if none are given."""
+    """Return the revisions as one int64 for each id; all 0 if `values` is None."""
     if values is None:
         return np.zeros(id_count, np.int64)
     revisions = as_numeric_array("revisions", values, None)
     if revisions.shape != (id_count,) or (id_count and not np.can_cast(revisions.dtype, np.int64)):
         raise InvalidArgumentError(
-            f"`revisions` must be one int64 for each of {id_count} ids, not {revisions.dtype} of "
+            f"`revisions` must be one int64 for each of {id_count} ids, got {revisions.dtype} of "
             f"shape {revisions.shape}"
         )
     return revisions.astype(np.int64)

@@ -1,10 +1,10 @@
-"""Ids of subscriptions: numbers or text, found by a 64-bit key.
+"""Ids of subscriptions: numbers or text, looked up by a 64-bit key.
 
-The key of a number is the number, that of a text a hash of it; equal keys of different texts are
-told apart by the texts. In a segment, subscriptions stand in the order of their keys, so that an id
-is found by binary search and no table beside the ids is needed.
+The key of a number is the number itself, the key of a text is a hash of the text. Where different
+texts have the same key, the texts are compared. The subscriptions of a segment are in the order of
+their keys, so that an id is found by binary search and no lookup table is needed.
 
-Cost: 8 bytes an id, and the text; a binary search per id looked up.
+Cost: 8 bytes per id, plus the text; one binary search for each id that is looked up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Rows = NDArray[np.int64]
 
 
 class IdKind(Enum):
-    """What the ids of a store are: all of them numbers, or all of them text."""
+    """Type of the ids of a store: either all are numbers or all are text."""
 
     NUMBER = "int64"
     TEXT = "text"
@@ -35,7 +35,7 @@ class IdKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """n ids, each with its key; `texts` is there if they are text.
+    """Array of ids with the key of each; `texts` is None if the ids are numbers.
 
     >>> ids = Ids.from_values([30, 10, 20], IdKind.NUMBER)
     >>> ordered = ids.take(ids.argsort_by_key())
@@ -48,7 +48,11 @@ class Ids:
 
     @classmethod
     def from_values(cls, ids: object, id_kind: IdKind) -> Ids:
-        """Ids from an Arrow array, or from what `pa.array_type` takes; null is no id."""
+        """Return ids from an Arrow array, or from any value that `pa.array` accepts.
+
+        Raises:
+            InvalidArgumentError: if an id is null or does not have the type `id_kind`.
+        """
         column = _to_arrow_column(ids, id_kind)
         if id_kind is IdKind.NUMBER:
             return cls(column.to_numpy(zero_copy_only=False), None)
@@ -57,7 +61,7 @@ class Ids:
 
     @classmethod
     def concat(cls, parts: Sequence[Ids]) -> Ids:
-        """The ids of all parts, one after another."""
+        """Return the ids of all `parts`, one part after another."""
         keys = np.concatenate([part.keys for part in parts])
         if parts[0].texts is None:
             return cls(keys, None)
@@ -65,7 +69,7 @@ class Ids:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Ids:
-        """The ids that gave these `arrays`."""
+        """Return the ids that `to_arrays` stored as `arrays`."""
         if "bytes" not in arrays:
             return cls(arrays["keys"], None)
         offsets, content = pa.py_buffer(arrays["offsets"]), pa.py_buffer(arrays["bytes"])
@@ -73,14 +77,14 @@ class Ids:
         return cls(arrays["keys"], texts)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Plain arrays to be stored."""
+        """Return the ids as NumPy arrays for storage; `from_arrays` reads them."""
         if self.texts is None:
             return {"keys": self.keys}
-        whole = pa.concat_arrays([self.texts])  # without the offset of a slice
-        _, offsets, content = whole.buffers()
+        texts = pa.concat_arrays([self.texts])  # its buffers start at row 0, also for a slice
+        _, offsets, content = texts.buffers()
         return {
             "keys": self.keys,
-            "offsets": np.frombuffer(offsets, np.int64, len(whole) + 1),
+            "offsets": np.frombuffer(offsets, np.int64, len(texts) + 1),
             "bytes": np.frombuffer(content or b"", np.uint8),
         }
 
@@ -88,64 +92,73 @@ class Ids:
         return len(self.keys)
 
     def to_arrow(self) -> pa.Array:
-        """The ids as people know them."""
+        """Return the ids as an Arrow array of int64 or `large_string`."""
         return pa.array(self.keys) if self.texts is None else self.texts
 
     def argsort_by_key(self) -> Rows:
-        """The rows by ascending keys."""
+        """Return the row numbers in ascending order of keys."""
         return np.argsort(self.keys, kind="stable")
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Ids:
-        """The given ids in the given order."""
+        """Return the ids at `rows`, in that order."""
         texts = None if self.texts is None else self.texts.take(pa.array(rows))
         return Ids(self.keys[rows], texts)
 
     def find_rows(self, query_ids: Ids) -> Rows:
-        """The row of each id here, -1 where there is none. Needs the order of `argsort_by_key`."""
-        found = np.full(len(query_ids), -1, np.int64)
+        """Return the row of each query id, or -1 if it is absent.
+
+        The ids of `self` must be in the order of `argsort_by_key`.
+        """
+        found_rows = np.full(len(query_ids), -1, np.int64)
         rows = np.searchsorted(self.keys, query_ids.keys)
-        open_ = np.arange(len(query_ids))
-        while len(open_):  # more than once only where texts share a key
-            open_ = open_[rows[open_] < len(self)]
-            open_ = open_[self.keys[rows[open_]] == query_ids.keys[open_]]
-            same = self._are_same(rows[open_], query_ids, open_)
-            found[open_[same]] = rows[open_[same]]
-            open_ = open_[~same]
-            rows[open_] += 1
-        return found
+        unresolved = np.arange(len(query_ids))
+        while len(unresolved):  # more than one pass only if different texts have the same key
+            unresolved = unresolved[rows[unresolved] < len(self)]
+            unresolved = unresolved[self.keys[rows[unresolved]] == query_ids.keys[unresolved]]
+            is_equal = self._are_same(rows[unresolved], query_ids, unresolved)
+            found_rows[unresolved[is_equal]] = rows[unresolved[is_equal]]
+            unresolved = unresolved[~is_equal]
+            rows[unresolved] += 1
+        return found_rows
 
     def first_duplicate(self) -> object | None:
-        """Some id that is there twice, or None."""
+        """Return an id that occurs more than once, or None."""
         column = self.to_arrow()
         counts = column.value_counts() if len(column.unique()) < len(column) else []
         return next((c["values"].as_py() for c in counts if c["counts"].as_py() > 1), None)
 
     def _are_same(self, rows: Rows, query_ids: Ids, query_rows: Rows) -> NDArray[np.bool_]:
-        """Whether ids with equal keys are equal."""
+        """Return whether each stored id equals its query id; their keys are equal."""
         if self.texts is None or query_ids.texts is None:
             return np.ones(len(rows), np.bool_)
-        mine, theirs = self.texts.take(pa.array(rows)), query_ids.texts.take(pa.array(query_rows))
-        pairs = zip(mine.to_pylist(), theirs.to_pylist(), strict=True)
+        stored_texts = self.texts.take(pa.array(rows))
+        query_texts = query_ids.texts.take(pa.array(query_rows))
+        pairs = zip(stored_texts.to_pylist(), query_texts.to_pylist(), strict=True)
         return np.fromiter((a == b for a, b in pairs), np.bool_, len(rows))
 
 
 def _to_arrow_column(ids: object, id_kind: IdKind) -> pa.Array:
-    """Ids as one Arrow array of the store's type."""
+    """Return ids as one Arrow array of the type of `id_kind`."""
     type_ = pa.int64() if id_kind is IdKind.NUMBER else pa.large_string()
     try:
         column = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids)
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
         if len(column) and pa.types.is_integer(column.type) != (id_kind is IdKind.NUMBER):
-            raise TypeError(f"a column of {column.type}")
+            raise TypeError(f"got a column of {column.type}")
         column = column.cast(type_)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgumentError(f"the ids of this store are {id_kind.value}: {error}") from None
+        raise InvalidArgumentError(
+            f"the ids of this store must be {id_kind.value}: {error}"
+        ) from None
     if column.null_count:
-        raise InvalidArgumentError(f"{column.null_count} of {len(column)} ids are null")
+        raise InvalidArgumentError(
+            f"ids must not be null: {column.null_count} of {len(column)} ids are null"
+        )
     return column
 
 
 def _to_bytes(texts: pa.LargeStringArray) -> list[bytes]:
+    """Return the UTF-8 bytes of each text."""
     encoded: list[bytes] = texts.cast(pa.large_binary()).to_pylist()
     return encoded

@@ -1,7 +1,8 @@
-"""A version opened for reading: what matches, and whose it is.
+"""Snapshots: open versions that answer match and cover queries.
 
-Subscriptions have row numbers here, which mean nothing in another version; `ids` leads from them to
-ids. A snapshot needs no lease: its files are open, and stay readable when they are deleted.
+In a snapshot, subscriptions have row numbers, which are valid for this version only;
+`Snapshot.take_ids` returns the ids of rows. A snapshot needs no lease: its files are open, and stay
+readable after they are deleted.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionMatches(MatchResult):
-    """Subscriptions that events match: (event row, subscription row), each pair once.
+    """Pairs of an event row and the row of a subscription that matches it, each pair once.
 
-    Candidates are counted with dead subscriptions, and with several regions of one.
-    `forwarded_pairs` say which events go on to which zones: (event row, zone), each pair once.
+    `candidates` includes dead rows, and counts each region of a subscription. `forwarded_pairs` has
+    pairs of an event row and the number of a zone to which the event is forwarded, each pair once.
     """
 
     forwarded_pairs: Pairs
@@ -45,9 +46,11 @@ class SubscriptionMatches(MatchResult):
 
 @dataclass(frozen=True, slots=True)
 class IdMatches:
-    """Subscriptions that events match: row `event_rows[i]` of the events notifies `ids[i]`.
+    """Matches by id: event `event_rows[i]` matches the subscription with id `ids[i]`.
 
     `candidates` and `forwarded_pairs` are those of `SubscriptionMatches`.
+
+    Iterating yields pairs of an event row and an id.
     """
 
     event_rows: Rows
@@ -64,10 +67,10 @@ class IdMatches:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One exact set of subscriptions, to be asked by any number of threads.
+    """Open version of a store. Any number of threads can query it at the same time.
 
-    Cost of a question: that of each segment, some nanoseconds a pair, and a sort of the pairs where
-    subscriptions have several regions.
+    Cost of a query: that of each segment, some nanoseconds per pair, and a sort of the pairs if any
+    subscription has several regions.
     """
 
     manifest: Manifest
@@ -75,52 +78,63 @@ class Snapshot:
 
     @property
     def space(self) -> Space:
-        """The attributes that events must have, derived ones included."""
+        """Space of the events: columns and derived attributes."""
         return self.manifest.space
 
     @property
     def constrained_attributes(self) -> list[str]:
-        """The attributes that some region constrains, in the order of the space."""
+        """Names of the attributes that some region constrains, in the order of the space."""
         names = {
             name
-            for part in self.live_segments
-            for name in part.subscriptions.index.constrained_attributes
+            for segment in self.live_segments
+            for name in segment.subscriptions.index.constrained_attributes
         }
         return [attribute.name for attribute in self.space if attribute.name in names]
 
     def __len__(self) -> int:
-        return sum(part.live_count for part in self.live_segments)
+        return sum(segment.live_count for segment in self.live_segments)
 
     @check_arguments
     def match(self, events: Events, *, max_pairs: int | None = None) -> SubscriptionMatches:
-        """Return the subscriptions that each event matches.
+        """Return the live subscriptions that match each event.
 
-        With more than about `max_pairs` pairs it raises `ResultTooLargeError`, before memory is
-        taken for them: ask for fewer events at once.
+        Args:
+            events: a batch of events in the space of the snapshot.
+            max_pairs: approximate limit of the number of pairs; None for no limit.
+
+        Raises:
+            ResultTooLargeError: if there are more than about `max_pairs` pairs. Memory for the
+                pairs is not allocated then. Match fewer events at once.
         """
-        within = {
-            part.gated_by: np.empty(0, np.int64) for part in self.live_segments if part.gated_by
+        gate_event_rows = {
+            segment.gated_by: np.empty(0, np.int64)
+            for segment in self.live_segments
+            if segment.gated_by
         }
-        asked = set[str]()
+        matched_files = set[str]()
         candidates, forwarded = 0, list[Pairs]()
 
-        def query_segment_rows(part: LiveSegment) -> Pairs:
-            """A segment that gates others comes before them, or they are asked for all events."""
+        def query_segment_rows(segment: LiveSegment) -> Pairs:
+            """Match a segment; if it is gated, only with the events that its gate contains.
+
+            If the gate comes later among the segments, the gated segment is matched with all
+            events.
+            """
             nonlocal candidates
-            index = part.subscriptions.index
-            if part.gated_by in asked:
-                rows = within[part.gated_by]
-                found = index.match(events.take(rows), max_pairs=max_pairs)
-                candidates += found.candidates
-                return Pairs(rows[found.query_rows], found.stored_rows)
-            found = index.match(events, max_pairs=max_pairs)
-            candidates += found.candidates
-            if part.subscriptions.forward_to is not None:
-                forwarded.append(_forward_pairs(part.subscriptions, found))
-            asked.add(part.file)
-            if part.file in within:
-                within[part.file] = np.unique(found.query_rows).astype(np.int64)
-            return found
+            index = segment.subscriptions.index
+            if segment.gated_by in matched_files:
+                rows = gate_event_rows[segment.gated_by]
+                result = index.match(events.take(rows), max_pairs=max_pairs)
+                candidates += result.candidates
+                return Pairs(rows[result.query_rows], result.stored_rows)
+            result = index.match(events, max_pairs=max_pairs)
+            candidates += result.candidates
+            if segment.subscriptions.forward_to is not None:
+                forwarded.append(_forward_pairs(segment.subscriptions, result))
+            matched_files.add(segment.file)
+            if segment.file in gate_event_rows:
+                gate_event_rows[segment.file] = np.unique(result.query_rows).astype(np.int64)
+            return result
 
         pairs = self._query_segments(query_segment_rows)
         return SubscriptionMatches(
@@ -129,107 +143,134 @@ class Snapshot:
 
     @check_arguments
     def match_ids(self, events: Events, *, max_pairs: int | None = None) -> IdMatches:
-        """Return the same with the ids of subscriptions instead of their rows."""
+        """Return the result of `match` with the ids of subscriptions instead of their rows."""
         if self.manifest.id_kind is IdKind.NUMBER and len(self.live_segments) == 1:
-            (part,) = self.live_segments
-            is_whole = not part.tombstones.dead_count and part.subscriptions.forward_to is None
-            keys = part.subscriptions.keys_by_ordinal() if is_whole else None
-            if keys is not None:  # the usual case, in which nothing is looked up twice
-                named = part.subscriptions.index.match_values(events, keys, max_pairs=max_pairs)
-                ids = pa.array(named.stored_rows)
-                return IdMatches(named.query_rows, ids, named.candidates, _NO_PAIRS)
-        found = self.match(events, max_pairs=max_pairs)
-        ids = self.take_ids(found.stored_rows)
-        return IdMatches(found.query_rows, ids, found.candidates, found.forwarded_pairs)
+            (segment,) = self.live_segments
+            is_plain = (
+                not segment.tombstones.dead_count and segment.subscriptions.forward_to is None
+            )
+            keys = segment.subscriptions.keys_by_ordinal() if is_plain else None
+            if keys is not None:  # the usual case: the index returns ids directly
+                result = segment.subscriptions.index.match_values(events, keys, max_pairs=max_pairs)
+                ids = pa.array(result.stored_rows)
+                return IdMatches(result.query_rows, ids, result.candidates, _NO_PAIRS)
+        matches = self.match(events, max_pairs=max_pairs)
+        ids = self.take_ids(matches.stored_rows)
+        return IdMatches(matches.query_rows, ids, matches.candidates, matches.forwarded_pairs)
 
     @check_arguments
     def find_covering(self, regions: Regions) -> Pairs:
-        """Subscriptions that have a region which covers the given one."""
+        """Return for each query region the subscriptions that have a region which covers it."""
         return self._query_segments(lambda part: part.subscriptions.index.find_covering(regions))
 
     @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Subscriptions that have an event in common with each given region."""
+        """Return for each query region the subscriptions that have a region which overlaps it."""
         return self._query_segments(lambda part: part.subscriptions.index.find_overlapping(regions))
 
     @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
-        """Subscriptions whose regions are all covered by the given one; they have one at least."""
-        answers = []
-        for part, start in zip(self.live_segments, self._first_rows.tolist(), strict=False):
-            alive = concat_live_pairs(
-                [part.to_segment_pairs(part.subscriptions.index.find_covered(regions), 0)]
+        """Return for each query region the subscriptions of which it covers every region.
+
+        Subscriptions without a region are not in the result.
+        """
+        segment_pairs = []
+        for segment, first_row in zip(self.live_segments, self._first_rows.tolist(), strict=False):
+            live_pairs = concat_live_pairs(
+                [segment.to_segment_pairs(segment.subscriptions.index.find_covered(regions), 0)]
             )
-            once, counts = _count_distinct_pairs(
-                Pairs.from_unsorted(alive.query_rows, alive.stored_rows)
+            distinct, counts = _count_distinct_pairs(
+                Pairs.from_unsorted(live_pairs.query_rows, live_pairs.stored_rows)
             )
-            whole = counts == part.subscriptions.count_regions(once.stored_rows)
-            answers.append((once.query_rows[whole], once.stored_rows[whole], NO_TOMBSTONES, start))
-        return concat_live_pairs(answers)
+            is_complete = counts == segment.subscriptions.count_regions(distinct.stored_rows)
+            segment_pairs.append(
+                (
+                    distinct.query_rows[is_complete],
+                    distinct.stored_rows[is_complete],
+                    NO_TOMBSTONES,
+                    first_row,
+                )
+            )
+        return concat_live_pairs(segment_pairs)
 
     @check_arguments
     def find_expired(self, attribute: str, before_key: int) -> Rows:
-        """Rows, ascending, of subscriptions whose regions all end before a key of an attribute.
+        """Return the rows of subscriptions whose regions all end before a key of an attribute.
 
-        Events that have this key or a later one, or null, match none of them. A region that admits
-        null does not end, nor does one that leaves the attribute free; a subscription without a
-        region is not among them. Keys are those of `covey.space.keys`: of a timestamp the
-        microseconds since 1970.
+        Events with this key, a later key or null match none of these subscriptions. A region that
+        admits null, or that leaves the attribute free, does not end. A subscription without a
+        region is not in the result.
 
-        Cost: that of `find_covered`, of one region. At a million boxes in five attributes 10 to 20
-        ms if few have ended, 0.1 s for 100,000, 0.7 s for 900,000.
+        Args:
+            attribute: name of a scalar attribute with keys of 64 bits.
+            before_key: a key as in `covey.space.keys`: for a timestamp microseconds since 1970.
+
+        Returns:
+            Row numbers of subscriptions, ascending.
+
+        Raises:
+            SchemaError: if the attribute is unknown, or its keys are not integers of 64 bits.
+
+        Cost: that of `find_covered` with one region. For a million boxes in five attributes 10 to
+        20 ms if few have ended, 0.1 s for 100,000, 0.7 s for 900,000.
         """
-        over = region_expired_before(self.space, attribute, index(before_key))
-        return np.sort(self.find_covered(over).stored_rows)
+        expired_region = region_expired_before(self.space, attribute, index(before_key))
+        return np.sort(self.find_covered(expired_region).stored_rows)
 
     @check_arguments
     def take_ids(self, rows: Rows) -> pa.Array:
-        """The ids of subscriptions by row: int64, or text as `large_string`."""
+        """Return the ids of the subscriptions at `rows`: int64, or text as `large_string`."""
         check_rows("rows", rows, int(self._first_rows[-1]))
         if len(self.live_segments) == 1:
             return self.live_segments[0].subscriptions.ids.to_arrow().take(pa.array(rows))
-        part_of = np.searchsorted(self._first_rows, rows, "right") - 1
-        chosen, places = (
+        segment_numbers = np.searchsorted(self._first_rows, rows, "right") - 1
+        segment_ids, positions = (
             [Ids.from_values([], self.manifest.id_kind).to_arrow()],
             [np.empty(0, np.int64)],
         )
-        for i, part in enumerate(self.live_segments):
-            mine = np.flatnonzero(part_of == i)
-            chosen.append(
-                part.subscriptions.ids.to_arrow().take(pa.array(rows[mine] - self._first_rows[i]))
+        for i, segment in enumerate(self.live_segments):
+            segment_positions = np.flatnonzero(segment_numbers == i)
+            segment_ids.append(
+                segment.subscriptions.ids.to_arrow().take(
+                    pa.array(rows[segment_positions] - self._first_rows[i])
+                )
             )
-            places.append(mine)
+            positions.append(segment_positions)
         order = np.empty(len(rows), np.int64)
-        order[np.concatenate(places)] = np.arange(len(rows))
-        return pa.concat_arrays(chosen).take(pa.array(order))
+        order[np.concatenate(positions)] = np.arange(len(rows))
+        return pa.concat_arrays(segment_ids).take(pa.array(order))
 
     def find_rows(self, ids: object) -> Rows:
-        """The row of each id, -1 where there is no such subscription."""
-        asked = Ids.from_values(ids, self.manifest.id_kind)
-        rows = np.full(len(asked), -1, np.int64)
-        for part, start in zip(self.live_segments, self._first_rows, strict=False):
-            found = part.find_rows(asked)
-            rows = np.where(found >= 0, found + start, rows)
+        """Return the row of the live subscription with each id, or -1 if there is none."""
+        query_ids = Ids.from_values(ids, self.manifest.id_kind)
+        rows = np.full(len(query_ids), -1, np.int64)
+        for segment, first_row in zip(self.live_segments, self._first_rows, strict=False):
+            segment_rows = segment.find_rows(query_ids)
+            rows = np.where(segment_rows >= 0, segment_rows + first_row, rows)
         return rows
 
     @check_arguments
     def take_revisions(self, rows: Rows) -> Rows:
-        """The revision that each subscription was given with, by row: int64, 0 if with none.
+        """Return the revision that the subscription at each row was stored with.
 
-        It is 0 too for row -1, which is what `find_rows` gives for an id that is not there. Cost:
-        some nanoseconds a row and segment.
+        The revision is 0 for a subscription that was stored without one, and for row -1, which
+        `find_rows` returns for an unknown id.
+
+        Cost: some nanoseconds per row and segment.
         """
         check_rows("rows", rows, int(self._first_rows[-1]), first=-1)
         revisions = np.zeros(len(rows), np.int64)
-        part_of = np.searchsorted(self._first_rows, rows, "right") - 1
-        for i, part in enumerate(self.live_segments):
-            mine = np.flatnonzero(part_of == i)
-            revisions[mine] = part.subscriptions.take_revisions(rows[mine] - self._first_rows[i])
+        segment_numbers = np.searchsorted(self._first_rows, rows, "right") - 1
+        for i, segment in enumerate(self.live_segments):
+            segment_positions = np.flatnonzero(segment_numbers == i)
+            revisions[segment_positions] = segment.subscriptions.take_revisions(
+                rows[segment_positions] - self._first_rows[i]
+            )
         return revisions
 
     @property
     def rows(self) -> Rows:
-        """The rows of all subscriptions, ascending."""
+        """Rows of all live subscriptions, ascending."""
         starts = self._first_rows
         live = [
             p.tombstones.live_rows + s for p, s in zip(self.live_segments, starts, strict=False)
@@ -238,52 +279,59 @@ class Snapshot:
 
     @check_arguments
     def take_regions(self, rows: Rows) -> tuple[Regions, Rows]:
-        """The regions of subscriptions by row, and for each region which of `rows` it belongs to.
+        """Return the regions of the subscriptions at `rows`, and an array of their origins.
 
-        They come segment by segment, so the second array is not ascending in general.
+        Returns:
+            The regions, and for each region the position in `rows` of its subscription. The regions
+            are grouped by segment, so the positions are not ascending in general.
         """
         check_rows("rows", rows, int(self._first_rows[-1]))
-        part_of = np.searchsorted(self._first_rows, rows, "right") - 1
-        regions, of = [Regions(self.space, 0, {})], [np.empty(0, np.int64)]
-        for i, part in enumerate(self.live_segments):
-            mine = np.flatnonzero(part_of == i)
-            owned: SubscriptionBatch = part.subscriptions.take(rows[mine] - self._first_rows[i])
-            regions.append(owned.regions)
-            of.append(mine[owned.subscription_rows])
-        return Regions.concat(regions), np.concatenate(of)
+        segment_numbers = np.searchsorted(self._first_rows, rows, "right") - 1
+        regions, positions = [Regions(self.space, 0, {})], [np.empty(0, np.int64)]
+        for i, segment in enumerate(self.live_segments):
+            segment_positions = np.flatnonzero(segment_numbers == i)
+            batch: SubscriptionBatch = segment.subscriptions.take(
+                rows[segment_positions] - self._first_rows[i]
+            )
+            regions.append(batch.regions)
+            positions.append(segment_positions[batch.subscription_rows])
+        return Regions.concat(regions), np.concatenate(positions)
 
     @property
     def _first_rows(self) -> Rows:
-        """The first row of each part, and after the last."""
-        return np.cumsum([0, *(len(part.subscriptions) for part in self.live_segments)])
+        """First row of each segment, then the number of all rows."""
+        return np.cumsum([0, *(len(segment.subscriptions) for segment in self.live_segments)])
 
     def _query_segments(self, query_segment: Callable[[LiveSegment], Pairs]) -> Pairs:
-        """Each asked row with each subscription that counts and has a region in the answer."""
-        parts = zip(self.live_segments, self._first_rows.tolist(), strict=False)
-        found = concat_live_pairs(
-            [p.to_segment_pairs(query_segment(p), start) for p, start in parts]
+        """Return the pairs of all segments, with live subscriptions instead of regions."""
+        segments_with_first_rows = zip(self.live_segments, self._first_rows.tolist(), strict=False)
+        pairs = concat_live_pairs(
+            [
+                segment.to_segment_pairs(query_segment(segment), first_row)
+                for segment, first_row in segments_with_first_rows
+            ]
         )
         is_one_each = all(
-            part.subscriptions.subscription_rows is None for part in self.live_segments
+            segment.subscriptions.subscription_rows is None for segment in self.live_segments
         )
         return (
-            found
+            pairs
             if is_one_each
-            else Pairs.from_unsorted(found.query_rows, found.stored_rows).drop_duplicates()
+            else Pairs.from_unsorted(pairs.query_rows, pairs.stored_rows).drop_duplicates()
         )
 
 
 def _forward_pairs(subscriptions: IndexedSubscriptions, matched_pairs: Pairs) -> Pairs:
-    """Which events go on to which zones, for what they match, dead or not."""
+    """Return pairs of an event row and a zone to forward to, for all matches, dead ones too."""
     assert subscriptions.forward_to is not None
-    places, which = subscriptions.forward_to.flat_indices(
+    value_rows, pair_rows = subscriptions.forward_to.flat_indices(
         subscriptions.to_subscription_rows(matched_pairs).astype(np.int64)
     )
-    return Pairs(matched_pairs.query_rows[which], subscriptions.forward_to.values[places])
+    return Pairs(matched_pairs.query_rows[pair_rows], subscriptions.forward_to.values[value_rows])
 
 
 def _concat_forwarded_pairs(forwarded_pairs: Sequence[Pairs]) -> Pairs:
-    """Return what several segments forward as one answer, each pair once."""
+    """Return the forwarded pairs of several segments as one, each pair once."""
     if not forwarded_pairs:
         return _NO_PAIRS
     return Pairs.from_unsorted(
@@ -293,7 +341,7 @@ def _concat_forwarded_pairs(forwarded_pairs: Sequence[Pairs]) -> Pairs:
 
 
 def _count_distinct_pairs(pairs: Pairs) -> tuple[Pairs, Rows]:
-    """Each different pair once, and how often it is there."""
+    """Return each distinct pair of sorted pairs once, and its number of occurrences."""
     changes = (np.diff(pairs.query_rows) != 0) | (np.diff(pairs.stored_rows) != 0)
     starts = np.flatnonzero(np.r_[True, changes][: len(pairs)])
     counts = np.diff(np.r_[starts, len(pairs)])

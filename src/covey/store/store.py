@@ -1,7 +1,8 @@
-"""A store: a set of subscriptions that changes in batches and is never lost.
+"""The store: a durable set of subscriptions that changes in batches.
 
-Every batch makes a version. A version is complete or not there at all, whatever dies and whenever;
-readers open one and keep it. There is one writer at a time, and any number of readers.
+Every batch makes a version. A version is published in one step, so that a crash never leaves a
+partial version. A reader opens one version and is not affected by later ones. There is one writer
+at a time, and any number of readers.
 """
 
 from __future__ import annotations
@@ -49,9 +50,12 @@ __all__ = ["StagedSegment", "Store"]
 
 @dataclass(frozen=True, slots=True)
 class StagedSegment:
-    """A segment that was written for `commit_staged` or `commit_zones`, and that no manifest names.
+    """Staged segment: a segment that was written and that no manifest names yet.
 
-    One of a zone has so many replicas of what another zone has.
+    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions of staged
+    segments. `file` is the SHA-256 of the file, `subscriptions` and `regions` are numbers of rows.
+    For a segment of one `zone`, `replicas` is the number of its subscriptions whose home zone is
+    another zone. If `is_home` is true, events of other zones are forwarded to the segment.
     """
 
     file: str
@@ -64,7 +68,7 @@ class StagedSegment:
 
     @property
     def entry(self) -> SegmentEntry:
-        """How a version names it."""
+        """Entry of the segment for a manifest."""
         return SegmentEntry(
             self.file, self.size_bytes, self.regions, self.subscriptions, 0, None, self.zone,
             self.replicas, self.is_home,
@@ -72,13 +76,15 @@ class StagedSegment:
 
 
 class Store:
-    """Subscriptions on a local path, or on any file system that pyarrow reaches.
+    """Versioned store of subscriptions on a local path or any file system that pyarrow can open.
 
-    The first change takes the writer's lock, which `close` or the end of the process gives back. On
-    file systems that are not local nothing but you holds off a second writer; it would be noticed
-    only when both make the same version. For any number of threads.
+    The first change takes the writer's lock; `close` or the end of the process releases it. The
+    lock works on local file systems only. On others, do not run two writers at the same time: a
+    second one is noticed only when both publish the same version. Any number of threads may use a
+    store at the same time.
 
-    Wrong choice for a set that is built once and not kept: `covey.index.SegmentIndex` is that.
+    Do not use a store for a set that is built once and not stored: use
+    `covey.index.SegmentIndex`.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -99,14 +105,14 @@ class Store:
     ) -> None:
         first = read_newest_manifest(backend)
         self.space = first.space.without_derived
-        """The columns and settings that predicates are parsed in."""
+        """Space in which predicates are parsed: columns and settings, no derived attributes."""
         self._backend = backend
         self._opener = SegmentOpener(ContentStore(backend, cache or Cache()))
         self._referenced_files = ReferencedFiles()
         self._writer = Writer(
             backend, self._opener, merge_policy or TieredMergePolicy(), self.space, first.id_kind
         )
-        """Who makes its versions; for `BackgroundMerger`."""
+        """Writer of this store; `BackgroundMerger` uses it as well."""
 
     @classmethod
     @check_arguments
@@ -120,11 +126,24 @@ class Store:
         cache: Cache | None = None,
         merge_policy: TieredMergePolicy | None = None,
     ) -> Store:
-        """A new store without subscriptions, version 0; where one is already, a `StoreError`."""
+        """Create a store without subscriptions, which is version 0, and open it.
+
+        Args:
+            location: a local path, a URI such as `s3://bucket/alerts`, or a path in `filesystem`.
+            space: the columns and settings of predicates; derived attributes are left out.
+            id_kind: type of the ids.
+            filesystem: file system of `location`; None for a local path or a URI.
+            cache: local cache of remote files; None for the default folder.
+            merge_policy: when to merge segments; None for the default policy.
+
+        Raises:
+            StoreError: if the location has a store already.
+            InvalidArgumentError: if the location cannot be used.
+        """
         directory = open_storage(location, filesystem)
         if list_versions(directory):
             raise StoreError(
-                f"there is a store at {directory.location} already: Store.open opens it"
+                f"there is a store at {directory.location} already: open it with Store.open"
             )
         first = Manifest(0, now_ms(), space.without_derived, id_kind)
         directory.put_if_absent(manifest_name(0), first.to_bytes())
@@ -140,76 +159,111 @@ class Store:
         cache: Cache | None = None,
         merge_policy: TieredMergePolicy | None = None,
     ) -> Store:
-        """The store at a place, for reading and, with its first change, for writing."""
+        """Open an existing store; only its first change takes the writer's lock.
+
+        The arguments are those of `create`.
+
+        Raises:
+            StoreError: if there is no store at the location, or its newest manifest is damaged.
+            InvalidArgumentError: if the location cannot be used.
+        """
         return cls(open_storage(location, filesystem), cache, merge_policy)
 
     @property
     def versions(self) -> list[int]:
-        """The numbers of all versions that are kept, ascending."""
+        """Numbers of all existing versions, ascending."""
         return list(list_versions(self._backend))
 
     @check_arguments
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """A version opened for reading: the newest, or the one with this number.
+        """Open a version for reading: the newest, or the one with the given number.
+
+        Raises:
+            StoreError: if the version does not exist, or one of its files is damaged.
 
         Cost: a listing, and a checksum of every file that no other snapshot of this store has open.
         """
         newest = self._writer.newest_snapshot if version is None else None
         if newest is not None:
             return newest
-        found = read_newest_manifest(self._backend) if version is None else self.manifest(version)
+        manifest = (
+            read_newest_manifest(self._backend) if version is None else self.manifest(version)
+        )
         return Snapshot(
-            found, tuple(part.without_replicas() for part in self._opener.open_segments(found))
+            manifest,
+            tuple(segment.without_replicas() for segment in self._opener.open_segments(manifest)),
         )
 
     @check_arguments
     def zone_snapshot(self, version: int, zone: int, *, is_home: bool = False) -> Snapshot:
-        """What events of one zone can match, and no more is opened.
+        """Open only the segments of a version that the events of one zone can match.
 
-        With `is_home`, what events are sent there for from other zones.
+        These are the segments of the zone, the broadcast segment and segments without a zone. With
+        `is_home`, open only the segment of the zone to which events of other zones are forwarded.
+
+        Raises:
+            StoreError: if the version does not exist, or one of its files is damaged.
         """
-        found = self.manifest(version)
+        manifest = self.manifest(version)
 
         def is_needed(entry: SegmentEntry) -> bool:
             if is_home:
                 return entry.is_home and entry.zone == zone
             return entry.zone in (None, EVERYWHERE, zone)
 
-        return Snapshot(found, self._opener.open_segments(found, is_needed))
+        return Snapshot(manifest, self._opener.open_segments(manifest, is_needed))
 
     @check_arguments
     def manifest(self, version: int) -> Manifest:
-        """A version as it is named, of which nothing is opened."""
+        """Return the manifest of a version without opening any segment."""
         return read_manifest(self._backend, version)
 
     @check_arguments
     def zone_map(self, version: int) -> ZoneMap | None:
-        """Where the zones of a version are, if it has any."""
+        """Return the zone map of a version, or None if the version has no zones."""
         return self._writer.open_zone_map(self.manifest(version))
 
     @check_arguments
     def apply(self, changes: Changes, label: str | None = None) -> Manifest:
-        """Makes the version with these changes; when it returns, they are kept whatever happens.
+        """Commit the next version with these changes, which are durable when the method returns.
 
-        If nothing is different with them, no version is made. Large merges are left to `merge`,
-        which must be called now and then, or to a `BackgroundMerger`: without, there are ever more
-        segments to ask.
+        If the changes alter nothing, no version is made. Large merges are left to `merge`, which
+        must be called from time to time, or to a `BackgroundMerger`; otherwise the number of
+        segments grows, and queries become slower.
+
+        Args:
+            changes: a batch of changes.
+            label: a text by which the version can be found; see `Manifest.label`.
+
+        Returns:
+            The manifest of the version, or of the newest version if none was made.
+
+        Raises:
+            InvalidArgumentError: if an id occurs twice, or the arrays do not fit each other.
+            SchemaError: if the regions have another space than the store.
+            StoreError: if another writer has the store open, or a file cannot be read.
 
         Cost: a binary search per change and segment, an index of at most
         `TieredMergePolicy.min_level_regions` regions besides those of the batch, and on a local
-        file system five waits for the disk. So give many changes at once.
+        file system five calls of fsync. Prefer few large batches to many small ones.
         """
         return self._writer.apply(changes, label)
 
     @check_arguments
     def stage(self, changes: Changes, base_version: int | None = None) -> StagedSegment | None:
-        """Indexes what is put and writes its segment, without making a version of it.
+        """Index added subscriptions and write their segment, without making a version.
 
-        It must fit the newest version, or that with the number `base_version`.
+        Many processes can do this at the same time, as none needs the writer's lock.
+        `commit_staged` then commits all their segments; `vacuum` deletes segments that are never
+        committed. Removed ids are ignored.
 
-        For many processes at once: none needs the writer's lock. `commit_staged` then takes all of
-        their segments; what is never taken is deleted by `vacuum`. None if nothing is put. What the
-        changes remove is not looked at.
+        Args:
+            changes: a batch of changes.
+            base_version: the version whose space and type of ids the changes must fit; None for
+                the newest.
+
+        Returns:
+            The staged segment, or None if the changes add nothing.
         """
         added, _ = changes.validate(*self._space_and_id_kind(base_version))
         if added is None:
@@ -217,19 +271,22 @@ class Store:
         return self._write_segment(added)
 
     def restage_all(self) -> list[StagedSegment]:
-        """All that the newest version has, each segment anew, for `commit_zones` or `overwrite`.
+        """Write the live rows of each segment of the newest version to a new staged segment.
 
-        Cost: that of indexing it.
+        The staged segments are for `commit_zones` or `overwrite`. Segments without live rows are
+        left out.
+
+        Cost: an index of every live subscription is built.
         """
         return [
-            self._write_segment(part.take_live())
-            for part in self.snapshot().live_segments
-            if part.live_count
+            self._write_segment(segment.take_live())
+            for segment in self.snapshot().live_segments
+            if segment.live_count
         ]
 
     @check_arguments
     def open_staged(self, staged: StagedSegment) -> LiveSegment:
-        """What was staged, opened."""
+        """Open a staged segment."""
         return self._opener.open_segment(staged.file, staged.size_bytes)
 
     @check_arguments
@@ -241,16 +298,23 @@ class Store:
         forward_to: RaggedArray | None = None,
         is_home: bool = False,
     ) -> StagedSegment:
-        """The same of what is of one zone, for `commit_zones`."""
+        """Index the subscriptions of one zone and write their segment, for `commit_zones`.
+
+        Args:
+            zone: the zone number, or `EVERYWHERE` for the broadcast segment.
+            batch: the subscriptions, with a mask of those that are replicas.
+            forward_to: for each id of `batch` the zones to which matching events are forwarded.
+            is_home: whether events of other zones are forwarded to this segment.
+        """
         staged = self._write_segment(batch, forward_to)
         replicas = int(batch.is_replica.sum())
         return replace(staged, zone=zone, replicas=replicas, is_home=is_home)
 
     @check_arguments
     def discard_staged(self, staged: Iterable[StagedSegment]) -> None:
-        """Deletes segments that were staged and that no manifest names, nor will name."""
-        for one in staged:
-            self._writer.content_store.delete(one.file)
+        """Delete staged segments that no manifest names and that will not be committed."""
+        for segment in staged:
+            self._writer.content_store.delete(segment.file)
 
     @check_arguments
     def commit_staged(
@@ -261,47 +325,57 @@ class Store:
         label: str | None = None,
         base_version: int | None = None,
     ) -> Manifest:
-        """Makes the version with all that was staged, in one segment.
+        """Commit a version with the subscriptions of all staged segments, as one new segment.
 
-        It is made from the newest version, or from that with the number `base_version`; either way
-        it is the newest then.
+        If a version has the label already, it is returned and no version is made, so that an
+        attempt can be repeated safely. After the commit, the staged segments are deleted.
 
-        Of `staged_removals` the ids count, which are removed. No id may be in two of all of these.
-        If a version has the label already, it is returned and nothing is made: so a repeated
-        attempt does no harm.
+        Args:
+            staged: segments with the subscriptions to add or replace.
+            staged_removals: segments whose ids are removed. No id may occur in two of all staged
+                segments.
+            label: a text by which the version can be found.
+            base_version: the version that the changes are applied to; None for the newest. In both
+                cases the result is the newest version.
 
-        Cost: that of a merge of what was staged, as `merge`.
+        Returns:
+            The manifest of the new version, or of the version that has the label.
+
+        Cost: a merge of the staged segments; see `merge`.
         """
         try:
-            if (known := self._find_labelled(label)) is not None:
-                return known
-            added, gone = self._open_all_staged(staged), self._open_all_staged(staged_removals)
-            none = Ids.from_values([], self._space_and_id_kind(base_version)[1])
-            version = self._writer.commit_changes(
-                SubscriptionBatch.concat([part.take_live() for part in added]) if added else None,
-                Ids.concat([none, *(part.subscriptions.ids for part in gone)]),
+            if (labelled := self._find_labelled(label)) is not None:
+                return labelled
+            added, removed = self._open_all_staged(staged), self._open_all_staged(staged_removals)
+            no_ids = Ids.from_values([], self._space_and_id_kind(base_version)[1])
+            manifest = self._writer.commit_changes(
+                SubscriptionBatch.concat([segment.take_live() for segment in added])
+                if added
+                else None,
+                Ids.concat([no_ids, *(segment.subscriptions.ids for segment in removed)]),
                 label=label,
                 base_version=base_version,
             )
-        except StoreError:  # another attempt may have been faster
-            if (known := self._find_labelled(label)) is not None:
-                return known
+        except StoreError:  # another attempt may have committed and deleted the staged segments
+            if (labelled := self._find_labelled(label)) is not None:
+                return labelled
             raise
         self.discard_staged([*staged, *staged_removals])
-        return version
+        return manifest
 
     @check_arguments
     def overwrite(self, staged: Sequence[StagedSegment], label: str | None = None) -> Manifest:
-        """Makes the version that has what was staged and nothing else, segments as they are.
+        """Commit a version that consists of the staged segments and of nothing else.
 
-        It is for whoever has the whole set, and need not find out what is gone; versions before it
-        stay as they are. No id may be in two of them. To merge them is left to `merge` or a
-        `BackgroundMerger`. If a version has the label already, it is returned and nothing is made.
+        Use it when the whole set is available, so that removed ids need not be determined. Earlier
+        versions do not change. No id may occur in two segments. The segments are merged later, by
+        `merge` or a `BackgroundMerger`. If a version has the label already, it is returned and no
+        version is made.
 
         Cost: a checksum of every segment.
         """
-        if (known := self._find_labelled(label)) is not None:
-            return known
+        if (labelled := self._find_labelled(label)) is not None:
+            return labelled
         return self._writer.overwrite(self._open_all_staged(staged), label)
 
     @check_arguments
@@ -313,18 +387,25 @@ class Store:
         label: str,
         base_version: int,
     ) -> Manifest:
-        """Makes the version of segments that were staged for zones, and of nothing else.
+        """Commit a version that consists of segments staged for zones, and of nothing else.
 
-        They have all that is to count, each subscription in all of its zones; `space` has what is
-        derived in any of them. The version is like `base_version`, else. Changes to it are of no
-        zone at first, and so is asked by every event; large merges spread them. If a version has
-        the label already, it is returned and nothing is made.
+        The segments must have every subscription of the version, each in all zones in which it is
+        stored. Later changes belong to no zone at first, so that they are matched with every event;
+        large merges spread them over the zones. If a version has the label already, it is returned
+        and no version is made.
 
-        Cost: a small file; no segment is opened.
+        Args:
+            zone_map: the zones of the version.
+            staged: segments from `stage_zone_segment`, or without a zone.
+            space: the space of the version, with the derived attributes of all segments.
+            label: a text by which the version can be found.
+            base_version: the version from which the type of ids is taken.
+
+        Cost: two small files are written; no segment is opened.
         """
-        if (known := self._find_labelled(label)) is not None:
-            return known
-        entries = [one.entry for one in staged]
+        if (labelled := self._find_labelled(label)) is not None:
+            return labelled
+        entries = [segment.entry for segment in staged]
         return self._writer.commit_zones(zone_map, entries, space, label, base_version)
 
     @check_arguments
@@ -335,59 +416,85 @@ class Store:
         label: str,
         base_version: int,
     ) -> Manifest:
-        """Makes the version after `base_version`, the newest, with other zones, the changed staged.
+        """Commit the zones of a rebalance, of which only the changed ones were staged.
 
-        Cost: that of `commit_zones`; of the other zones only the numbers change.
+        Segments of unchanged zones are reused under their new zone numbers. If a version has the
+        label already, it is returned and no version is made.
+
+        Args:
+            rebalance_plan: the new zone map, and for each zone the zones that it was made from.
+            staged: the segments of the changed zones.
+            label: a text by which the version can be found.
+            base_version: the version that was rebalanced; it must be the newest.
+
+        Raises:
+            StoreError: if `base_version` is not the newest version.
+
+        Cost: two small files are written; no segment is opened.
         """
-        if (known := self._find_labelled(label)) is not None:
-            return known
-        before, changed = self.manifest(base_version), set(rebalance_plan.changed_zones)
+        if (labelled := self._find_labelled(label)) is not None:
+            return labelled
+        base_manifest, changed_zones = (
+            self.manifest(base_version),
+            set(rebalance_plan.changed_zones),
+        )
         if base_version != self.versions[-1]:
-            raise StoreError(f"version {base_version} is not the newest any more: balance that one")
-        numbers = {
+            raise StoreError(
+                f"version {base_version} is no longer the newest: rebalance the newest version"
+            )
+        new_numbers = {
             sources[0]: zone
             for zone, sources in enumerate(rebalance_plan.source_zones)
-            if zone not in changed
+            if zone not in changed_zones
         }
-        kept = [
-            entry if entry.zone in (None, EVERYWHERE) else replace(entry, zone=numbers[entry.zone])
-            for entry in before.segments
-            if entry.zone in (None, EVERYWHERE) or entry.zone in numbers
+        unchanged_entries = [
+            entry
+            if entry.zone in (None, EVERYWHERE)
+            else replace(entry, zone=new_numbers[entry.zone])
+            for entry in base_manifest.segments
+            if entry.zone in (None, EVERYWHERE) or entry.zone in new_numbers
         ]
-        entries = [*(one.entry for one in staged), *kept]
+        entries = [*(segment.entry for segment in staged), *unchanged_entries]
         return self._writer.commit_zones(
             rebalance_plan.zone_map,
             entries,
-            before.space,
+            base_manifest.space,
             label,
             base_version,
-            tombstones_file=before.tombstones_file,
+            tombstones_file=base_manifest.tombstones_file,
         )
 
     @check_arguments
     def commit_gated(
         self, gate: StagedSegment, gated: StagedSegment, label: str, base_version: int
     ) -> Manifest:
-        """Makes the version of two segments that were staged, all of it that `base_version` has.
+        """Commit a version of two staged segments, of which `gate` gates `gated`.
 
-        Whatever the second matches must be in some region of the first: it is asked only for
-        events that the first contains. Changes and merges then go on as ever. If a version has
-        the label already, it is returned and nothing is made.
+        The gated segment is matched only with events that a region of the gate contains. So every
+        event that matches the gated segment must be in a region of the gate. Together the segments
+        must have all subscriptions of `base_version`. Later changes and merges work as in any other
+        version. If a version has the label already, it is returned and no version is made.
+
+        Raises:
+            StoreError: if the segments do not have as many subscriptions as `base_version`.
         """
-        if (known := self._find_labelled(label)) is not None:
-            return known
+        if (labelled := self._find_labelled(label)) is not None:
+            return labelled
         first, second = self._open_all_staged([gate, gated])
         return self._writer.commit_gated(
             [first, replace(second, gated_by=first.file)], label, base_version
         )
 
     def merge(self) -> Manifest | None:
-        """Merges some segments, if `TieredMergePolicy` finds that they should be; None if not.
+        """Do the next merge that the merge policy proposes; return None if it proposes none.
 
-        `while store.merge(): pass` merges all there is to merge. Other threads can apply changes
-        meanwhile. Use a `BackgroundMerger` to have it done by another process.
+        `while store.merge(): pass` does all merges. Other threads can apply changes meanwhile. Use
+        a `BackgroundMerger` to merge in another process.
 
-        Cost: that of building the merged index, which grows with the store every now and then.
+        Returns:
+            The manifest of the version in which the merge is done.
+
+        Cost: the merged index is built. From time to time that is an index of the whole store.
         """
         merge = self._writer.claim_merge()
         if merge is None:
@@ -399,27 +506,42 @@ class Store:
 
     @check_arguments
     def expire_before(self, attribute: str, before_key: int) -> None:
-        """From now on merges leave out regions that end before a key of a scalar attribute.
+        """Let later merges drop regions that end before a key of a scalar attribute.
 
-        It is for validity intervals that are over, of which nothing that is still to come can
-        match. A subscription goes with the last of its regions; one that had none before stays, and
-        so does a region that admits null. `before_key` is a key as in `covey.space.keys`: of a
-        timestamp the microseconds since 1970, of a date the days. What goes is gone in the version
-        that the merge makes; versions before it keep it.
+        Use it for validity intervals that are over, so that no future event can match. A
+        subscription is dropped with its last region. A subscription that has no region in the first
+        place stays, and so does a region that admits null. The regions are missing in the version
+        that the merge makes; earlier versions still have them.
 
-        It holds for merges that begin after it, by this store or a `BackgroundMerger` of it, until
-        it is given another key of the attribute; a store that is opened again is to be told again.
-        No merge is done because of it: what ended long ago can stay in a segment that is not
-        merged. For what must go now there is `Snapshot.find_expired`.
+        The horizon applies to merges that begin after this call, by this store or its
+        `BackgroundMerger`, until another key is set for the attribute. It is not stored: set it
+        again when the store is opened again. The call itself starts no merge: a region that ended
+        long ago stays as long as its segment is not merged. To remove expired subscriptions at
+        once, find them with `Snapshot.find_expired`.
 
-        Cost: none here; a comparison for each region that is merged.
+        Args:
+            attribute: name of a scalar attribute of the store's space, with keys of 64 bits.
+            before_key: a key as in `covey.space.keys`: for a timestamp microseconds since 1970, for
+                a date days since 1970.
+
+        Raises:
+            SchemaError: if the attribute is unknown, or its keys are not integers of 64 bits.
+
+        Cost: none here; one comparison for each region that is merged.
         """
         expiry_domain(self.space, attribute)
         self._writer.expire_before(attribute, index(before_key))
 
     @check_arguments
     def lease(self, version: int, seconds: float) -> Lease:
-        """Keeps a version from `vacuum` for some time, for someone who will open it later."""
+        """Return a lease that keeps a version from `vacuum` for the given time.
+
+        Use it for a version that will be opened later.
+
+        Raises:
+            StoreError: if the version does not exist.
+            InvalidArgumentError: if `seconds` is not positive or exceeds 300 years.
+        """
         return Lease(self._backend, version, seconds)
 
     @check_arguments
@@ -430,14 +552,26 @@ class Store:
         *,
         keep_versions: Iterable[int] = (),
     ) -> VacuumResult:
-        """Deletes old versions and then the files that none of the others needs.
+        """Delete old versions, then the files that no remaining version names.
 
-        Kept are the newest version, those that were the newest less than `retain_seconds` ago,
-        those under a lease, and those with a number in `keep_versions`, if they are there. Files
-        that no version names are kept for `grace_seconds`, since a merge may be about to name them:
-        none is for stores to which nothing else is done meanwhile.
+        The newest version and versions under a lease are never deleted.
 
-        Cost: a listing of all files; each version that is kept is read once.
+        Args:
+            retain_seconds: versions that were the newest within this time are not deleted.
+            grace_seconds: files that no version names are not deleted before this age, because a
+                merge may be about to name them. Use 0 only if nothing else uses the store
+                meanwhile.
+            keep_versions: more versions that are not deleted; unknown numbers are ignored.
+
+        Returns:
+            The numbers of versions, files and bytes that were deleted.
+
+        Raises:
+            InvalidArgumentError: if a time is negative.
+            StoreError: if another writer has the store open, or a remaining version is damaged; in
+                the latter case nothing is deleted.
+
+        Cost: a listing of all files; each remaining version is read once.
         """
         in_use = self._writer.files_in_use()
         return vacuum(
@@ -450,27 +584,30 @@ class Store:
         )
 
     def _space_and_id_kind(self, base_version: int | None) -> tuple[Space, IdKind]:
-        """What changes to a version must fit: to that with the number, or to the newest."""
+        """Return the space and the type of ids of a version; None means the newest version."""
         if base_version is None:
             return self.space, self._writer.id_kind
-        version = self.manifest(base_version)
-        return version.space.without_derived, version.id_kind
+        manifest = self.manifest(base_version)
+        return manifest.space.without_derived, manifest.id_kind
 
     def _write_segment(
         self, batch: SubscriptionBatch, forward_to: RaggedArray | None = None
     ) -> StagedSegment:
+        """Index subscriptions, write their segment file and return it as a staged segment."""
         packed = IndexedSubscriptions.build(batch, forward_to).encode()
         self._writer.content_store.put(packed)
         return StagedSegment(packed.sha256, packed.size_bytes, len(batch.ids), len(batch.regions))
 
     def _find_labelled(self, label: str | None) -> Manifest | None:
+        """Return the newest version with a label; None if there is none, or `label` is None."""
         return None if label is None else find_labelled_manifest(self._backend, label)
 
     def _open_all_staged(self, staged: Sequence[StagedSegment]) -> list[LiveSegment]:
-        return [self.open_staged(one) for one in staged]
+        """Open staged segments."""
+        return [self.open_staged(segment) for segment in staged]
 
     def close(self) -> None:
-        """Gives the writer's lock back; snapshots stay open."""
+        """Release the writer's lock; open snapshots stay usable."""
         self._writer.close()
 
     def __enter__(self) -> Store:

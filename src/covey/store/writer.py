@@ -1,6 +1,7 @@
-"""The writer of a store: makes its versions, one after another.
+"""The writer of a store, which makes its versions one after another.
 
-It holds the writer's lock, the newest version, and which segments are being merged.
+It holds the writer's lock, a snapshot of the newest version, and the names of the segment files
+that are being merged.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ from covey.zones import ZoneMap
 
 __all__ = ["Writer", "apply_changes_to_segments"]
 
-_MIN_SPLIT_LEVEL = 2  # of tiers, from which on what is of no zone is spread over zones
-_MIN_MAPPED_BYTES = 1 << 24  # smaller new segments stay in memory: they are rewritten soon
+_MIN_SPLIT_LEVEL = 2  # lowest level of a merge that spreads segments without a zone over zones
+_MIN_MAPPED_BYTES = 1 << 24  # smaller new segments are not mapped, as they are rewritten soon
 
 
 class Writer:
-    """Makes versions. Takes the lock with the first of them; for any number of threads."""
+    """Writer of versions for any number of threads; it takes the lock with its first version."""
 
     def __init__(
         self,
@@ -63,21 +64,27 @@ class Writer:
 
     @property
     def content_store(self) -> ContentStore:
-        """Where segments are kept."""
+        """Content store of the segment files."""
         return self._opener.content_store
 
     @property
     def newest_snapshot(self) -> Snapshot | None:
-        """The newest version, if this is the writer, because then nobody else makes one."""
-        now = self._newest_snapshot
+        """Snapshot of the newest version without replicas; None if this writer has not opened it.
+
+        It is the newest version because this writer holds the lock.
+        """
+        newest = self._newest_snapshot
         return (
             None
-            if now is None
-            else Snapshot(now.manifest, tuple(p.without_replicas() for p in now.live_segments))
+            if newest is None
+            else Snapshot(
+                newest.manifest,
+                tuple(segment.without_replicas() for segment in newest.live_segments),
+            )
         )
 
     def apply(self, changes: Changes, label: str | None = None) -> Manifest:
-        """See `Store.apply`."""
+        """Implement `Store.apply`."""
         return self.commit_changes(*changes.validate(self._space, self.id_kind), label=label)
 
     def commit_changes(
@@ -88,67 +95,75 @@ class Writer:
         label: str | None = None,
         base_version: int | None = None,
     ) -> Manifest:
-        """The version with what is added and without what is removed; no id is in both.
+        """Commit a version with `added` and without `removed_ids`, and return its manifest.
 
-        It is made from the newest version, or from that with the number `base_version`.
+        No id is in both. The changes are applied to `base_version`, or if that is None to the
+        newest version. If they alter nothing, the manifest of that version is returned.
         """
-        with self._lock_newest_snapshot() as now:
-            if base_version is not None and base_version != now.manifest.version:
-                version = read_manifest(self._backend, base_version)
-                now = Snapshot(version, self._opener.open_segments(version))
-            parts, added = apply_changes_to_segments(
-                now.live_segments, added, removed_ids, self._merge_policy
+        with self._lock_newest_snapshot() as base:
+            if base_version is not None and base_version != base.manifest.version:
+                manifest = read_manifest(self._backend, base_version)
+                base = Snapshot(manifest, self._opener.open_segments(manifest))
+            live_segments, added = apply_changes_to_segments(
+                base.live_segments, added, removed_ids, self._merge_policy
             )
-            if added is None and list(map(id, parts)) == list(map(id, now.live_segments)):
-                return now.manifest
-            built = None if added is None else IndexedSubscriptions.build(added)
-            return self._commit(parts, built, label, now.manifest)
+            if added is None and list(map(id, live_segments)) == list(map(id, base.live_segments)):
+                return base.manifest
+            new_subscriptions = None if added is None else IndexedSubscriptions.build(added)
+            return self._commit(live_segments, new_subscriptions, label, base.manifest)
 
     def overwrite(self, segments: list[LiveSegment], label: str | None) -> Manifest:
-        """See `Store.overwrite`."""
-        with self._lock_newest_snapshot() as now:
+        """Implement `Store.overwrite`."""
+        with self._lock_newest_snapshot() as newest:
             return (
                 self._commit(segments, None, label)
-                if segments or now.live_segments
-                else now.manifest
+                if segments or newest.live_segments
+                else newest.manifest
             )
 
     def commit_gated(self, segments: list[LiveSegment], label: str, base_version: int) -> Manifest:
-        """See `Store.commit_gated`."""
+        """Implement `Store.commit_gated`."""
         with self._lock_newest_snapshot():
-            before = read_manifest(self._backend, base_version)
-            if before.subscriptions != sum(part.live_count for part in segments):
-                raise StoreError(f"what was staged is not all that version {base_version} has")
-            return self._commit(segments, None, label, before)
+            base_manifest = read_manifest(self._backend, base_version)
+            if base_manifest.subscriptions != sum(segment.live_count for segment in segments):
+                raise StoreError(
+                    f"the staged segments do not have all {base_manifest.subscriptions} "
+                    f"subscriptions of version {base_version}: stage all of them"
+                )
+            return self._commit(segments, None, label, base_manifest)
 
     def expire_before(self, attribute: str, before_key: int) -> None:
-        """See `Store.expire_before`."""
+        """Implement `Store.expire_before`."""
         with self._commit_lock:
             self._horizons = {**self._horizons, attribute: before_key}
 
     def claim_merge(self) -> MergeOperation | None:
-        """The next merge to be done, of segments that no other merge has claimed."""
-        with self._lock_newest_snapshot() as now:
-            free = [
-                p
-                for p in now.live_segments
-                if p.file not in self._merging_files and not p.is_merge_exempt
+        """Claim the next merge of segments that are not claimed yet; None if there is none."""
+        with self._lock_newest_snapshot() as newest:
+            unclaimed = [
+                segment
+                for segment in newest.live_segments
+                if segment.file not in self._merging_files and not segment.is_merge_exempt
             ]
-            by_zone: dict[int | None, list[LiveSegment]] = {}
-            for part in free:
-                by_zone.setdefault(part.zone, []).append(part)
-            for zone, parts in by_zone.items():
-                if chosen := self._merge_policy.find_merge([part.size for part in parts]):
-                    some = tuple(parts[i] for i in chosen)
-                    merge = MergeOperation(
-                        some, self._horizons, self._zone_map_to_split_by(zone, some, now.manifest)
+            segments_by_zone: dict[int | None, list[LiveSegment]] = {}
+            for segment in unclaimed:
+                segments_by_zone.setdefault(segment.zone, []).append(segment)
+            for zone, zone_segments in segments_by_zone.items():
+                if chosen_rows := self._merge_policy.find_merge(
+                    [segment.size for segment in zone_segments]
+                ):
+                    chosen_segments = tuple(zone_segments[i] for i in chosen_rows)
+                    operation = MergeOperation(
+                        chosen_segments,
+                        self._horizons,
+                        self._zone_map_to_split_by(zone, chosen_segments, newest.manifest),
                     )
-                    self._merging_files |= merge.files
-                    return merge
+                    self._merging_files |= operation.files
+                    return operation
             return None
 
     def open_zone_map(self, manifest: Manifest) -> ZoneMap | None:
-        """Where the zones of a version are, if it has any."""
+        """Return the zone map of a version, or None if the version has no zones."""
         if manifest.zone_map_file is None:
             return None
         return read_zone_map(self.content_store.open(manifest.zone_map_file), manifest.space)
@@ -156,14 +171,16 @@ class Writer:
     def finish_merge(
         self, operation: MergeOperation, merged_segments: Sequence[MergedSegment]
     ) -> Manifest:
-        """The version in which a merge is done, whatever changed meanwhile."""
-        parts = [
-            replace(self._opener.open_segment(b.file, b.size_bytes), zone=b.zone)
-            for b in merged_segments
+        """Commit a merge to the newest version, whose changes since the claim are preserved."""
+        opened_segments = [
+            replace(self._opener.open_segment(merged.file, merged.size_bytes), zone=merged.zone)
+            for merged in merged_segments
         ]
-        with self._lock_newest_snapshot() as now:
+        with self._lock_newest_snapshot() as newest:
             return self._commit(
-                install_merged(operation, now.live_segments, parts), None, now.manifest.label
+                install_merged(operation, newest.live_segments, opened_segments),
+                None,
+                newest.manifest.label,
             )
 
     def commit_zones(
@@ -176,32 +193,39 @@ class Writer:
         *,
         tombstones_file: str | None = None,
     ) -> Manifest:
-        """See `Store.commit_zones` and `Store.commit_rezoned`."""
-        packed = encode_zone_map(zone_map)
-        self.content_store.put(packed)
+        """Implement `Store.commit_zones` and `Store.commit_rezoned`."""
+        zone_map_file = encode_zone_map(zone_map)
+        self.content_store.put(zone_map_file)
         with self._commit_lock:
             self._acquire_lock()
-            self._newest_snapshot = None  # the parts of the next one are not opened for it
-            number = read_newest_manifest(self._backend).version + 1
-            kind = read_manifest(self._backend, base_version).id_kind
-            version = Manifest(
-                number, now_ms(), space, kind, tuple(entries), tombstones_file, label, packed.sha256
+            self._newest_snapshot = None  # the next version is opened when it is needed
+            version = read_newest_manifest(self._backend).version + 1
+            id_kind = read_manifest(self._backend, base_version).id_kind
+            manifest = Manifest(
+                version,
+                now_ms(),
+                space,
+                id_kind,
+                tuple(entries),
+                tombstones_file,
+                label,
+                zone_map_file.sha256,
             )
-            self._backend.put_if_absent(manifest_name(number), version.to_bytes())
-            return version
+            self._backend.put_if_absent(manifest_name(version), manifest.to_bytes())
+            return manifest
 
     def release_merge(self, operation: MergeOperation) -> None:
-        """Lets others claim what this merge had, done or not."""
+        """Release the segments of a merge, finished or not, so that they can be claimed again."""
         with self._commit_lock:
             self._merging_files -= operation.files
 
     def files_in_use(self) -> set[str]:
-        """Files that merges read; makes sure that this is the writer."""
+        """Take the writer's lock, and return the names of the files that merges are reading."""
         with self._lock_newest_snapshot():
             return set(self._merging_files)
 
     def close(self) -> None:
-        """Gives the lock back."""
+        """Release the lock."""
         with self._commit_lock:
             self._newest_snapshot = None
             if self._writer_lock is not None:
@@ -211,13 +235,14 @@ class Writer:
     def _zone_map_to_split_by(
         self, zone: int | None, segments: Sequence[LiveSegment], manifest: Manifest
     ) -> ZoneMap | None:
-        """The zones that parts are to be spread over instead of merged: if they are of none, and
-        large together.
+        """Return the zone map if the segments must be spread over zones, and None otherwise.
+
+        They are spread if they belong to no zone and are large together.
         """
         if zone is not None or manifest.zone_map_file is None:
             return None
         if (
-            self._merge_policy.level_of(sum(part.size.live_regions for part in segments))
+            self._merge_policy.level_of(sum(segment.size.live_regions for segment in segments))
             < _MIN_SPLIT_LEVEL
         ):
             return None
@@ -225,15 +250,16 @@ class Writer:
 
     @contextmanager
     def _lock_newest_snapshot(self) -> Iterator[Snapshot]:
-        """The newest version, while no other thread or process can make the next."""
+        """Yield the newest version, while no other thread or process can make the next one."""
         with self._commit_lock:
             self._acquire_lock()
             if self._newest_snapshot is None:
-                version = read_newest_manifest(self._backend)
-                self._newest_snapshot = Snapshot(version, self._opener.open_segments(version))
+                manifest = read_newest_manifest(self._backend)
+                self._newest_snapshot = Snapshot(manifest, self._opener.open_segments(manifest))
             yield self._newest_snapshot
 
     def _acquire_lock(self) -> None:
+        """Take the writer's lock if the store is on a local file system and it is not held yet."""
         path = self._backend.local_path("writer.lock")
         if self._writer_lock is None and path is not None:
             self._writer_lock = WriterLock(path)
@@ -245,31 +271,41 @@ class Writer:
         label: str | None = None,
         base_manifest: Manifest | None = None,
     ) -> Manifest:
-        """Makes the next version, of these parts and one that is new, in the space of the base."""
+        """Publish the next version, of these segments and one with the new subscriptions.
+
+        Space, type of ids and zone map are those of `base_manifest` (None: the newest version).
+        """
         assert self._newest_snapshot is not None
-        before, files = self._newest_snapshot.manifest, []
-        base_manifest = before if base_manifest is None else base_manifest
+        newest_manifest, files = self._newest_snapshot.manifest, []
+        base_manifest = newest_manifest if base_manifest is None else base_manifest
         if new_subscriptions is not None:
-            packed = new_subscriptions.encode()
-            files.append(packed)
-            none = Tombstones.empty(len(new_subscriptions))
+            segment_file = new_subscriptions.encode()
+            files.append(segment_file)
+            no_tombstones = Tombstones.empty(len(new_subscriptions))
             segments = [
                 *segments,
-                LiveSegment(packed.sha256, packed.size_bytes, new_subscriptions, none),
+                LiveSegment(
+                    segment_file.sha256, segment_file.size_bytes, new_subscriptions, no_tombstones
+                ),
             ]
-        stones = encode_tombstones({part.file: part.tombstones for part in segments})
-        if stones is not None and stones.sha256 != before.tombstones_file:
-            files.append(stones)
-        version = Manifest(
-            before.version + 1,
+        tombstones_file = encode_tombstones(
+            {segment.file: segment.tombstones for segment in segments}
+        )
+        if (
+            tombstones_file is not None
+            and tombstones_file.sha256 != newest_manifest.tombstones_file
+        ):
+            files.append(tombstones_file)
+        manifest = Manifest(
+            newest_manifest.version + 1,
             now_ms(),
             combine_spaces(
                 base_manifest.space.without_derived,
-                (part.subscriptions.index.space for part in segments),
+                (segment.subscriptions.index.space for segment in segments),
             ),
             base_manifest.id_kind,
-            tuple(part.entry for part in segments),
-            None if stones is None else stones.sha256,
+            tuple(segment.entry for segment in segments),
+            None if tombstones_file is None else tombstones_file.sha256,
             label,
             base_manifest.zone_map_file,
         )
@@ -277,14 +313,14 @@ class Writer:
         if new_subscriptions is not None and segments[-1].size_bytes > _MIN_MAPPED_BYTES:
             segments[-1] = self._opener.open_segment(segments[-1].file, segments[-1].size_bytes)
         try:
-            self._backend.put_if_absent(manifest_name(version.version), version.to_bytes())
-            self._newest_snapshot = Snapshot(version, tuple(segments))
+            self._backend.put_if_absent(manifest_name(manifest.version), manifest.to_bytes())
+            self._newest_snapshot = Snapshot(manifest, tuple(segments))
         except BaseException:
             self._newest_snapshot = (
-                None  # nobody knows whether it took effect: the next change looks
+                None  # the manifest may or may not be there: the next change reads the newest
             )
             raise
-        return version
+        return manifest
 
 
 def apply_changes_to_segments(
@@ -293,21 +329,22 @@ def apply_changes_to_segments(
     removed_ids: Ids,
     merge_policy: TieredMergePolicy,
 ) -> tuple[list[LiveSegment], SubscriptionBatch | None]:
-    """The parts that stay, with new tombstones, and what becomes a new segment (None if nothing).
+    """Return the remaining segments with new tombstones, and the content of a new segment.
 
-    The last part, while it is small and of no zone, is rewritten together with what is added, so
-    that batches do not become a segment each. What is not touched is the same object as before.
+    The content is None if nothing is added. While the last segment is small and belongs to no zone,
+    it is rewritten together with the added subscriptions, so that not every batch adds a segment.
+    Segments that do not change are the same objects as before.
 
-    Cost: a binary search in every part per id, a copy of the tombstones of every part reached.
+    Cost: a binary search per id and segment, and a copy of the tombstones of each changed segment.
     """
-    changed = removed_ids if added is None else Ids.concat([added.ids, removed_ids])
-    kept = [part.without_ids(changed) for part in segments]
-    kept = [part for part in kept if part.live_count or part.is_merge_exempt]
-    last = kept[-1] if kept and kept[-1].zone is None else None
+    changed_ids = removed_ids if added is None else Ids.concat([added.ids, removed_ids])
+    remaining = [segment.without_ids(changed_ids) for segment in segments]
+    remaining = [segment for segment in remaining if segment.live_count or segment.is_merge_exempt]
+    last = remaining[-1] if remaining and remaining[-1].zone is None else None
     if (
         added is not None
         and last is not None
         and merge_policy.should_rewrite_last(last.size, len(added.regions))
     ):
-        added = SubscriptionBatch.concat([kept.pop().take_live(), added])
-    return kept, added
+        added = SubscriptionBatch.concat([remaining.pop().take_live(), added])
+    return remaining, added

@@ -2,15 +2,15 @@
 
 `covey stream CONFIG.toml` runs one Structured Streaming query from the event topics to a sink.
 Before a micro-batch has any effect, the driver reads the control topic to its end, commits the
-changes as a version of the store and records the decision: this batch, these events, this version.
-Workers wait for that decision and match with its version, so a batch that is run again gives the
-same rows. Guarantees are in docs/reference/guarantees.md, decisions in
+changes as a version of the store and records the batch decision: this batch, these events, this
+version. Workers wait for the decision and match with its version, so a batch that is run again
+produces the same rows. Guarantees are in docs/reference/guarantees.md, decisions in
 docs/explanation/decisions/0006-stream.md.
 
 Modules, in the order in which a stream uses them:
 
 - `config`: the TOML configuration, one dataclass per section.
-- `spark_defaults`: Spark settings of a stream, unless the user sets others.
+- `spark_defaults`: Spark settings of a stream that the user can override.
 - `worker_daemon`: process from which Spark forks its Python workers, with modules preloaded.
 - `warm_up`: one small match in the daemon, so that workers inherit the loaded kernels.
 - `kafka_cluster`: covey's own Kafka clients, topic configuration and offset bounds.
@@ -22,9 +22,9 @@ Modules, in the order in which a stream uses them:
 - `events`: sub-package; decode events, match them in workers, write rows to a sink.
 - `metrics`: sub-package; counts per batch, status file, Prometheus endpoint, JSON log.
 - `retry`: retry policy of the query: backoff and deadlines.
-- `maintenance`: background thread: control topic between batches, expiry, vacuum, status.
+- `maintenance`: background thread: control topic between batches, vacuum, status file.
 - `replay`: decide a range of past events again, without sending notifications.
-- `explain`: why a subscription was, or was not, notified of an event.
+- `explain`: explain why a subscription was, or was not, notified of an event.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What a stream is to do, as its TOML file says it."""
+"""Configuration of a stream: one dataclass per section of its TOML file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,14 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class KafkaConfig:
-    """Where Kafka is. `options` are for every client, the others for Spark's or covey's own."""
+    """Section `[kafka]`: addresses of the Kafka servers, and options of the clients.
+
+    Args:
+        servers: addresses, as `host:port,host:port`.
+        options: options of all clients.
+        spark_options: further options of Spark's readers and writers.
+        client_options: further options of covey's own clients, which are librdkafka's.
+    """
 
     servers: str
     options: dict[str, str] = field(default_factory=dict)
@@ -40,13 +47,20 @@ class KafkaConfig:
 
 @dataclass(frozen=True, slots=True)
 class EventsConfig:
-    """The topics of events and how their values are read.
+    """Section `[events]`: the event topics, and how the values of events are decoded.
 
-    `schema` is Spark's, as `symbol STRING, price DOUBLE`; with Avro it is the schema in JSON.
-    `id_column` is a column that tells events apart, if it is not to be their place on Kafka.
-    `starting_offsets` is where a first start begins; `max_events_per_batch` is the most that a
-    batch has, if it is not to be measured. A batch begins every `trigger_interval_ms`
-    milliseconds, or when the last one is done.
+    Args:
+        topics: topics of events, at least one.
+        schema: a schema of Spark, as `symbol STRING, price DOUBLE`; with Avro the Avro schema of a
+            record, in JSON.
+        format: `json` or `avro`.
+        id_column: column with a unique id of each event; by default the event ref is the id.
+        starting_offsets: where the first start begins: `latest` or `earliest`.
+        vectors: for each column of vectors their dimension.
+        max_events_per_batch: the largest number of events of a batch; by default it is chosen at
+            each start from the measured cost of an event.
+        trigger_interval_ms: a batch begins this long after the previous one began, and not before
+            the previous one has ended.
     """
 
     topics: list[str]
@@ -61,9 +75,16 @@ class EventsConfig:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionsConfig:
-    """The control topic, and by how much the clocks of brokers may differ.
+    """Section `[subscriptions]`: the control topic, and how its subscriptions are matched.
 
-    With several `zones` a worker has a part of the subscriptions, and events are shuffled to it.
+    Args:
+        topic: the control topic.
+        clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate
+            counts this much earlier than its message was appended.
+        max_derived: the largest number of different expressions, besides columns, that all
+            predicates together may compare.
+        zones: number of zones; with more than one, a worker holds the subscriptions of one zone,
+            and events are shuffled to the worker of their zone.
     """
 
     topic: str
@@ -74,7 +95,15 @@ class SubscriptionsConfig:
 
 @dataclass(frozen=True, slots=True)
 class NotificationsConfig:
-    """Where notifications go, and which columns of the event they have with them."""
+    """Section `[notifications]`: the sink of notifications, and the event columns they include.
+
+    Args:
+        sink: `kafka`, `delta` or `foreach`.
+        topic: topic of the rows that are notifications.
+        include: columns of the event that are added to a notification.
+        path: path of the table, for `delta`.
+        function: function that is called with each batch, as `module:name`, for `foreach`.
+    """
 
     sink: str = "kafka"
     topic: str = "notifications"
@@ -85,14 +114,21 @@ class NotificationsConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettersConfig:
-    """The topic of events and changes that cannot be read."""
+    """Section `[dead_letters]`: the topic for events and changes that cannot be read."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class StateConfig:
-    """The folder of all that a stream keeps, and for how long."""
+    """Section `[state]`: the folder with all files of a stream, and how long they are kept.
+
+    Args:
+        path: folder of the store, the checkpoint, the decision log and the status file.
+        retention_s: seconds for which past versions and batch decisions are kept.
+        max_event_delay_s: how many seconds later than other events an event may become readable;
+            a region is dropped once it ended this long before the oldest event of a batch.
+    """
 
     path: str
     retention_s: int = 3600
@@ -101,7 +137,13 @@ class StateConfig:
 
 @dataclass(frozen=True, slots=True)
 class SparkConfig:
-    """The session."""
+    """Section `[spark]`: the Spark session.
+
+    Args:
+        master: Spark's master URL.
+        jars: path or pattern of the jar files to load.
+        conf: further settings of Spark.
+    """
 
     master: str = "local[*]"
     jars: str | None = None
@@ -110,7 +152,7 @@ class SparkConfig:
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """Where Prometheus finds the figures; nowhere without a port."""
+    """Section `[metrics]`: address of the Prometheus endpoint, which a port switches on."""
 
     port: int | None = None
     host: str = "127.0.0.1"
@@ -118,9 +160,9 @@ class MetricsConfig:
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """The whole configuration.
+    """The whole configuration of a stream.
 
-    `StreamConfig.from_file(path)` reads a file; what is wrong in it is an `InvalidArgumentError`.
+    `StreamConfig.from_file(path)` reads it from a TOML file.
     """
 
     kafka: KafkaConfig
@@ -136,37 +178,47 @@ class StreamConfig:
     @classmethod
     @check_arguments
     def from_file(cls, path: str | Path) -> StreamConfig:
-        """The configuration in a file; paths in it are relative to the file's folder."""
+        """Read the configuration from a TOML file.
+
+        Args:
+            path: the file; relative paths in it are relative to its folder.
+
+        Raises:
+            InvalidArgumentError: the file cannot be read, or a setting in it is wrong.
+        """
         check_local_path("the file of a stream", path)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidArgumentError(f"{path} cannot be read: {error}") from None
         try:
-            found = cls.from_toml(text)
+            config = cls.from_toml(text)
         except InvalidArgumentError as error:
             raise InvalidArgumentError(f"{path}: {error}") from None
-        return found.with_resolved_paths(Path(path).absolute().parent)
+        return config.with_resolved_paths(Path(path).absolute().parent)
 
     @classmethod
     @check_arguments
     def from_toml(cls, text: str) -> StreamConfig:
-        """The configuration in a text.
+        """Parse the configuration from TOML text; relative paths in it stay as they are.
+
+        Raises:
+            InvalidArgumentError: the text is not TOML, or a setting in it is wrong.
 
         >>> StreamConfig.from_toml("[kafka]\\nserver = 'localhost:9092'")
         Traceback (most recent call last):
         covey.errors.InvalidArgumentError: [kafka] has no setting 'server', did you mean 'servers'?
         """
         try:
-            given = tomllib.loads(text)
+            sections = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidArgumentError(f"no TOML: {error}") from None
-        config = _parse_section(cls, given, "")
+            raise InvalidArgumentError(f"not valid TOML: {error}") from None
+        config = _parse_section(cls, sections, "")
         _check_values(config)
         return config
 
     def with_resolved_paths(self, folder: Path) -> StreamConfig:
-        """The same with paths that do not depend on where the process runs."""
+        """Return the configuration with relative paths resolved against a folder."""
         state = dataclasses.replace(self.state, path=_resolve_path(folder, self.state.path))
         spark, notes = self.spark, self.notifications
         if spark.jars is not None:
@@ -181,63 +233,76 @@ def _resolve_path(folder: Path, path: str) -> str:
 
 
 def _parse_section(section_class: type[S], values: Any, section_name: str) -> S:
-    """A section, if all that is given is known, and of its type, and nothing is missing."""
+    """Build a section from its TOML values.
+
+    Raises:
+        InvalidArgumentError: a setting is unknown, missing or of a wrong type.
+    """
     where = f"[{section_name}]" if section_name else "the file"
     if not isinstance(values, dict):
         raise InvalidArgumentError(f"{section_name} is a section: write [{section_name}]")
-    hints, chosen = get_type_hints(section_class), {}
-    fields = {one.name: one for one in dataclasses.fields(section_class)}  # type: ignore[arg-type]
+    hints, settings = get_type_hints(section_class), {}
+    fields = {f.name: f for f in dataclasses.fields(section_class)}  # type: ignore[arg-type]
     for key, value in values.items():
         if key not in fields:
-            near = get_close_matches(key, fields, 1)
-            hint = f", did you mean {near[0]!r}?" if near else f": it has {', '.join(fields)}"
+            similar = get_close_matches(key, fields, 1)
+            hint = f", did you mean {similar[0]!r}?" if similar else f": it has {', '.join(fields)}"
             raise InvalidArgumentError(f"{where} has no setting {key!r}{hint}")
         if dataclasses.is_dataclass(hints[key]):
-            chosen[key] = _parse_section(hints[key], value, key)
+            settings[key] = _parse_section(hints[key], value, key)
         else:
-            chosen[key] = _convert_value(hints[key], value, f"{where} {key}")
-    for key, one in fields.items():
-        is_needed = (one.default, one.default_factory) == (dataclasses.MISSING,) * 2
-        if is_needed and key not in chosen:
+            settings[key] = _convert_value(hints[key], value, f"{where} {key}")
+    for key, definition in fields.items():
+        defaults = (definition.default, definition.default_factory)
+        is_required = defaults == (dataclasses.MISSING,) * 2
+        if is_required and key not in settings:
             raise InvalidArgumentError(f"{where} lacks {f'[{key}]' if not section_name else key}")
     try:
-        return section_class(**chosen)
+        return section_class(**settings)
     except SchemaError as error:
         raise InvalidArgumentError(f"{where}: {error}") from None
 
 
 def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
-    """A value of the type that a setting has."""
-    kinds = [one for one in (get_args(type_hint) or (type_hint,)) if one is not type(None)]
+    """Return a TOML value converted to the type of its setting.
+
+    Raises:
+        InvalidArgumentError: the value has another type, or is an empty string.
+    """
+    types = [member for member in get_args(type_hint) or (type_hint,) if member is not type(None)]
     if type_hint == dict[str, str]:
-        if isinstance(value, dict) and all(isinstance(one, str | int) for one in value.values()):
-            return {key: _to_option_text(one) for key, one in value.items()}
-        raise InvalidArgumentError(f'{setting} is a table, as {{ "key" = "value" }}, not {value!r}')
+        if isinstance(value, dict) and all(isinstance(v, str | int) for v in value.values()):
+            return {key: _to_option_text(option) for key, option in value.items()}
+        raise InvalidArgumentError(
+            f'{setting} must be a table, as {{ "key" = "value" }}, got {value!r}'
+        )
     if type_hint == dict[str, int]:
-        if isinstance(value, dict) and all(type(one) is int for one in value.values()):
+        if isinstance(value, dict) and all(type(number) is int for number in value.values()):
             return value
         raise InvalidArgumentError(
-            f'{setting} is a table of whole numbers, as {{ "key" = 3 }}, not {value!r}'
+            f'{setting} must be a table of whole numbers, as {{ "key" = 3 }}, got {value!r}'
         )
     if type_hint in (list[str], tuple[str, ...]):
-        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
+        if isinstance(value, list) and all(isinstance(text, str) and text for text in value):
             return value if type_hint == list[str] else tuple(value)
-        raise InvalidArgumentError(f'{setting} is a list of texts, as ["one"], not {value!r}')
-    if type(value) is not kinds[0]:
-        what = {str: "a text", bool: "true or false"}.get(kinds[0], "a whole number")
-        raise InvalidArgumentError(f"{setting} is {what}, not {value!r}")
+        raise InvalidArgumentError(
+            f'{setting} must be a list of non-empty strings, as ["name"], got {value!r}'
+        )
+    if type(value) is not types[0]:
+        expected = {str: "a string", bool: "true or false"}.get(types[0], "a whole number")
+        raise InvalidArgumentError(f"{setting} must be {expected}, got {value!r}")
     if value == "":
-        raise InvalidArgumentError(f"{setting} is empty: write a text, or leave it out")
+        raise InvalidArgumentError(f"{setting} is empty: set it to a value, or leave it out")
     return value
 
 
 def _to_option_text(value: str | int) -> str:
-    """A value of Kafka's or Spark's, as they spell it."""
+    """Return an option of Kafka or Spark as a string; booleans become `true` and `false`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check_values(config: StreamConfig) -> None:
-    """Refuses values that no setting can have, and settings that do not go together."""
+    """Raise InvalidArgumentError if a value is out of range or settings contradict each other."""
     _check_choice("[events] format", config.events.format, ("json", "avro"))
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")
@@ -247,10 +312,13 @@ def _check_values(config: StreamConfig) -> None:
         if config.notifications.sink == sink and not getattr(config.notifications, setting):
             raise InvalidArgumentError(f'[notifications] sink = "{sink}" needs {setting}')
     if not config.events.topics:
-        raise InvalidArgumentError("[events] topics is empty: name one at least")
+        raise InvalidArgumentError("[events] topics is empty: name at least one topic")
     if config.subscriptions.clock_skew_ms < 0:
-        raise InvalidArgumentError("[subscriptions] clock_skew_ms cannot be negative")
-    for where, number, least, most in (
+        raise InvalidArgumentError(
+            "[subscriptions] clock_skew_ms must be at least 0, "
+            f"got {config.subscriptions.clock_skew_ms}"
+        )
+    for setting, number, minimum, maximum in (
         ("[events] max_events_per_batch", config.events.max_events_per_batch, 1, 1_000_000_000),
         ("[events] trigger_interval_ms", config.events.trigger_interval_ms, 0, 86_400_000),
         ("[subscriptions] clock_skew_ms", config.subscriptions.clock_skew_ms, 0, 86_400_000),
@@ -258,18 +326,24 @@ def _check_values(config: StreamConfig) -> None:
         ("[subscriptions] zones", config.subscriptions.zones, 1, 10_000),
         ("[metrics] port", config.metrics.port, 1, 65_535),
     ):
-        if number is not None and not least <= number <= most:
-            raise InvalidArgumentError(f"{where} is from {least} to {most}, not {number}")
+        if number is not None and not minimum <= number <= maximum:
+            raise InvalidArgumentError(
+                f"{setting} must be from {minimum} to {maximum}, got {number}"
+            )
     for name in ("retention_s", "max_event_delay_s"):
         if (seconds := getattr(config.state, name)) < 1:
-            raise InvalidArgumentError(f"[state] {name} is one second at least, not {seconds}")
+            raise InvalidArgumentError(f"[state] {name} must be at least 1 second, got {seconds}")
     topics = [*config.events.topics, config.subscriptions.topic, config.dead_letters.topic]
     if config.notifications.sink == "kafka":
         topics.append(config.notifications.topic)
     if len(set(topics)) < len(topics):
-        raise InvalidArgumentError(f"a topic has two uses: {', '.join(topics)}; each needs its own")
+        raise InvalidArgumentError(
+            f"topics must be different, got {', '.join(topics)}: give each use its own topic"
+        )
 
 
 def _check_choice(setting: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise InvalidArgumentError(f"{setting} is {' or '.join(map(repr, choices))}, not {value!r}")
+        raise InvalidArgumentError(
+            f"{setting} must be {' or '.join(map(repr, choices))}, got {value!r}"
+        )

@@ -1,6 +1,7 @@
-"""Why a subscription was notified of an event, or was not: what was decided then, and by what.
+"""Explanation of a past decision: why a subscription was, or was not, notified of an event.
 
-Version, regions and lifetimes are those of the batch that had the event, whatever changed since.
+The version, the regions and the validity intervals are those of the batch that contained the event;
+later changes do not matter.
 """
 
 from __future__ import annotations
@@ -33,7 +34,14 @@ __all__ = ["DecisionExplanation", "explain_decision", "parse_event_ref"]
 
 @dataclass(frozen=True, slots=True)
 class PredicateOutcome:
-    """One predicate of a subscription, when it counted, and what became of it on the event."""
+    """Outcome of one predicate of a subscription on an event.
+
+    Args:
+        from_ms: start of the validity interval, in milliseconds since 1970; None if it is open.
+        to_ms: end of the validity interval, exclusive; None if it is open.
+        is_in_effect: whether the validity interval contains the time of the event.
+        explanation: the predicate, evaluated on the event condition by condition.
+    """
 
     from_ms: int | None
     to_ms: int | None
@@ -43,7 +51,18 @@ class PredicateOutcome:
 
 @dataclass(frozen=True, slots=True)
 class DecisionExplanation:
-    """What was decided on one event for one subscription."""
+    """Decision on one event for one subscription, with the reasons; `str` formats it as text.
+
+    Args:
+        event_ref: address of the event, `topic-partition-offset`.
+        subscription_id: id of the subscription.
+        decision: decision of the last batch that contained the event.
+        appended_ms: time at which Kafka appended the event, in milliseconds since 1970.
+        problem: why the event could not be decoded; None if it could.
+        revision: revision of the subscription in the deciding version; None if that version does
+            not contain the subscription.
+        predicates: outcomes of the subscription's predicates, ordered by start of validity.
+    """
 
     event_ref: str
     subscription_id: str
@@ -62,9 +81,9 @@ class DecisionExplanation:
         return "\n".join(self._format_lines())
 
     def _format_lines(self) -> Sequence[str]:
-        outcome = "was notified of" if self.is_notified else "was not notified of"
+        verb = "was notified of" if self.is_notified else "was not notified of"
         lines = [
-            f"{self.subscription_id} {outcome} {self.event_ref}: "
+            f"{self.subscription_id} {verb} {self.event_ref}: "
             f"version {self.decision.version}, batch {self.decision.batch}; "
             f"the event was appended at {_format_time(self.appended_ms)}"
         ]
@@ -75,49 +94,59 @@ class DecisionExplanation:
                 f"version {self.decision.version} has no subscription {self.subscription_id}"
             )
         elif not self.predicates:
-            lines.append("it had no predicate then: it was cancelled, or could not be read")
-        for one in self.predicates:
-            counted = "counted" if one.is_in_effect else "did not count then"
             lines.append(
-                f"from {_format_time(one.from_ms)} to {_format_time(one.to_ms)}, which {counted}:"
+                "the subscription had no predicate at that time: it was cancelled, or its "
+                "predicate could not be read"
             )
-            lines += [f"  {line}" for line in str(one.explanation).splitlines()]
+        for outcome in self.predicates:
+            effect = "in effect" if outcome.is_in_effect else "not in effect"
+            start, end = _format_time(outcome.from_ms), _format_time(outcome.to_ms)
+            lines.append(f"valid from {start} to {end} ({effect}):")
+            lines += [f"  {line}" for line in str(outcome.explanation).splitlines()]
         return lines
 
 
 def explain_decision(
     spark: SparkSession, config: StreamConfig, event_ref: tuple[str, int, int], subscription_id: str
 ) -> DecisionExplanation:
-    """What the stream decided on the event at a place of Kafka.
+    """Explain what the stream decided on an event for a subscription.
 
-    It is a `StreamError` if no batch had it, or if that was longer ago than versions are kept.
+    Args:
+        spark: session that reads the event from Kafka.
+        config: configuration of the stream.
+        event_ref: topic, partition and offset of the event.
+        subscription_id: id of the subscription.
+
+    Raises:
+        StreamError: no batch decision in the log contains the event, or Kafka no longer has it.
+        StoreError: the version that decided the event was vacuumed.
     """
     topic, partition, offset = event_ref
     name = f"{topic}-{partition}-{offset}"
-    record = DecisionLog(open_storage(config.state.path)).find_by_event(topic, partition, offset)
-    if record is None:
+    decision = DecisionLog(open_storage(config.state.path)).find_by_event(topic, partition, offset)
+    if decision is None:
         raise StreamError(
-            f"no batch is known that had {name}: it was not decided yet, or longer ago than "
-            f"[state] retention_s = {config.state.retention_s} seconds"
+            f"no batch decision contains {name}: it was not decided yet, or was decided more than "
+            f"[state] retention_s = {config.state.retention_s} seconds ago"
         )
-    snapshot = open_version(config, record.version)
+    snapshot = open_version(config, decision.version)
     (row,) = snapshot.find_rows([subscription_id]).tolist()
     first, end = {topic: {str(partition): offset}}, {topic: {str(partition): offset + 1}}
-    past = ReplayRange.from_offsets(config, first, end)
-    event = _load_event(spark, config, past, snapshot, name)
+    event_range = ReplayRange.from_offsets(config, first, end)
+    event = _load_event(spark, config, event_range, snapshot, name)
     revision = None if row < 0 else int(snapshot.take_revisions(np.array([row]))[0])
-    counted: list[PredicateOutcome] = []
+    outcomes: list[PredicateOutcome] = []
     if row >= 0 and event["problem"] is None:
         regions, _ = snapshot.take_regions(np.array([row]))
-        counted = _explain_regions(regions, event["at"], event["values"])
+        outcomes = _explain_regions(regions, event["at"], event["values"])
     return DecisionExplanation(
-        name, subscription_id, record, event["at"], event["problem"], revision, tuple(counted)
+        name, subscription_id, decision, event["at"], event["problem"], revision, tuple(outcomes)
     )
 
 
 @check_arguments
 def parse_event_ref(text: str) -> tuple[str, int, int]:
-    """Where an event is on Kafka.
+    """Parse an event ref into topic, partition and offset.
 
     >>> parse_event_ref("new-ads-0-17")
     ('new-ads', 0, 17)
@@ -126,7 +155,7 @@ def parse_event_ref(text: str) -> tuple[str, int, int]:
     numbers = [parse_whole_number(part) for part in parts[1:]]
     if len(parts) != 3 or not parts[0] or None in numbers:
         raise InvalidArgumentError(
-            f"{format_value(text)} is no place of an event: write TOPIC-PARTITION-OFFSET"
+            f"{format_value(text)} is not an event ref: write TOPIC-PARTITION-OFFSET"
         )
     return parts[0], int(parts[1]), int(parts[2])
 
@@ -138,46 +167,56 @@ def _load_event(
     snapshot: Snapshot,
     event_ref: str,
 ) -> dict[str, Any]:
-    """The event as predicates see it: columns and derived attributes, or why it cannot be read."""
-    decoding = EventDecoder.from_config(config.events)
-    read = replay_range.read_events(spark, config).withColumn(DECODED, decoding.decoded_value)
-    columns = [decoding.get_column(one).alias(one) for one in decoding.schema.names]
-    letter = decoding.dead_letter.alias("covey.letter")
+    """Read one event from Kafka and compute its attributes.
+
+    Returns:
+        A dictionary with `at`, the append time in milliseconds since 1970; `problem`, the reason
+        why the event cannot be decoded, or None; and `values`, the values of columns and derived
+        attributes by name.
+    """
+    decoder = EventDecoder.from_config(config.events)
+    decoded = replay_range.read_events(spark, config).withColumn(DECODED, decoder.decoded_value)
+    columns = [decoder.get_column(name).alias(name) for name in decoder.schema.names]
+    letter = decoder.dead_letter.alias("covey.letter")
     at = F.unix_millis("timestamp").alias("covey.at")
-    flat = read.select(at, letter, *columns)
-    derived = [F.expr(one.sql).alias(f"d{i}") for i, one in enumerate(snapshot.space.derived)]
-    kept = [F.col(quote_identifier(one)) for one in flat.columns]
-    rows = flat.select(*kept, *derived).collect()
+    flat = decoded.select(at, letter, *columns)
+    derived = [
+        F.expr(attribute.sql).alias(f"d{i}") for i, attribute in enumerate(snapshot.space.derived)
+    ]
+    event_columns = [F.col(quote_identifier(name)) for name in flat.columns]
+    rows = flat.select(*event_columns, *derived).collect()
     if not rows:
-        raise StreamError(f"Kafka has no event {event_ref} that was committed")
-    given = rows[0].asDict()
-    values = {one: given[one] for one in decoding.schema.names}
-    values |= {one.name: given[f"d{i}"] for i, one in enumerate(snapshot.space.derived)}
+        raise StreamError(f"Kafka has no committed event {event_ref}")
+    fields = rows[0].asDict()
+    values = {name: fields[name] for name in decoder.schema.names}
+    values |= {
+        attribute.name: fields[f"d{i}"] for i, attribute in enumerate(snapshot.space.derived)
+    }
     values = {key: _to_utc(value) for key, value in values.items()}
-    dead, problem = given["covey.letter"], None
-    if dead is not None:
-        problem = decoding.dead_letter_formatter.find_reason(
-            dead["value"] and bytes(dead["value"]), dead["decoded"]
+    dead_letter, problem = fields["covey.letter"], None
+    if dead_letter is not None:
+        problem = decoder.dead_letter_formatter.find_reason(
+            dead_letter["value"] and bytes(dead_letter["value"]), dead_letter["decoded"]
         )
-    return {"at": given["covey.at"], "problem": problem, "values": values}
+    return {"at": fields["covey.at"], "problem": problem, "values": values}
 
 
 def _explain_regions(
     regions: Regions, appended_ms: int, values: dict[str, Any]
 ) -> list[PredicateOutcome]:
-    """Each region as a predicate with its lifetime; what only remembers a revision is none."""
-    found = []
+    """Return the outcome of each region as a predicate; revision markers are left out."""
+    outcomes = []
     for row in range(len(regions)):
-        lifetime = regions.gather_constraints(regions.space[VALIDITY], np.array([row]))
-        assert isinstance(lifetime, Scalars)
-        low, high = int(lifetime.lower[0]), int(lifetime.upper[0])
+        validity = regions.gather_constraints(regions.space[VALIDITY], np.array([row]))
+        assert isinstance(validity, Scalars)
+        low, high = int(validity.lower[0]), int(validity.upper[0])
         if low == high and low % 1000:
             continue
         others = {name: c for name, c in regions.constraints.items() if name != VALIDITY}
         plain = replace(regions, constraints=others)
         space = without_validity(regions.space)
         text = render(replace(plain, space=space), row)
-        found.append(
+        outcomes.append(
             PredicateOutcome(
                 None if low < -(1 << 61) else low // 1000,
                 None if high > 1 << 61 else (high + 1) // 1000,
@@ -185,16 +224,19 @@ def _explain_regions(
                 explain(space, text, values),
             )
         )
-    return sorted(found, key=lambda one: one.from_ms or 0)
+    return sorted(outcomes, key=lambda outcome: outcome.from_ms or 0)
 
 
 def _to_utc(value: Any) -> Any:
-    """Times as Spark gives them, which are of this machine's zone, with that zone."""
+    """Return a timestamp that Spark collected, in UTC; other values stay as they are.
+
+    Spark returns timestamps without a time zone, in the local time of this machine.
+    """
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
 def _format_time(ms: int | None) -> str:
     if ms is None:
-        return "ever"
+        return "unbounded"
     when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
     return when.isoformat(timespec="milliseconds")

@@ -1,6 +1,8 @@
-"""What a stream does beside its batches: follow the control topic while none begins, so that the
-next has little to wait for, forget what is over, delete what is older than the retention, say that
-it is still there.
+"""Maintenance of a stream in a background thread.
+
+The thread reads the control topic between batches, so that the next batch has little to read;
+removes subscriptions that have ended; deletes versions and decisions beyond the retention; and
+reports that the stream is alive.
 """
 
 from __future__ import annotations
@@ -21,16 +23,20 @@ __all__ = ["CONTROL_POSITION_FILE", "MaintenanceThread"]
 _log = logging.getLogger(__name__)
 
 CONTROL_POSITION_FILE = "control.json"
-"""The file of the state folder that says when the control topic was last read to its end."""
+"""Name of the file in the state folder with the last position in the control topic, and its time.
+"""
 
 _SYNC_INTERVAL_S, _REPORT_INTERVAL_S, _SAVE_INTERVAL_S, _VACUUM_INTERVAL_S = 0.5, 5.0, 15.0, 60.0
-_WARNING_INTERVAL_S = 30.0  # while Kafka is away, all fails every second
+_WARNING_INTERVAL_S = 30.0  # while Kafka cannot be reached, the tasks fail every second
 
 
 class MaintenanceThread:
-    """A thread that does it, from now until `close`; what fails is logged and done again.
+    """Thread that runs the maintenance tasks until `close`; failures are logged and retried.
 
-    `tell` is called every few seconds, whether there are batches or not.
+    Args:
+        subscriptions: the subscriptions to keep in step with the control topic and to vacuum.
+        state: section `[state]` of the configuration.
+        report_status: function that is called every few seconds, with or without batches.
     """
 
     def __init__(
@@ -43,17 +49,17 @@ class MaintenanceThread:
         self._stop_requested = threading.Event()
         self._last_report_s = self._last_save_s = self._last_vacuum_s = time.monotonic()
         self._last_warning_s = float("-inf")
-        self._thread = threading.Thread(target=self._run, name="covey-upkeep", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="covey-maintenance", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stops it, and notes up to where the control topic was read."""
+        """Stop the thread and save the position in the control topic."""
         self._stop_requested.set()
         self._thread.join()
         try:
             self._save_position()
         except (CoveyError, OSError):
-            _log.exception("upkeep failed")
+            _log.exception("maintenance failed")
 
     def _run(self) -> None:
         while not self._stop_requested.wait(1.0):
@@ -62,7 +68,7 @@ class MaintenanceThread:
             except (CoveyError, OSError) as error:
                 if time.monotonic() - self._last_warning_s > _WARNING_INTERVAL_S:
                     self._last_warning_s = time.monotonic()
-                    _log.warning("upkeep failed; it is done again", extra={"error": str(error)})
+                    _log.warning("maintenance failed; will retry", extra={"error": str(error)})
 
     def _run_due_tasks(self) -> None:
         if time.monotonic() - self._last_report_s > _REPORT_INTERVAL_S:

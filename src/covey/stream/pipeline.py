@@ -1,9 +1,9 @@
-"""The pipeline: a query of Spark's from the topics of events to a sink, decided batch by batch.
+"""Pipeline: a Spark query from the event topics to a sink, whose batches are decided one by one.
 
-For each batch Spark fixes the events and writes down which; then its version is found or made, and
-recorded; workers that have decoded events wait for that, match them, and all that comes of them is
-written at once. It may end at any of these points, and is run again with the same events and the
-same version.
+For each batch Spark first records the offsets of its events. The driver then records the batch
+decision with an existing or a new version. Workers decode the events, wait for the decision and
+match, and Spark writes all resulting rows at once. The process may be killed at any of these
+points: the batch is then run again with the same events and the same version.
 """
 
 from __future__ import annotations
@@ -50,10 +50,18 @@ _SHUTDOWN_TIMEOUT_S = 60.0
 
 
 class Pipeline:
-    """One stream, as its configuration says; `run` until it is stopped.
+    """One stream: `run` processes batches until `stop` is called.
 
-    A second one on the same state folder is refused, as long as the folder is on a local file
-    system.
+    On a local file system a lock prevents two pipelines from using the same state folder.
+
+    Args:
+        spark: session of the query, made with `SPARK_DEFAULTS`.
+        config: configuration of the stream.
+
+    Raises:
+        InvalidArgumentError: a setting does not fit, or the messages of an event topic have
+            timestamps of producers.
+        StreamError: a topic does not exist, or Kafka cannot be reached.
     """
 
     def __init__(self, spark: SparkSession, config: StreamConfig) -> None:
@@ -73,15 +81,22 @@ class Pipeline:
         folder = open_storage(config.state.path).local_path("")
         self._status = StatusReporter(folder, config.metrics)
         self._stop_requested = threading.Event()
-        self._last_reported_batch = -1  # the last batch that was told of
+        self._last_reported_batch = -1  # the last completed batch that was reported
         self._pending_batches: PendingBatches = {}
 
     def stop(self) -> None:
-        """Lets `run` end after the batch that is under way."""
+        """Make `run` return after the current batch."""
         self._stop_requested.set()
 
     def run(self) -> None:
-        """Runs until `stop`; what fails is tried again for some minutes."""
+        """Process batches until `stop` is called.
+
+        A failed query is started again, with backoff.
+
+        Raises:
+            StreamError: no batch has completed until the deadline of `RetryPolicy`.
+            StoreError: another pipeline has the lock of the state folder.
+        """
         lock = self._acquire_lock()
         try:
             self._status.start_prometheus()
@@ -89,12 +104,14 @@ class Pipeline:
             subscriptions = open_subscriptions(
                 self._spark, self._config, self._cluster, self._match_query.decoder
             )
-            upkeep = MaintenanceThread(subscriptions, self._config.state, self._status.write_file)
+            maintenance = MaintenanceThread(
+                subscriptions, self._config.state, self._status.write_file
+            )
             merger = BackgroundMerger(subscriptions.store)
             try:
                 self._run_with_retries(subscriptions)
             finally:
-                upkeep.close()
+                maintenance.close()
                 merger.close()
                 subscriptions.close()
                 self._status.write_file(is_last=True)
@@ -103,7 +120,7 @@ class Pipeline:
                 lock.release()
 
     def _run_with_retries(self, subscriptions: LiveSubscriptions) -> None:
-        patience = RetryPolicy(
+        retry_policy = RetryPolicy(
             f"{self._config.state.path}/{CHECKPOINT_FOLDER}", self._last_reported_batch
         )
         while not self._stop_requested.is_set():
@@ -112,13 +129,17 @@ class Pipeline:
             except (PySparkException, CoveyError, OSError) as error:
                 if self._stop_requested.is_set():
                     return
-                pause_s = patience.next_delay_s(error, self._last_reported_batch)
-                failed = {"error": summarize_error(error), "again_in_s": pause_s}
-                _log.warning("the query failed", extra=failed)
-                self._stop_requested.wait(pause_s)
+                delay_s = retry_policy.next_delay_s(error, self._last_reported_batch)
+                failure = {"error": summarize_error(error), "again_in_s": delay_s}
+                _log.warning("the query failed", extra=failure)
+                self._stop_requested.wait(delay_s)
 
     def _run_query(self, subscriptions: LiveSubscriptions) -> None:
-        """Runs a query until it fails, is to end, or has to be another one."""
+        """Run a query until it fails, `stop` is called, or a version requires further attributes.
+
+        The attributes that workers receive are fixed when a query is planned, so a version that
+        requires others needs a new query.
+        """
         self._required_attributes = self._required_attributes.with_attributes_of(
             subscriptions.store.snapshot()
         )
@@ -156,13 +177,17 @@ class Pipeline:
         )
 
     def _build_rows(self, events: DataFrame, store: Store) -> DataFrame:
-        now = store.snapshot()
+        newest = store.snapshot()
         versions = DecidedVersion(
-            self._store_location, self._config.state.path, now.manifest.zone_map_file
+            self._store_location, self._config.state.path, newest.manifest.zone_map_file
         )
-        routing = build_partitioner(store, now)
+        partitioner = build_partitioner(store, newest)
         return self._match_query.build_rows(
-            events, self._required_attributes, versions, counts=self._counts, partitioner=routing
+            events,
+            self._required_attributes,
+            versions,
+            counts=self._counts,
+            partitioner=partitioner,
         )
 
     def _start_query(self, rows: DataFrame) -> StreamingQuery:
@@ -173,56 +198,64 @@ class Pipeline:
         ).start()
 
     def _await_batch(self, query: StreamingQuery, batch: int | None) -> None:
-        """Until a batch that was decided is done, if that does not take long."""
-        until = time.monotonic() + _SHUTDOWN_TIMEOUT_S
+        """Wait until Spark has committed a decided batch, at most 60 seconds."""
+        deadline_s = time.monotonic() + _SHUTDOWN_TIMEOUT_S
         while batch is not None and not self._checkpoint.is_committed(batch):
-            if time.monotonic() > until or not query.isActive:
+            if time.monotonic() > deadline_s or not query.isActive:
                 return
             time.sleep(0.02)
 
     def _report_batches(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
-        """Tells of the batches that were done since it was last called."""
-        for done in list_completed_batches(query, self._last_reported_batch):
-            self._last_reported_batch = done.batch
-            if done.oldest_event_ms is not None:
+        """Report the metrics of batches completed since the last call, and move the horizon."""
+        for completed in list_completed_batches(query, self._last_reported_batch):
+            self._last_reported_batch = completed.batch
+            if completed.oldest_event_ms is not None:
                 subscriptions.expire_before(
-                    done.oldest_event_ms - 1000 * self._config.state.max_event_delay_s
+                    completed.oldest_event_ms - 1000 * self._config.state.max_event_delay_s
                 )
-            made, decided = (
-                self._counts.pop_batch(done.batch),
-                pop_until(self._pending_batches, done.batch),
+            task_counts, decided = (
+                self._counts.pop_batch(completed.batch),
+                pop_until(self._pending_batches, completed.batch),
             )
-            if made is not None and made.raising_subscriptions:
-                named = {
-                    "batch": done.batch,
-                    "errors": made.errors,
-                    "subscriptions": made.raising_subscriptions,
+            if task_counts is not None and task_counts.raising_subscriptions:
+                details = {
+                    "batch": completed.batch,
+                    "errors": task_counts.errors,
+                    "subscriptions": task_counts.raising_subscriptions,
                 }
-                _log.warning("predicates cannot be computed for some events", extra=named)
+                _log.warning("predicates cannot be computed for some events", extra=details)
             if decided is not None:
-                self._status.report_batch(build_batch_metrics(decided, done, made))
+                self._status.report_batch(build_batch_metrics(decided, completed, task_counts))
 
     def _choose_max_events(self, subscriptions: LiveSubscriptions) -> int:
-        """How many events a batch may have, by what one cost lately, or costs now."""
+        """Return the largest number of events of a batch.
+
+        It is the configured number, or follows from the cost of an event, which is taken from the
+        status file of an earlier run or measured with a probe.
+        """
         config = self._config
         if config.events.max_events_per_batch is not None:
             return config.events.max_events_per_batch
         cost = compute_observed_cost(read_status(config.state.path))
         if cost is None:
-            named = FixedVersion.from_snapshot(self._store_location, subscriptions.store.snapshot())
-            rows = partial(
+            version = FixedVersion.from_snapshot(
+                self._store_location, subscriptions.store.snapshot()
+            )
+            build_rows = partial(
                 self._match_query.build_rows,
                 required_attributes=self._required_attributes,
-                version_source=named,
+                version_source=version,
             )
-            cost = probe_cost(self._spark, self._cluster, config.events.topics, rows)
-        most = choose_max_events(cost)
-        _log.info("events of a batch", extra={"most": most, "cost_us": cost and 1e6 * cost})
-        return most
+            cost = probe_cost(self._spark, self._cluster, config.events.topics, build_rows)
+        max_events = choose_max_events(cost)
+        details = {"most": max_events, "cost_us": cost and 1e6 * cost}
+        _log.info("largest number of events of a batch", extra=details)
+        return max_events
 
     def _preopen_store(self) -> None:
-        """Lets Spark start its workers and open the store in them, which takes seconds."""
-        with suppress(PySparkException, Py4JError):  # who needs them will hear of it
+        """Start Spark's workers and open the store in them, which takes seconds."""
+        # Best effort: the first batch reports the same error.
+        with suppress(PySparkException, Py4JError):
             tasks = self._spark.sparkContext.defaultParallelism
             rows = self._spark.range(0, tasks, 1, tasks)
             rows.mapInArrow(PreopenTask(self._store_location), "id LONG").collect()

@@ -1,5 +1,6 @@
-"""A stretch of the past computed again: the same events, decided by a version of then or of one's
-choice, and nobody is notified.
+"""Replay: decide a past range of events again, without sending notifications.
+
+The events are decided by the version that decided them originally, or by any version of the store.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ TopicOffsets = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class ReplayRange:
-    """A stretch of events: by topic and partition, from one offset to before another."""
+    """Range of past events: for each topic and partition a first and an end offset.
+
+    Args:
+        start_offsets: first offset of each partition; partitions are strings, as in Spark's JSON.
+        end_offsets: the offset after the last event of each partition.
+    """
 
     start_offsets: TopicOffsets
     end_offsets: TopicOffsets
@@ -36,13 +42,25 @@ class ReplayRange:
     def from_offsets(
         cls, config: StreamConfig, start_offsets: TopicOffsets, end_offsets: TopicOffsets | None
     ) -> ReplayRange:
-        """From some offsets to others, or to what there is now; of partitions that are named."""
+        """Build a range, and check that Kafka still has its events.
+
+        Args:
+            config: configuration of the stream.
+            start_offsets: first offsets; other partitions are not part of the range.
+            end_offsets: end offsets, exclusive; by default, and for partitions that are missing
+                here, the current end of the topic.
+
+        Raises:
+            InvalidArgumentError: a topic is not an event topic, or a partition does not exist.
+            StreamError: events of the range were deleted from Kafka.
+        """
         cluster = KafkaCluster(config.kafka)
         ends: dict[str, dict[str, int]] = {}
         for topic in start_offsets:
             if topic not in config.events.topics:
                 raise InvalidArgumentError(
-                    f"{topic!r} is no topic of events, as [events] topics names them"
+                    f"{topic!r} is not an event topic: [events] topics has "
+                    f"{', '.join(config.events.topics)}"
                 )
             starts, stops = read_offset_bounds(cluster, topic)
             for partition, offset in start_offsets[topic].items():
@@ -51,27 +69,27 @@ class ReplayRange:
                 if offset < starts[int(partition)]:
                     raise StreamError(
                         f"partition {partition} of {topic!r} begins at {starts[int(partition)]}: "
-                        f"what was before, from {offset} on, is gone from Kafka"
+                        f"Kafka has deleted its events from {offset} to there"
                     )
                 stop = stops[int(partition)]
-                wanted = (
+                requested_end = (
                     stop if end_offsets is None else end_offsets.get(topic, {}).get(partition, stop)
                 )
-                ends.setdefault(topic, {})[partition] = min(wanted, stop)
+                ends.setdefault(topic, {})[partition] = min(requested_end, stop)
         return cls(start_offsets, ends)
 
     def build_notifications(
         self, spark: SparkSession, config: StreamConfig, snapshot: Snapshot
     ) -> DataFrame:
-        """What would be sent of them if this version decided: `topic`, `key` and `value`."""
-        named = FixedVersion.from_snapshot(locate_store(config), snapshot)
-        wanted = RequiredAttributes().with_attributes_of(snapshot)
+        """Return the rows that a version produces for the events: `topic`, `key` and `value`."""
+        version = FixedVersion.from_snapshot(locate_store(config), snapshot)
+        required_attributes = RequiredAttributes().with_attributes_of(snapshot)
         return MatchQuery.from_config(config).build_rows(
-            self.read_events(spark, config), wanted, named
+            self.read_events(spark, config), required_attributes, version
         )
 
     def read_events(self, spark: SparkSession, config: StreamConfig) -> DataFrame:
-        """The events as Kafka has them."""
+        """Return the events as rows of Spark's Kafka source."""
         assigned = {
             topic: [int(p) for p in offsets] for topic, offsets in self.start_offsets.items()
         }
@@ -85,11 +103,15 @@ class ReplayRange:
         )
 
     def split_by_version(self, decision_log: DecisionLog) -> list[tuple[int, ReplayRange]]:
-        """The stretch in pieces, each with the version that decided it then.
+        """Split the range into sub-ranges, each with the version that decided it.
 
-        An event that several batches had, because a query began anew, counts as in the last.
+        If several batches contained an event, because a query was started with a new checkpoint,
+        the last batch counts.
+
+        Raises:
+            StreamError: the range is empty, or no batch decision contains some of its events.
         """
-        left = {
+        remaining = {
             (topic, p): [(first, self.end_offsets[topic][p])]
             if first < self.end_offsets[topic][p]
             else []
@@ -97,17 +119,17 @@ class ReplayRange:
             for p, first in offsets.items()
         }
         pieces = []
-        for record in decision_log.iter_newest_first():
-            while (piece := _take_decided(left, record)) is not None:
-                pieces.append((record.version, piece))
-        if not any(left.values()) and not pieces:
-            raise StreamError("there is no event in the stretch: it begins where Kafka ends")
-        missing = [(topic, p, ranges) for (topic, p), ranges in left.items() if ranges]
-        for topic, p, ranges in missing:
+        for decision in decision_log.iter_newest_first():
+            while (piece := _take_decided(remaining, decision)) is not None:
+                pieces.append((decision.version, piece))
+        if not any(remaining.values()) and not pieces:
+            raise StreamError("the range contains no event: it begins at the end of the topic")
+        undecided = [(topic, p, ranges) for (topic, p), ranges in remaining.items() if ranges]
+        for topic, p, ranges in undecided:
             raise StreamError(
-                f"no batch is known that had the events of {topic!r} partition {p} from "
-                f"{ranges[0][0]} to before {ranges[0][1]}: it was not decided yet, or longer ago "
-                "than [state] retention_s. Say with --version what is to decide them"
+                f"no batch decision contains the events of {topic!r} partition {p} from "
+                f"{ranges[0][0]} to before {ranges[0][1]}: they were not decided yet, or were "
+                "decided longer ago than [state] retention_s. Choose a version with --version"
             )
         return pieces
 
@@ -115,7 +137,11 @@ class ReplayRange:
 def _take_decided(
     remaining: dict[tuple[str, str], list[tuple[int, int]]], decision: BatchDecision
 ) -> ReplayRange | None:
-    """What a batch had of the ranges that are left, one a partition; None if it had nothing."""
+    """Remove events of a batch from the remaining ranges, and return the events as a range.
+
+    One call takes events from at most one range per partition. Call the function repeatedly until
+    it returns None: then the batch contains no remaining event.
+    """
     first: dict[str, dict[str, int]] = {}
     end: dict[str, dict[str, int]] = {}
     for (topic, p), ranges in remaining.items():
@@ -132,30 +158,35 @@ def _take_decided(
 
 
 def open_version(config: StreamConfig, version: int | None) -> Snapshot:
-    """A version of the stream's store, the newest if none is named."""
+    """Open a version of the stream's store; None stands for the newest.
+
+    Raises:
+        StoreError: the version was vacuumed or never existed.
+    """
     try:
         return Store.open(locate_store(config)).snapshot(version)
     except StoreError as error:
         raise StoreError(
             f"{error}. Versions are kept for [state] retention_s = {config.state.retention_s} "
-            "seconds after they were the newest"
+            "seconds after a newer version was made"
         ) from None
 
 
 @check_arguments
 def parse_offsets(text: str) -> TopicOffsets:
-    """Offsets as Spark writes them: `{"ads": {"0": 1200}}`.
+    """Parse offsets by topic and partition, in Spark's JSON format.
 
     >>> parse_offsets('{"ads": {"0": 1200}}')
     {'ads': {'0': 1200}}
     """
     try:
-        given = json.loads(text)
+        content = json.loads(text)
         return {
             str(topic): {str(int(p)): int(offset) for p, offset in offsets.items()}
-            for topic, offsets in given.items()
+            for topic, offsets in content.items()
         }
     except (ValueError, AttributeError, TypeError, RecursionError):
         raise InvalidArgumentError(
-            f'{format_value(text)} is no offsets: write {{"topic": {{"0": 1200, "1": 900}}}}'
+            f"{format_value(text)} is not a set of offsets: write "
+            '{"topic": {"0": 1200, "1": 900}}'
         ) from None

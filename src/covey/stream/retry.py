@@ -1,4 +1,7 @@
-"""For how long a stream that fails is tried again: as long as somebody may mend what is wrong."""
+"""Retry policy of a stream: delays after failures, and deadlines after which the stream ends.
+
+The deadlines give an operator time to repair the cause while the stream keeps trying.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ _DELAYS_S = (1.0, 2.0, 5.0, 10.0)
 _LOST_EVENTS_TEXT, _REASON_PREFIX = (
     "Some data may have been lost",
     "Reason: ",
-)  # as Spark says that events are gone
+)  # parts of Spark's message about events that were deleted from Kafka
 
 
 class RetryPolicy:
-    """Is told of failures; every batch that is done makes it begin again.
+    """Delays after failures in a row, and the deadline; every completed batch resets both.
 
-    `checkpoint` is what a user would delete to go on without events that are gone.
+    Args:
+        checkpoint_path: folder that a user would delete in order to skip deleted events; it is
+            named in the error message.
+        last_batch: number of the last completed batch.
     """
 
     def __init__(self, checkpoint_path: str, last_batch: int) -> None:
@@ -27,9 +33,15 @@ class RetryPolicy:
         self._failing_since_s, self._failures = time.monotonic(), 0
 
     def next_delay_s(self, error: Exception, last_batch: int) -> float:
-        """How long to wait after a failure; `done` is the last batch that was done.
+        """Return the seconds to wait before the next attempt.
 
-        When it has lasted too long it is a `StreamError`.
+        Args:
+            error: the failure.
+            last_batch: number of the last completed batch.
+
+        Raises:
+            StreamError: no batch has completed for 600 seconds, or for 30 seconds if the failure
+                is that events were deleted from Kafka.
         """
         if last_batch != self._last_batch:
             self._failing_since_s, self._failures, self._last_batch = (
@@ -37,22 +49,24 @@ class RetryPolicy:
                 0,
                 last_batch,
             )
-        failing_s, lost = time.monotonic() - self._failing_since_s, _find_lost_events(str(error))
-        if lost is not None and failing_s > _LOST_EVENTS_DEADLINE_S:
+        failing_s = time.monotonic() - self._failing_since_s
+        lost_events = _find_lost_events(str(error))
+        if lost_events is not None and failing_s > _LOST_EVENTS_DEADLINE_S:
             raise StreamError(
-                f"events were deleted from Kafka before they were read: {lost}. To go on without "
-                f"them, delete {self._checkpoint_path}"
+                f"events were deleted from Kafka before they were read: {lost_events}. To continue "
+                f"without them, delete {self._checkpoint_path}"
             ) from None
         if failing_s > _DEADLINE_S:
             raise StreamError(
-                f"the stream fails again and again: {summarize_error(error)}"
+                f"no batch has completed for {failing_s:.0f} seconds "
+                f"(deadline {_DEADLINE_S:.0f} seconds): {summarize_error(error)}"
             ) from None
         self._failures += 1
         return _DELAYS_S[min(self._failures, len(_DELAYS_S)) - 1]
 
 
 def summarize_error(error: Exception) -> str:
-    """What failed, in a line.
+    """Return the first line of an error's message, without a worker's traceback.
 
     >>> summarize_error(OSError("no such file\\nat …"))
     'no such file'
@@ -61,16 +75,16 @@ def summarize_error(error: Exception) -> str:
 
 
 def _find_lost_events(message: str) -> str | None:
-    """Which events are gone from Kafka, if that is what Spark says.
+    """Return Spark's reason if its message says that events were deleted from Kafka, else None.
 
     >>> reason = "Reason: Could not read [6, 7)"
     >>> message = f"… Some data may have been lost because …\\n{reason}\\nwith …"
     >>> _find_lost_events(message)
     'Could not read [6, 7)'
     """
-    _, found, rest = message.partition(_LOST_EVENTS_TEXT)
+    _, separator, details = message.partition(_LOST_EVENTS_TEXT)
     return (
-        (rest.partition(_REASON_PREFIX)[2].splitlines() or [_LOST_EVENTS_TEXT])[0]
-        if found
+        (details.partition(_REASON_PREFIX)[2].splitlines() or [_LOST_EVENTS_TEXT])[0]
+        if separator
         else None
     )

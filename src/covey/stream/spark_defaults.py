@@ -1,4 +1,4 @@
-"""The Spark session of a stream: what it sets unless the user has other settings."""
+"""Default Spark settings of a stream; the user's settings override them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["SPARK_DEFAULTS"]
 
 SPARK_DEFAULTS = {
     "spark.python.daemon.module": "covey.stream.worker_daemon",
-    "spark.sql.ansi.enabled": "false",  # no value of an event is to end a query
+    "spark.sql.ansi.enabled": "false",  # so that no value of an event can fail the query
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": (

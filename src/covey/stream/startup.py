@@ -1,5 +1,8 @@
-"""The start of a stream: its subscriptions from the store and the rest of the control topic, or,
-where there is no store or the rest is not all, from the whole topic.
+"""Startup of a stream: open the store, and bring it up to date with the control topic.
+
+The stream resumes from the position in the control topic that the store was last synced to. If
+there is no such position, or Kafka has deleted messages after it, the store is rebuilt from the
+whole topic.
 """
 
 from __future__ import annotations
@@ -42,22 +45,30 @@ _log = logging.getLogger(__name__)
 
 _MERGE_POLICY = TieredMergePolicy(
     min_level_regions=2048
-)  # rewritten by every batch, and opened by every worker
+)  # bounds the segment that every batch rewrites and every worker opens
 
 
 def open_subscriptions(
     spark: SparkSession, config: StreamConfig, cluster: KafkaCluster, decoder: EventDecoder
 ) -> LiveSubscriptions:
-    """The subscriptions as the control topic has them now."""
+    """Open the stream's store; rebuild it or divide it into zones again if that is necessary.
+
+    Returns:
+        The subscriptions, ready to read the control topic from the position of the store.
+
+    Raises:
+        InvalidArgumentError: the messages of the control topic have timestamps of producers.
+        SchemaError: schema, session settings or limits differ from those of the store.
+    """
     topic = config.subscriptions.topic
     cluster.check_append_time(topic)
-    place, space = locate_store(config), _build_space(spark, config, decoder)
-    if not list_versions(open_storage(place)):
-        with Store.create(place, space, id_kind=IdKind.TEXT, merge_policy=_MERGE_POLICY):
+    location, space = locate_store(config), _build_space(spark, config, decoder)
+    if not list_versions(open_storage(location)):
+        with Store.create(location, space, id_kind=IdKind.TEXT, merge_policy=_MERGE_POLICY):
             pass
-    letters = DeadLetterProducer(cluster, config.dead_letters.topic)
-    store = Store.open(place, merge_policy=_MERGE_POLICY)
-    _check_space(store.space, space, place)
+    dead_letters = DeadLetterProducer(cluster, config.dead_letters.topic)
+    store = Store.open(location, merge_policy=_MERGE_POLICY)
+    _check_space(store.space, space, location)
     types = SparkExpressionTypes(
         spark, decoder.schema, store.space.derived, store.space.max_derived
     )
@@ -66,63 +77,70 @@ def open_subscriptions(
     zones = config.subscriptions.zones
     publish: Callable[..., Manifest] = store.overwrite
     if zones > 1:
-        publish = StreamZoneLoader(spark, config, cluster, decoder, store, place).publish
-    is_other = zones != read_requested_zones(store)
-    why = _find_rebuild_reason(position, first)
-    if why is not None:
-        _log.info("subscriptions are read anew", extra={"why": why})
+        publish = StreamZoneLoader(spark, config, cluster, decoder, store, location).publish
+    must_rezone = zones != read_requested_zones(store)
+    reason = _find_rebuild_reason(position, first)
+    if reason is not None:
+        _log.info("rebuilding the store from the control topic", extra={"why": reason})
         read_ms = now_ms()
         rebuild_store(
-            spark, cluster, topic, ends, store, place, config.subscriptions.clock_skew_ms, types,
-            partial(publish, label=format_label(ends, zones if is_other else None)),
-            letters.send_changes,
+            spark, cluster, topic, ends, store, location, config.subscriptions.clock_skew_ms, types,
+            partial(publish, label=format_label(ends, zones if must_rezone else None)),
+            dead_letters.send_changes,
         )  # fmt: skip
         position = ends
-    elif is_other:
-        _log.info("subscriptions are spread anew", extra={"zones": zones})
-        at = parse_position(store.snapshot().manifest) or {}
-        publish(store.restage_all(), label=format_label(at, zones))
+    elif must_rezone:
+        _log.info("dividing the subscriptions into zones again", extra={"zones": zones})
+        stored_position = parse_position(store.snapshot().manifest) or {}
+        publish(store.restage_all(), label=format_label(stored_position, zones))
     subscriptions = LiveSubscriptions(
         store,
         ControlTopicReader(cluster, topic, position),
         DecisionLog(open_storage(config.state.path)),
         ChangeTranslator(config.subscriptions.clock_skew_ms, types, space.settings.named_zones),
-        letters.send_changes,
+        dead_letters.send_changes,
         read_ms / 1000,
     )
-    kept_ms = int(cluster.read_topic_config(topic)["delete.retention.ms"])
-    if time.time() * 1000 - read_ms > 0.9 * kept_ms:
-        rows = find_purged_subscriptions(spark, cluster, topic, ends, place, store.snapshot())
-        _log.info("cancellations may be gone from the control topic", extra={"gone": len(rows)})
+    retention_ms = int(cluster.read_topic_config(topic)["delete.retention.ms"])
+    if time.time() * 1000 - read_ms > 0.9 * retention_ms:
+        rows = find_purged_subscriptions(spark, cluster, topic, ends, location, store.snapshot())
+        _log.info(
+            "cancellations may have been removed from the control topic", extra={"gone": len(rows)}
+        )
         subscriptions.cancel(rows, read_ms)
     return subscriptions
 
 
 def locate_store(config: StreamConfig) -> str:
-    """Where the store of a stream is."""
+    """Return the location of a stream's store."""
     return f"{config.state.path}/store"
 
 
 def _load_control_position(config: StreamConfig, store: Store) -> tuple[Mapping[int, int], int]:
-    """Up to where the control topic is in the store, and when it was last read to its end."""
-    version = store.snapshot().manifest
-    followed = _read_position_file(config)
-    if followed is not None and followed["read_ms"] > version.written_ms:
-        position = {int(p): offset for p, offset in followed["position"].items()}
-        return position, followed["read_ms"]
-    return parse_position(version) or {}, version.written_ms
+    """Return the position in the control topic that the store contains, and when it was read.
+
+    Returns:
+        The next offset of each partition, and the time at which the topic was last read to its
+        end, in milliseconds since 1970.
+    """
+    manifest = store.snapshot().manifest
+    saved = _read_position_file(config)
+    if saved is not None and saved["read_ms"] > manifest.written_ms:
+        position = {int(p): offset for p, offset in saved["position"].items()}
+        return position, saved["read_ms"]
+    return parse_position(manifest) or {}, manifest.written_ms
 
 
 def _find_rebuild_reason(
     position: Mapping[int, int], first_offsets: Mapping[int, int]
 ) -> str | None:
-    """Why the store and the rest of the topic are not enough; None if they are."""
+    """Return the reason why the store must be rebuilt, or None if the stream can resume."""
     if not position:
-        return "there is nothing yet"
+        return "the store has no position in the control topic"
     if set(first_offsets) != set(position):
-        return "the control topic has other partitions than before"
+        return "the partitions of the control topic have changed"
     if any(position[p] < first_offsets[p] for p in first_offsets):
-        return "messages that were not read are gone from the control topic"
+        return "messages were deleted from the control topic before they were read"
     return None
 
 
@@ -138,8 +156,8 @@ def _read_position_file(config: StreamConfig) -> dict[str, Any] | None:
 
 def _build_space(spark: SparkSession, config: StreamConfig, decoder: EventDecoder) -> Space:
     space = build_space(decoder.schema, read_session_settings(spark), config.events.vectors)
-    most = config.subscriptions.max_derived
-    return with_validity(replace(space, max_derived=most, limits=config.limits))
+    max_derived = config.subscriptions.max_derived
+    return with_validity(replace(space, max_derived=max_derived, limits=config.limits))
 
 
 def _check_space(stored_space: Space, configured_space: Space, location: str) -> None:
@@ -147,16 +165,16 @@ def _check_space(stored_space: Space, configured_space: Space, location: str) ->
         stored_space.settings.agrees_with(configured_space.settings)
     ):
         raise SchemaError(
-            "the schema of events, or a setting of Spark's, is another one than that of "
-            f"{location}: predicates would mean something else. Set it as it was, "
-            "or begin with a new state folder"
+            "the schema of events or a Spark setting differs from that of the store at "
+            f"{location}, so stored predicates would change their meaning. Restore it, or start "
+            "with a new state folder"
         )
     if (stored_space.limits, stored_space.max_derived) != (
         configured_space.limits,
         configured_space.max_derived,
     ):
         raise SchemaError(
-            f"[limits] or max_derived are others than those of {location}: {stored_space.limits}, "
-            f"max_derived={stored_space.max_derived}. Set them as they were, or begin with a new "
-            "state folder"
+            f"[limits] or max_derived differ from those of the store at {location}: "
+            f"{stored_space.limits}, max_derived={stored_space.max_derived}. Restore them, "
+            "or start with a new state folder"
         )

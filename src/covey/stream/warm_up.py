@@ -1,7 +1,7 @@
-"""A first match of a few events, so that workers begin with all that they use: compiled loops.
+"""Warm-up: one small match in the worker daemon, so that forked workers inherit loaded kernels.
 
-To load one takes some ten milliseconds, and there are dozens. The process that workers are forked
-from does it once for all of them.
+A match uses dozens of kernels, and to load one takes about ten milliseconds. The daemon loads them
+once for all workers.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _SUBSCRIPTIONS, _CHANGED_SUBSCRIPTIONS, _EVENTS = (
     3000,
     100,
     100,
-)  # enough for more than one node and segment
+)  # enough for several nodes of the index and several segments
 
 
 def warm_up_worker() -> None:
-    """Matches once, in a folder that goes.
+    """Match a few events with a small store in a temporary folder.
 
-    Cost: about a second, and as long as compiling takes where nothing was compiled yet.
+    Cost: about a second, plus the time for compilation if the kernels are not in the cache.
     """
     space = with_validity(Space.from_types({"a": pa.float64(), "b": pa.string()}))
     with TemporaryDirectory(prefix="covey-warm-") as folder:
         with Store.create(f"{folder}/store", space, id_kind=IdKind.TEXT) as store:
             for count in (_SUBSCRIPTIONS, _CHANGED_SUBSCRIPTIONS):
-                applied = ChangeTranslator(0).translate(store.snapshot(), _build_changes(count), 0)
-                store.apply(applied.store_changes)
+                changes = ChangeTranslator(0).translate(store.snapshot(), _build_changes(count), 0)
+                store.apply(changes.store_changes)
             version = FixedVersion.from_snapshot(f"{folder}/store", store.snapshot())
-        notices = NotifyTask(
+        notify = NotifyTask(
             version, {"a": 4, "b": 5}, DeadLetterFormatter("json", ()), OutputTopics("", "")
         )
-        for _ in notices(iter([_build_events()])):
+        for _ in notify(iter([_build_events()])):
             pass
 
 

@@ -1,8 +1,8 @@
-"""The process that Spark forks its Python workers from: `spark.python.daemon.module`.
+"""Process from which Spark forks its Python workers, set as `spark.python.daemon.module`.
 
-It loads what all of them need, once; each worker for itself would take seconds, and all of them at
-the same time. Spark's workers look for garbage after each task: what is here before the first of
-them is none, and is not looked at, which would take longer than a small batch.
+The daemon loads the modules and kernels that every worker needs, once. Otherwise all workers would
+load them at the same time, which takes seconds. The loaded objects are frozen, because Spark's
+workers collect garbage after each task, and traversing them would take longer than a small batch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PRELOADED_MODULES = (
 if __name__ == "__main__":
     for name in _PRELOADED_MODULES:
         import_module(name)
-    with suppress(CoveyError, OSError):  # then each worker loads what it uses
+    with suppress(CoveyError, OSError):  # without a warm-up each worker loads its kernels itself
         warm_up_worker()
     gc.freeze()
     manager()

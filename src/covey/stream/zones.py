@@ -1,6 +1,7 @@
-"""The subscriptions of a stream in zones: cut when all are read, by the events that there are.
+"""Zones of a stream: divide its subscriptions, by a sample of the events on Kafka.
 
-What changes after that is of no zone at first, and is spread over them by large merges.
+Zones are made when the store is rebuilt or the number of zones changes. Later changes are first
+stored outside the zones, and large merges distribute them over the zones.
 """
 
 from __future__ import annotations
@@ -31,7 +32,16 @@ __all__ = ["StreamZoneLoader", "build_partitioner", "read_requested_zones"]
 
 @dataclass(frozen=True, slots=True)
 class StreamZoneLoader:
-    """Makes the version of what was prepared, in as many zones as the configuration says."""
+    """Loader that divides staged segments into the configured number of zones.
+
+    Args:
+        spark: session in which zones are built.
+        config: configuration of the stream.
+        cluster: Kafka cluster from which events are sampled.
+        decoder: decoder of the events.
+        store: the stream's store.
+        location: location of the store.
+    """
 
     spark: SparkSession
     config: StreamConfig
@@ -41,38 +51,38 @@ class StreamZoneLoader:
     location: str
 
     def publish(self, staged_segments: Sequence[StagedSegment], label: str) -> Manifest:
-        """The version of these and nothing else."""
-        described = profile_staged(self.location, self.store.space, staged_segments)
-        given = read_first_events(self.spark, self.cluster, self.config.events.topics).limit(
+        """Commit a version that contains exactly the staged segments, divided into zones."""
+        profile = profile_staged(self.location, self.store.space, staged_segments)
+        first_events = read_first_events(self.spark, self.cluster, self.config.events.topics).limit(
             ZONE_SAMPLE_SIZE
         )
-        read = given.select(self.decoder.decoded_value.alias(DECODED))
+        decoded = first_events.select(self.decoder.decoded_value.alias(DECODED))
         names = self.decoder.schema.names
-        flat = read.select(*(self.decoder.get_column(name).alias(name) for name in names))
-        attribute = partial(select_attribute_or_time, described.space, time_column=None)
+        flat = decoded.select(*(self.decoder.get_column(name).alias(name) for name in names))
+        attribute = partial(select_attribute_or_time, profile.space, time_column=None)
         events = sample_events(
-            flat, described.space, described.constrained_attributes, attribute, ZONE_SAMPLE_SIZE
+            flat, profile.space, profile.constrained_attributes, attribute, ZONE_SAMPLE_SIZE
         )
-        zoning = make_zone_map(
-            described, events, self.config.subscriptions.zones, frozenset({VALIDITY})
+        zone_map = make_zone_map(
+            profile, events, self.config.subscriptions.zones, frozenset({VALIDITY})
         )
-        put = build_zone_segments(
-            self.spark, self.location, staged_segments, zoning, is_smart=False
+        zone_segments = build_zone_segments(
+            self.spark, self.location, staged_segments, zone_map, is_smart=False
         )
-        version = self.store.commit_zones(
-            zoning, put, described.space, label, self.store.versions[-1]
+        manifest = self.store.commit_zones(
+            zone_map, zone_segments, profile.space, label, self.store.versions[-1]
         )
         self.store.discard_staged(staged_segments)
-        return version
+        return manifest
 
 
 def read_requested_zones(store: Store) -> int:
-    """How many zones the newest version of a store was to have."""
-    zoning = store.zone_map(store.versions[-1])
-    return 1 if zoning is None else zoning.requested_zones
+    """Return the number of zones that was requested for the newest version of a store."""
+    zone_map = store.zone_map(store.versions[-1])
+    return 1 if zone_map is None else zone_map.requested_zones
 
 
 def build_partitioner(store: Store, snapshot: Snapshot) -> ZonePartitioner | None:
-    """How events find the zones of a version, if it has any."""
-    zoning = store.zone_map(snapshot.manifest.version)
-    return None if zoning is None else ZonePartitioner.from_zone_map(zoning, is_smart=False)
+    """Return the partitioner of events for the zones of a version; None if it has no zones."""
+    zone_map = store.zone_map(snapshot.manifest.version)
+    return None if zone_map is None else ZonePartitioner.from_zone_map(zone_map, is_smart=False)

@@ -1,25 +1,26 @@
-"""Generators of subscriptions and events: the loads of the papers, and realistic ones.
+"""Generators of subscriptions and events: the workloads of the papers, and realistic ones.
 
-Every workload has subscriptions 0, 1, 2, … and events 0, 1, 2, …, without end. Row i depends on the
-parameters, the seed and i alone, in whatever portions rows are drawn. The same subscriptions come
-as regions (columns) and as predicates (Spark SQL), which mean exactly the same.
+Every workload has unlimited subscriptions 0, 1, 2, … and events 0, 1, 2, …. Row i depends only on
+the parameters, the seed and i, and not on the portions in which rows are generated. The same
+subscriptions are available as regions (columns) and as predicates (Spark SQL), which mean exactly
+the same.
 
     >>> create_workload("zipf-boxes-2").generate_predicates(0, 1)
     ['x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39']
 
 In the order in which data passes through them:
 
-    protocol            `Workload`: what every workload offers
+    protocol            `Workload`: the interface of every workload
     registry            workloads by name, with the parameters of papers and benchmarks
-    block_rng           random rows in blocks, each with a generator of its own
+    block_rng           random rows in blocks, each block with its own generator
     zipf                ranks that follow Zipf's law
     vocabularies        distinct made-up words and ticker symbols
     alerts              alerts on market data
     balls               balls in the unit cube
     boxes               uniform boxes, and Zipf boxes on a grid
     classifieds         saved searches on classified ads
-    skewed_boxes        boxes that crowd round a few hot spots
-    embedding_watches   balls round embeddings
+    skewed_boxes        boxes concentrated around a few hot spots
+    embedding_watches   balls around embeddings
     constraints         drawn constraints, by attribute, as regions and as Spark SQL
     literal_texts       numbers and vectors as exact Spark SQL literals
     arrow_arrays        drawn arrays as Arrow columns of events

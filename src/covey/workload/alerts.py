@@ -1,9 +1,9 @@
 """Alerts on market data: a symbol, and thresholds on a few of eleven numbers.
 
-1 to 4 of the 12 attributes are constrained: the symbol by equality in 90% of the alerts (5,000
+An alert constrains 1 to 4 of the 12 attributes: the symbol by equality in 90% of the alerts (5,000
 symbols, Zipf), the others at random. Half of the thresholds are one-sided. The first threshold of
-an alert is tight, further ones are loose. Who constrains the symbol alone watches any of them, the
-rare as often as the frequent; otherwise such alerts would be most of all matches.
+an alert is tight, further ones are loose. In alerts that constrain only the symbol, all symbols
+are equally frequent; with Zipf's law, such alerts would cause most of the matches.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _ATTRIBUTE_COUNT_SHARES = (
     0.30,
     0.35,
     0.25,
-)  # how many alerts constrain 1, 2, 3, 4 attributes
+)  # shares of the alerts that constrain 1, 2, 3 and 4 attributes
 _SYMBOL_SHARE = 0.9
 _ONE_SIDED_SHARE = 0.5
 _TIGHT_POWERS, _LOOSE_POWERS = (
     (-5.0, -2.0),
     (-3.0, -0.3),
-)  # what a threshold admits, as powers of ten
+)  # range of the share of [0, 1) that a threshold admits, as powers of ten
 
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """Alerts and ticks whose numbers are uniform in [0, 1).
+    """Alerts on market data, and ticks whose numbers are uniform in [0, 1).
 
     Matches per event at 1M subscriptions: about 46.
     """
@@ -72,20 +72,20 @@ class Alerts:
         return build_record_batch(
             _make_schema(),
             draw_blocks(start, stop, self.seed, "alerts events", _draw_event_block),
-            lambda part: [
-                to_text_array(make_tickers(_SYMBOL_COUNT), part["symbol"]),
-                *map(pa.array, part["numbers"].T),
+            lambda block: [
+                to_text_array(make_tickers(_SYMBOL_COUNT), block["symbol"]),
+                *map(pa.array, block["numbers"].T),
             ],
         )
 
     def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
-        parts = draw_blocks(
+        blocks = draw_blocks(
             start, stop, self.seed, "alerts subscriptions", _draw_subscription_block
         )
-        for part in parts:
-            lower, upper = part["lower"], part["upper"]
+        for block in blocks:
+            lower, upper = block["lower"], block["upper"]
             yield [
-                EqualityColumn("symbol", make_tickers(_SYMBOL_COUNT), part["symbol"]),
+                EqualityColumn("symbol", make_tickers(_SYMBOL_COUNT), block["symbol"]),
                 *(
                     constraints.make_double_intervals(n, lower[:, j], upper[:, j])
                     for j, n in enumerate(_NUMBER_NAMES)
@@ -102,19 +102,19 @@ def _draw_subscription_block(random: np.random.Generator) -> Columns:
         len(_ATTRIBUTE_COUNT_SHARES), BLOCK_ROWS, p=_ATTRIBUTE_COUNT_SHARES
     )
     has_symbol = random.random(BLOCK_ROWS) < _SYMBOL_SHARE
-    alone = constrained == 1
+    is_single = constrained == 1
     symbol = np.where(
-        alone,
+        is_single,
         random.integers(0, _SYMBOL_COUNT, BLOCK_ROWS),
         draw_zipf_ranks(random, _SYMBOL_COUNT, BLOCK_ROWS),
     )
-    thresholds = constrained - has_symbol
+    threshold_counts = constrained - has_symbol
     numbers = np.argsort(random.random((BLOCK_ROWS, len(_NUMBER_NAMES))), axis=1)
     lower = np.full((BLOCK_ROWS, len(_NUMBER_NAMES)), -np.inf)
     upper = np.full((BLOCK_ROWS, len(_NUMBER_NAMES)), np.nan)
     for k in range(len(_ATTRIBUTE_COUNT_SHARES)):
         low, high = _draw_thresholds(random, _LOOSE_POWERS if k else _TIGHT_POWERS)
-        rows = np.flatnonzero(thresholds > k)
+        rows = np.flatnonzero(threshold_counts > k)
         lower[rows, numbers[rows, k]] = low[rows]
         upper[rows, numbers[rows, k]] = high[rows]
     return {"symbol": np.where(has_symbol, symbol, UNCONSTRAINED), "lower": lower, "upper": upper}
@@ -123,7 +123,14 @@ def _draw_subscription_block(random: np.random.Generator) -> Columns:
 def _draw_thresholds(
     random: np.random.Generator, power_range: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals of [0, 1): half of them without an upper or without a lower end."""
+    """Return lower and upper ends of random intervals of [0, 1); half have only one end.
+
+    A missing lower end is -inf, a missing upper end is NaN.
+
+    Args:
+        random: generator of the block.
+        power_range: range of the logarithm, to base 10, of the length of an interval.
+    """
     admitted = 10 ** random.uniform(*power_range, BLOCK_ROWS)
     start = random.random(BLOCK_ROWS) * (1 - admitted)
     kind = random.random(BLOCK_ROWS)

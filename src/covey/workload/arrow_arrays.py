@@ -1,4 +1,4 @@
-"""Drawn arrays as Arrow columns of events."""
+"""Conversion of drawn NumPy arrays to Arrow columns of events."""
 
 from __future__ import annotations
 
@@ -22,21 +22,27 @@ __all__ = [
 def build_record_batch(
     schema: pa.Schema, blocks: Iterator[Columns], to_arrays: Callable[[Columns], list[pa.Array]]
 ) -> pa.RecordBatch:
-    """One batch of all parts; `to_arrays` turns a part into the columns of the schema."""
+    """Build one record batch from all blocks.
+
+    Args:
+        schema: schema of the batch.
+        blocks: drawn arrays, by name.
+        to_arrays: function from a block to the columns of the schema.
+    """
     return pa.concat_batches(
-        [pa.RecordBatch.from_arrays(to_arrays(part), schema=schema) for part in blocks]
+        [pa.RecordBatch.from_arrays(to_arrays(block), schema=schema) for block in blocks]
     )
 
 
 def to_text_array(values: NDArray[np.object_], codes: NDArray[np.int64]) -> pa.Array:
-    """Row i is `values[codes[i]]`."""
+    """Return an array of strings in which row i is `values[codes[i]]`."""
     return pa.array(values, pa.string()).take(pa.array(codes))
 
 
 def to_decimal_array(
     unscaled: NDArray[np.int64], is_valid: NDArray[np.bool_], precision: int, scale: int
 ) -> pa.Array:
-    """Decimals from their digits, null where not valid.
+    """Return decimals from unscaled integers, with null where `is_valid` is false.
 
     >>> to_decimal_array(np.array([1250, 7]), np.array([True, False]), 10, 2).to_pylist()
     [Decimal('12.50'), None]
@@ -50,19 +56,19 @@ def to_decimal_array(
 def to_tag_lists(
     values: NDArray[np.object_], codes: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> pa.Array:
-    """Lists of text: row i has the first `lengths[i]` of `codes[i]`.
+    """Return lists of strings: row i has `values` at the first `lengths[i]` codes of `codes[i]`.
 
     >>> values, codes = np.array(["a", "b"], object), np.array([[1, 0], [0, 0]])
     >>> to_tag_lists(values, codes, np.array([2, 1])).to_pylist()
     [['b', 'a'], ['a']]
     """
-    kept = np.arange(codes.shape[1]) < lengths[:, None]
+    is_used = np.arange(codes.shape[1]) < lengths[:, None]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), to_text_array(values, codes[kept]))
+    return pa.ListArray.from_arrays(pa.array(offsets), to_text_array(values, codes[is_used]))
 
 
 def to_vector_lists(matrix: NDArray[np.float32]) -> pa.Array:
-    """Lists of floats: row i of a matrix."""
+    """Return lists of floats, one for each row of a matrix."""
     count, length = matrix.shape
     offsets = pa.array(np.arange(count + 1, dtype=np.int32) * np.int32(length))
     return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1)))

@@ -1,9 +1,10 @@
-"""Balls in the unit cube: uniform centres, radii by one of two laws. (papers: projection, can)
+"""Balls in the unit cube with uniform centres, as in *projection* and *can*.
 
-Radii are uniform in (0, r_max), or Pareto with the shape of the 80-20 rule, log 5 / log 4, bounded
-by r_max. The papers draw 10,000 and 50,000 subscriptions with r_max 1 and d = 4 … 20 (projection)
-or r_max 0.5 and d = 4, 8 (can); events are uniform. They do not print the smallest Pareto radius:
-here a hundredth of r_max, so that the largest fifth has 62% of all radius, not 80%.
+Radii are uniform in (0, r_max), or follow a Pareto law with the shape of the 80-20 rule,
+log 5 / log 4, bounded by r_max. The papers use 10,000 and 50,000 subscriptions with r_max 1 and
+d = 4 … 20 (*projection*) or r_max 0.5 and d = 4, 8 (*can*); events are uniform. The papers do not
+print the smallest Pareto radius. Here it is a hundredth of r_max, so that the largest fifth of the
+balls has 62% of the sum of radii, not 80%.
 """
 
 from __future__ import annotations
@@ -27,13 +28,19 @@ from covey.workload.constraints import BallColumn, ConstraintColumn
 
 __all__ = ["CubeBalls"]
 
-_PARETO_SHAPE = math.log(5) / math.log(4)  # a fifth of all holds four fifths
-_MIN_RADIUS_SHARE = 0.01
+_PARETO_SHAPE = math.log(5) / math.log(4)  # a fifth of the balls has four fifths of the radii
+_MIN_RADIUS_SHARE = 0.01  # smallest Pareto radius, as a share of the largest
 
 
 @dataclass(frozen=True, slots=True)
 class CubeBalls:
-    """Balls on the vector attribute `position` of d floats.
+    """Balls on the vector attribute `position`.
+
+    Args:
+        radius_law: distribution of the radii.
+        dimensions: number of dimensions (d in the papers).
+        max_radius: largest radius (r_max in the papers).
+        seed: seed of all random numbers.
 
     >>> CubeBalls("pareto", dimensions=8).name
     'pareto-balls-8'
@@ -46,11 +53,11 @@ class CubeBalls:
 
     def __post_init__(self) -> None:
         if self.radius_law not in ("uniform", "pareto"):
-            raise CoveyError(f"no law of radii {self.radius_law!r}: write 'uniform' or 'pareto'")
+            raise CoveyError(f"radius_law must be 'uniform' or 'pareto', got {self.radius_law!r}")
         if self.dimensions < 1 or not self.max_radius > 0:
             raise CoveyError(
-                f"no balls with dimensions={self.dimensions} and max_radius={self.max_radius}: "
-                "dimensions ≥ 1, max_radius > 0"
+                "dimensions must be at least 1 and max_radius above 0, "
+                f"got dimensions={self.dimensions}, max_radius={self.max_radius}"
             )
 
     @property
@@ -72,23 +79,26 @@ class CubeBalls:
             start, stop, self.seed, f"{self.name} events", self._draw_event_block
         )
         return build_record_batch(
-            _make_schema(), positions, lambda part: [to_vector_lists(part["position"])]
+            _make_schema(), positions, lambda block: [to_vector_lists(block["position"])]
         )
 
     def generate_balls(
         self, start: int, stop: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same subscriptions as centres and radii."""
-        parts = list(self._subscription_blocks(start, stop))
+        """Return subscriptions `start` to `stop` (excluded) as centres and radii.
+
+        The centres are a matrix with one row per subscription.
+        """
+        blocks = list(self._subscription_blocks(start, stop))
         centres, radii = (
-            np.concatenate([part[name] for part in parts]).astype(np.float64)
+            np.concatenate([block[name] for block in blocks]).astype(np.float64)
             for name in ("centre", "radius")
         )
         return centres, radii
 
     def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
-        for part in self._subscription_blocks(start, stop):
-            yield [BallColumn("position", part["centre"], part["radius"])]
+        for block in self._subscription_blocks(start, stop):
+            yield [BallColumn("position", block["centre"], block["radius"])]
 
     def _subscription_blocks(self, start: int, stop: int) -> Iterator[Columns]:
         purpose = f"{self.name} subscriptions"
@@ -96,8 +106,8 @@ class CubeBalls:
 
     def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
         centres = random.random((BLOCK_ROWS, self.dimensions), np.float32)
-        chances = 1 - random.random(BLOCK_ROWS)  # in (0, 1]: no radius is zero
-        radii = chances if self.radius_law == "uniform" else _pareto_sizes(chances)
+        probabilities = 1 - random.random(BLOCK_ROWS)  # in (0, 1], so that no radius is zero
+        radii = probabilities if self.radius_law == "uniform" else _pareto_sizes(probabilities)
         return {"centre": centres, "radius": (self.max_radius * radii).astype(np.float32)}
 
     def _draw_event_block(self, random: np.random.Generator) -> Columns:
@@ -105,10 +115,13 @@ class CubeBalls:
 
 
 def _pareto_sizes(exceedance_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sizes between `_MIN_RADIUS_SHARE` and 1: the law's inverse, of chances to be larger."""
-    least = _MIN_RADIUS_SHARE**_PARETO_SHAPE
+    """Return sizes from `_MIN_RADIUS_SHARE` to 1 that a Pareto size exceeds with given chances.
+
+    The Pareto law is truncated at 1.
+    """
+    min_probability = _MIN_RADIUS_SHARE**_PARETO_SHAPE
     sizes: NDArray[np.float64] = _MIN_RADIUS_SHARE * (
-        least + exceedance_probabilities * (1 - least)
+        min_probability + exceedance_probabilities * (1 - min_probability)
     ) ** (-1 / _PARETO_SHAPE)
     return sizes
 

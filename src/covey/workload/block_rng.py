@@ -1,7 +1,8 @@
-"""Random rows that are the same whatever the portions they are drawn in.
+"""Random rows that do not depend on the portions in which they are drawn.
 
-Rows come in blocks. Each block has a generator of its own, which depends on the seed, the purpose
-and the number of the block; a portion that ends inside a block draws all of it and keeps a part.
+Rows are drawn in blocks. Each block has its own generator, which depends on the seed, the purpose
+and the number of the block. For a portion that begins or ends inside a block, the whole block is
+drawn and sliced.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ __all__ = ["BLOCK_ROWS", "Columns", "draw_blocks", "make_generator"]
 BLOCK_ROWS = 8192
 
 Columns = Mapping[str, NDArray[Any]]
+"""Drawn arrays by name, with a row for each subscription or event."""
 
 
 def make_generator(seed: int, purpose: str, *, block: int = 0) -> np.random.Generator:
-    """Random numbers for one purpose, independent of those for any other.
+    """Return a generator for one purpose and block, independent of all others.
 
     >>> events, subscriptions = make_generator(1, "events"), make_generator(1, "subscriptions")
     >>> float(events.random()) == float(subscriptions.random())
@@ -39,19 +41,27 @@ def draw_blocks(
     purpose: str,
     draw_block: Callable[[np.random.Generator], Columns],
 ) -> Iterator[Columns]:
-    """Rows `start` to `stop`, block by block and at least once (for no rows, with no rows).
+    """Yield rows `start` to `stop` (excluded), block by block.
 
-    `draw_block` gives arrays of BLOCK_ROWS rows and uses no other randomness than the generator.
+    At least one block is yielded; if `start` equals `stop`, it has no rows.
+
+    Args:
+        start: first row.
+        stop: row after the last.
+        seed: seed of the workload.
+        purpose: name of what is drawn, such as "alerts events".
+        draw_block: function from a generator to arrays of `BLOCK_ROWS` rows; it must not use any
+            other source of randomness.
 
     >>> draw = lambda random: {"x": random.random(BLOCK_ROWS)}
-    >>> parts = [p["x"] for p in draw_blocks(8000, 9000, seed=1, purpose="events", draw_block=draw)]
-    >>> [len(part) for part in parts]
+    >>> blocks = draw_blocks(8000, 9000, seed=1, purpose="events", draw_block=draw)
+    >>> [len(block["x"]) for block in blocks]
     [192, 808]
     """
     if not 0 <= start <= stop:
-        raise CoveyError(f"no rows from {start} to {stop}: 0 ≤ start ≤ stop")
+        raise CoveyError(f"rows must satisfy 0 ≤ start ≤ stop, got rows from {start} to {stop}")
     for block in range(start // BLOCK_ROWS, max(start // BLOCK_ROWS + 1, -(-stop // BLOCK_ROWS))):
         first = block * BLOCK_ROWS
-        kept = slice(max(start - first, 0), min(stop - first, BLOCK_ROWS))
-        drawn = draw_block(make_generator(seed, purpose, block=block))
-        yield {name: array[kept] for name, array in drawn.items()}
+        rows = slice(max(start - first, 0), min(stop - first, BLOCK_ROWS))
+        columns = draw_block(make_generator(seed, purpose, block=block))
+        yield {name: array[rows] for name, array in columns.items()}

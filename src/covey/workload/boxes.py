@@ -1,7 +1,7 @@
-"""Boxes: uniform ones on doubles, and the Zipf ones of the paper on a grid of cells.
+"""Uniform boxes on doubles, and the Zipf boxes of *mics* on a grid of cells.
 
-Uniform boxes have closed sides of up to `max_width` round a uniform centre; events are uniform.
-Zipf boxes start at a Zipf cell of every dimension and are `cells_per_side` wide. (papers: mics)
+Uniform boxes have closed sides of up to `max_width` around a uniform centre; events are uniform.
+In each dimension, a Zipf box starts at a cell drawn by Zipf's law and is `cells_per_side` wide.
 """
 
 from __future__ import annotations
@@ -27,9 +27,15 @@ __all__ = ["UniformBoxes", "ZipfBoxes"]
 
 @dataclass(frozen=True, slots=True)
 class UniformBoxes:
-    """Boxes in the unit cube of d doubles; sides are uniform in [0, width), cut by nothing.
+    """Boxes with centres in the unit cube, on double attributes; they may extend beyond the cube.
 
-    Matches per event at 1M subscriptions: 1.0 (d=2, width 0.002), 5.9 (4, 0.1), 0.17 (8, 0.3).
+    Matches per event at 1M subscriptions: 1.0 (dimensions=2, max_width=0.002), 5.9 (4, 0.1),
+    0.17 (8, 0.3).
+
+    Args:
+        dimensions: number of attributes.
+        max_width: the length of a side is uniform in [0, max_width).
+        seed: seed of all random numbers.
     """
 
     dimensions: int = 4
@@ -39,8 +45,8 @@ class UniformBoxes:
     def __post_init__(self) -> None:
         if self.dimensions < 1 or not self.max_width >= 0:
             raise CoveyError(
-                f"no boxes with dimensions={self.dimensions} and max_width={self.max_width}: "
-                "dimensions ≥ 1, max_width ≥ 0"
+                "dimensions must be at least 1 and max_width at least 0, "
+                f"got dimensions={self.dimensions}, max_width={self.max_width}"
             )
 
     @property
@@ -60,7 +66,7 @@ class UniformBoxes:
     def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
         points = draw_blocks(start, stop, self.seed, f"{self.name} events", self._draw_event_block)
         return build_record_batch(
-            self._schema, points, lambda part: list(map(pa.array, part["x"].T))
+            self._schema, points, lambda block: list(map(pa.array, block["x"].T))
         )
 
     @property
@@ -69,8 +75,8 @@ class UniformBoxes:
 
     def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = f"{self.name} subscriptions"
-        for part in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
-            lower, upper = part["lower"], part["upper"]
+        for block in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
+            lower, upper = block["lower"], block["upper"]
             yield [
                 constraints.make_double_intervals(name, lower[:, j], upper[:, j])
                 for j, name in enumerate(_attribute_names(self.dimensions))
@@ -78,8 +84,8 @@ class UniformBoxes:
 
     def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
         centres = random.random((BLOCK_ROWS, self.dimensions))
-        halves = random.random((BLOCK_ROWS, self.dimensions)) * (self.max_width / 2)
-        return {"lower": centres - halves, "upper": centres + halves}
+        half_widths = random.random((BLOCK_ROWS, self.dimensions)) * (self.max_width / 2)
+        return {"lower": centres - half_widths, "upper": centres + half_widths}
 
     def _draw_event_block(self, random: np.random.Generator) -> Columns:
         return {"x": random.random((BLOCK_ROWS, self.dimensions))}
@@ -87,10 +93,19 @@ class UniformBoxes:
 
 @dataclass(frozen=True, slots=True)
 class ZipfBoxes:
-    """Boxes of some cells a side in a grid of some a dimension, cell 0 the most frequent.
+    """Boxes on a grid of cells, whose first cells follow Zipf's law; cell 0 is the most frequent.
 
-    The paper's defaults: 256 cells, size 4, d of 2, 3 or 4 (7 for its Tables 2 and 3). It gives no
-    exponent. Exponent 0 is its uniform law; its events are uniform for matching, Zipf in Table 2.
+    The defaults of *mics* are 256 cells, boxes of 4 cells, and 2, 3 or 4 dimensions (7 in Tables 2
+    and 3). The paper gives no exponent. Exponent 0 is its uniform law. Its events are uniform for
+    matching, and follow Zipf's law in Table 2.
+
+    Args:
+        dimensions: number of attributes.
+        cells_per_side: width of a box.
+        cells_per_dimension: width of the grid.
+        subscription_exponent: exponent of Zipf's law for the first cells of boxes.
+        event_exponent: exponent of Zipf's law for the cells of events.
+        seed: seed of all random numbers.
     """
 
     dimensions: int = 2
@@ -103,9 +118,9 @@ class ZipfBoxes:
     def __post_init__(self) -> None:
         if self.dimensions < 1 or not 1 <= self.cells_per_side <= self.cells_per_dimension:
             raise CoveyError(
-                f"no boxes with dimensions={self.dimensions}, cells_per_side={self.cells_per_side} "
-                f"and cells_per_dimension={self.cells_per_dimension}: "
-                "dimensions ≥ 1, 1 ≤ cells_per_side ≤ cells_per_dimension"
+                "dimensions must be at least 1, and cells_per_side from 1 to cells_per_dimension, "
+                f"got dimensions={self.dimensions}, cells_per_side={self.cells_per_side}, "
+                f"cells_per_dimension={self.cells_per_dimension}"
             )
 
     @property
@@ -125,7 +140,7 @@ class ZipfBoxes:
     def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
         cells = draw_blocks(start, stop, self.seed, f"{self.name} events", self._draw_event_block)
         return build_record_batch(
-            self._schema, cells, lambda part: [pa.array(x, pa.int32()) for x in part["cell"].T]
+            self._schema, cells, lambda block: [pa.array(x, pa.int32()) for x in block["cell"].T]
         )
 
     @property
@@ -134,17 +149,20 @@ class ZipfBoxes:
 
     def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = f"{self.name} subscriptions"
-        for part in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
-            first = part["first"]
+        for block in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
+            first = block["first"]
             yield [
                 IntervalColumn(name, INT, first[:, j], first[:, j] + self.cells_per_side - 1)
                 for j, name in enumerate(_attribute_names(self.dimensions))
             ]
 
     def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
-        firsts = self.cells_per_dimension - self.cells_per_side + 1
+        first_cell_count = self.cells_per_dimension - self.cells_per_side + 1
         ranks = draw_zipf_ranks(
-            random, firsts, BLOCK_ROWS * self.dimensions, exponent=self.subscription_exponent
+            random,
+            first_cell_count,
+            BLOCK_ROWS * self.dimensions,
+            exponent=self.subscription_exponent,
         )
         return {"first": ranks.reshape(BLOCK_ROWS, self.dimensions)}
 

@@ -1,8 +1,9 @@
-"""Classified ads and the searches that people saved on them.
+"""Classified ads, and saved searches on them.
 
-A search names a category and a price range, mostly a box round a place and often a condition or a
-kind of seller; some follow one seller, and 60% give one to three keywords. Places, categories,
-sellers and words follow Zipf's law, searches like ads. Prices are lognormal round their category's.
+A search constrains the category, the price and a box around a place, often also the condition or
+the kind of seller; some name one seller, and 60% have one to three keywords. In searches and in
+ads, places, categories, sellers and words follow Zipf's law. Prices are lognormal around the median
+price of their category.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from covey.workload.zipf import draw_zipf_ranks
 
 __all__ = ["Classifieds"]
 
-# Each with the price, in euros, that half of its ads are below; the most frequent first.
+# Median price of the ads of each category, in euros; the most frequent category is first.
 _MEDIAN_PRICE_BY_CATEGORY = {
     "cars": 9000, "phones": 250, "furniture": 120, "flats to rent": 900, "clothing": 25,
     "bicycles": 300, "computers": 450, "houses": 280_000, "children": 30, "motorcycles": 3500,
@@ -57,24 +58,24 @@ _SELLER_KINDS = ("dealer", "private")
 _TOWN_COUNT, _TOWN_EXPONENT = 10_000, 0.7
 _LATITUDE_RANGE, _LONGITUDE_RANGE = (36.0, 60.0), (-10.0, 30.0)
 _KM_PER_DEGREE = 111.2
-_SPREAD_KM = 10.0  # of ads and searches round their place
-_REACH_RANGE_KM = (5.0, 100.0)  # from a search's centre to the sides of its box
+_SPREAD_KM = 10.0  # standard deviation of ads and searches around their place
+_REACH_RANGE_KM = (5.0, 100.0)  # distance from the centre of a search to the sides of its box
 
-_LOG_PRICE_SPREAD = 0.8  # standard deviation of the logarithm
-_LOG_PRICE_REACH = (0.02, 0.10)  # from a search's price to its ends, on the same scale
-_MAX_PRICE_EUR = 99_999_000  # euros
+_LOG_PRICE_SPREAD = 0.8  # standard deviation of the logarithm of prices
+_LOG_PRICE_REACH = (0.02, 0.10)  # from the price of a search to its ends, as a logarithm
+_MAX_PRICE_EUR = 99_999_000
 _PRICE_TYPE = decimal_type(10, 2)
 
-_SELLER_COUNT, _DEALER_COUNT = 100_000, 100  # the busiest are dealers
+_SELLER_COUNT, _DEALER_COUNT = 100_000, 100  # the sellers with the most ads are dealers
 _WORD_COUNT, _WORDS_PER_AD, _MAX_KEYWORDS = 50_000, (5, 15), 3
-_KEYWORD_COUNT_SHARES = (0.50, 0.35, 0.15)  # how many give 1, 2, 3 of those who give any
+_KEYWORD_COUNT_SHARES = (0.50, 0.35, 0.15)  # of searches with keywords: 1, 2 and 3 of them
 
 _KEYWORDS_SHARE = 0.60
 _CONDITION_SHARE = 0.50
 _SELLER_KIND_SHARE = 0.25
 _SELLER_SHARE = 0.03
-_MAX_PRICE_ONLY_SHARE = 0.08  # searches with a highest price only
-_WITHOUT_PRICE_SHARE = 0.04  # ads without a price
+_MAX_PRICE_ONLY_SHARE = 0.08  # of searches: those without a lowest price
+_WITHOUT_PRICE_SHARE = 0.04  # of ads: those without a price
 
 Random = np.random.Generator
 Floats = NDArray[np.float64]
@@ -83,10 +84,11 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Classifieds:
-    """Saved searches and ads. Matches per ad at 8M subscriptions: about 30.
+    """Saved searches as subscriptions, and classified ads as events.
 
-    Extrapolated from 1.9 at 500,000 by `python tests/workload/test_matches.py classifieds 500000
-    1000`; expected matches are proportional to the number of subscriptions.
+    Matches per ad at 8M subscriptions: about 30. This is extrapolated from 1.9 at 500,000, measured
+    by `python tests/workload/test_matches.py classifieds 500000 1000`; the expected number of
+    matches is proportional to the number of subscriptions.
     """
 
     seed: int = 0
@@ -163,8 +165,8 @@ class Classifieds:
 
     def _draw_search_box(self, random: Random) -> Columns:
         latitude, longitude = self._draw_points(random)
-        least, most = _REACH_RANGE_KM
-        reach_km = least * (most / least) ** random.random(BLOCK_ROWS)
+        min_km, max_km = _REACH_RANGE_KM
+        reach_km = min_km * (max_km / min_km) ** random.random(BLOCK_ROWS)
         north, east = _km_to_degrees(reach_km, reach_km, latitude)
         return {
             "south": _round_degrees(latitude - north),
@@ -174,12 +176,12 @@ class Classifieds:
         }
 
     def _draw_points(self, random: Random) -> tuple[Floats, Floats]:
-        """Latitudes and longitudes round Zipf places."""
+        """Return latitudes and longitudes of points around towns, which follow Zipf's law."""
         latitudes, longitudes = _draw_towns(self.seed)
-        place = draw_zipf_ranks(random, _TOWN_COUNT, BLOCK_ROWS, exponent=_TOWN_EXPONENT)
-        off_km = random.normal(0, _SPREAD_KM, (2, BLOCK_ROWS))
-        north, east = _km_to_degrees(off_km[0], off_km[1], latitudes[place])
-        return _round_degrees(latitudes[place] + north), _round_degrees(longitudes[place] + east)
+        town = draw_zipf_ranks(random, _TOWN_COUNT, BLOCK_ROWS, exponent=_TOWN_EXPONENT)
+        offset_km = random.normal(0, _SPREAD_KM, (2, BLOCK_ROWS))
+        north, east = _km_to_degrees(offset_km[0], offset_km[1], latitudes[town])
+        return _round_degrees(latitudes[town] + north), _round_degrees(longitudes[town] + east)
 
 
 def _make_schema() -> pa.Schema:
@@ -199,9 +201,9 @@ def _make_schema() -> pa.Schema:
 
 def _to_constraints(block: Columns) -> list[ConstraintColumn]:
     keywords = block["keywords"]
-    given = keywords < _WORD_COUNT
+    is_word = keywords < _WORD_COUNT
     tokens = RaggedArray.from_lengths(
-        given.sum(axis=1), make_vocabulary(_WORD_COUNT)[keywords[given]]
+        is_word.sum(axis=1), make_vocabulary(_WORD_COUNT)[keywords[is_word]]
     )
     return [
         EqualityColumn("category", to_object_array(_MEDIAN_PRICE_BY_CATEGORY), block["category"]),
@@ -230,7 +232,10 @@ def _to_event_arrays(block: Columns) -> list[pa.Array]:
 
 
 def _draw_keywords(random: Random) -> Codes:
-    """Up to three words a row, in order and each once; what is not a word is `_WORD_COUNT`."""
+    """Return the numbers of up to three words per row, ascending and distinct.
+
+    A row with fewer words is filled up with `_WORD_COUNT`.
+    """
     words = _rank_to_word()[
         draw_zipf_ranks(random, _WORD_COUNT, BLOCK_ROWS * _MAX_KEYWORDS)
     ].reshape(BLOCK_ROWS, -1)
@@ -243,23 +248,24 @@ def _draw_keywords(random: Random) -> Codes:
 
 
 def _draw_price_ranges(random: Random, category: Codes) -> Columns:
-    wanted = _draw_prices(random, category)
+    price_eur = _draw_prices(random, category)
     reach = np.exp(random.uniform(*_LOG_PRICE_REACH, (2, BLOCK_ROWS)))
-    lower = 100 * np.floor(wanted / reach[0]).astype(np.int64)
-    upper = 100 * np.ceil(np.minimum(wanted * reach[1], _MAX_PRICE_EUR)).astype(np.int64)
+    lower = 100 * np.floor(price_eur / reach[0]).astype(np.int64)
+    upper = 100 * np.ceil(np.minimum(price_eur * reach[1], _MAX_PRICE_EUR)).astype(np.int64)
     lower[random.random(BLOCK_ROWS) < _MAX_PRICE_ONLY_SHARE] = key_domain(_PRICE_TYPE).low
     return {"price_from": lower, "price_to": upper}
 
 
 def _draw_prices(random: Random, category: Codes) -> Floats:
-    usual = np.array(list(_MEDIAN_PRICE_BY_CATEGORY.values()), np.float64)[category]
+    """Return a price in euros for each row, according to its category."""
+    median_eur = np.array(list(_MEDIAN_PRICE_BY_CATEGORY.values()), np.float64)[category]
     return np.minimum(
-        usual * np.exp(random.normal(0, _LOG_PRICE_SPREAD, BLOCK_ROWS)), _MAX_PRICE_EUR
+        median_eur * np.exp(random.normal(0, _LOG_PRICE_SPREAD, BLOCK_ROWS)), _MAX_PRICE_EUR
     )
 
 
 def _leave_others_free(random: Random, share: float, codes: Codes) -> Codes:
-    """The codes, for all but a share of the rows left free."""
+    """Return the codes of a random share of the rows; the other rows are `UNCONSTRAINED`."""
     return np.where(random.random(BLOCK_ROWS) < share, codes, UNCONSTRAINED)
 
 
@@ -282,12 +288,13 @@ def _draw_towns(seed: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)
 def _rank_to_word() -> Codes:
-    """Which word is the most frequent, the next, …: none of it has to do with the alphabet."""
+    """Return the number of the word at each frequency rank; the order of words is random."""
     return make_generator(0, "classifieds words").permutation(_WORD_COUNT)
 
 
 @lru_cache(maxsize=1)
 def _seller_names() -> NDArray[np.object_]:
+    """Return a name for each seller; every tenth has an apostrophe, which SQL must escape."""
     words = make_vocabulary(_SELLER_COUNT)[
         make_generator(0, "classifieds sellers").permutation(_SELLER_COUNT)
     ]

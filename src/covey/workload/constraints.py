@@ -1,9 +1,9 @@
-"""Constraints as generators draw them: the same rows as columns and as Spark SQL.
+"""Drawn constraints of one attribute, which convert to regions and to Spark SQL.
 
-A workload says once what it drew for each attribute; regions and predicates both come from that, so
-that they mean the same. A row may leave an attribute free; it then has no constraint and no text.
+A workload draws constraints once for each attribute. Its regions and its predicates are both made
+from them and so mean the same. A row without a constraint on the attribute is free.
 
-Cost: columns are built from columns, without a Python object per row.
+Cost: regions are built column by column, without a Python object per row.
 """
 
 from __future__ import annotations
@@ -44,50 +44,55 @@ __all__ = [
 ]
 
 UNCONSTRAINED = -1
+"""Code of a free row."""
 
 
 class ConstraintColumn(Protocol):
-    """What was drawn for one attribute, a row a subscription."""
+    """Drawn constraints on one attribute, with one row per subscription."""
 
     @property
     def attribute_name(self) -> str:
-        """The attribute."""
+        """Name of the attribute."""
         ...
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
 
     def to_constraints(self) -> Constraints:
-        """The rows that are not free, in their one spelling."""
+        """Return the constraints of the rows that are not free, in canonical form."""
         ...
 
     def to_predicate_texts(self) -> list[str]:
-        """Every row as Spark SQL, a free one as nothing."""
+        """Return every row as Spark SQL; a free row is the empty string."""
         ...
 
 
 def build_regions(space: Space, blocks: Iterable[Sequence[ConstraintColumn]]) -> Regions:
-    """All rows of all parts; a part is what was drawn for each attribute."""
-    return Regions.concat([_build_block_regions(space, part) for part in blocks])
+    """Build the regions of all blocks; a block has one column of constraints per attribute."""
+    return Regions.concat([_build_block_regions(space, block) for block in blocks])
 
 
 def write_predicates(blocks: Iterable[Sequence[ConstraintColumn]]) -> list[str]:
-    """The same rows as conjunctions; a row that is free in all attributes is `true`."""
+    """Return the predicate of each row of all blocks; a row without constraints is `true`."""
     return [
         " AND ".join(filter(None, texts)) or "true"
-        for part in blocks
-        for texts in zip(*(attribute.to_predicate_texts() for attribute in part), strict=True)
+        for block in blocks
+        for texts in zip(*(column.to_predicate_texts() for column in block), strict=True)
     ]
 
 
 def _build_block_regions(space: Space, block: Sequence[ConstraintColumn]) -> Regions:
-    constraints = {attribute.attribute_name: attribute.to_constraints() for attribute in block}
-    constrained = {name: given for name, given in constraints.items() if len(given.rows)}
-    return Regions(space, len(block[0]), constrained)
+    columns = {column.attribute_name: column.to_constraints() for column in block}
+    constraints = {name: column for name, column in columns.items() if len(column.rows)}
+    return Regions(space, len(block[0]), constraints)
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalColumn:
-    """Numbers between two keys, both included; the first and last key of the type are no ends.
+    """Intervals of numbers, from a lower to an upper key, both included.
+
+    The lowest key of the type stands for no lower end, the highest for no upper end.
 
     >>> from covey.space.types import INT
     >>> whole = key_domain(INT)
@@ -114,8 +119,9 @@ class IntervalColumn:
         has_lower, has_upper = self.lower != whole.low, self.upper != whole.high
 
         def write(rows: NDArray[np.bool_], form: str, *ends: NDArray[np.int64]) -> None:
-            written = (literal_texts.format_scalars(end[rows], self.type) for end in ends)
-            for row, *values in zip(np.flatnonzero(rows).tolist(), *written, strict=True):
+            """Set the texts of some rows, with the name and the given ends in the form."""
+            literals = (literal_texts.format_scalars(end[rows], self.type) for end in ends)
+            for row, *values in zip(np.flatnonzero(rows).tolist(), *literals, strict=True):
                 texts[row] = form.format(self.attribute_name, *values)
 
         write(has_lower & has_upper, "{} BETWEEN {} AND {}", self.lower, self.upper)
@@ -127,13 +133,16 @@ class IntervalColumn:
 def make_double_intervals(
     attribute_name: str, lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> IntervalColumn:
-    """Intervals of doubles; -inf is no lower end, NaN (which Spark sorts last) no upper one."""
+    """Return intervals of doubles, where -inf stands for no lower end and NaN for no upper end.
+
+    NaN is the highest key, because Spark sorts it last.
+    """
     return IntervalColumn(attribute_name, DOUBLE, encode_floats(lower), encode_floats(upper))
 
 
 @dataclass(frozen=True, slots=True)
 class EqualityColumn:
-    """One text: row i is `values[codes[i]]`, or free at code -1.
+    """Equality with a string: row i equals `values[codes[i]]`, or is free if its code is -1.
 
     >>> codes = np.array([0, UNCONSTRAINED])
     >>> EqualityColumn("city", np.array(["Oslo"], object), codes).to_predicate_texts()
@@ -153,16 +162,16 @@ class EqualityColumn:
         return Constraints(rows, Scalars.from_intervals(key_domain(STRING), keys, keys))
 
     def to_predicate_texts(self) -> list[str]:
-        chosen = zip(self.values[self.codes].tolist(), self.codes.tolist(), strict=True)
+        values = zip(self.values[self.codes].tolist(), self.codes.tolist(), strict=True)
         return [
             "" if code == UNCONSTRAINED else f"{self.attribute_name} = {quote_string(value)}"
-            for value, code in chosen
+            for value, code in values
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceColumn:
-    """One of a few texts: row i is among `choices[codes[i]]`, or free at code -1.
+    """Lists of strings: row i is one of `choices[codes[i]]`, or free if its code is -1.
 
     >>> codes = np.array([1, UNCONSTRAINED])
     >>> ChoiceColumn("colour", (("red",), ("blue", "green")), codes).to_predicate_texts()
@@ -178,30 +187,32 @@ class ChoiceColumn:
 
     def to_constraints(self) -> Constraints:
         rows = np.flatnonzero(self.codes != UNCONSTRAINED)
-        every = Scalars.build_unconstrained(key_domain(STRING), len(self.choices))
-        listed = np.full(len(self.choices), ONLY, np.int8)
-        each = Scalars.from_intervals(
-            every.domain,
-            every.lower,
-            every.upper,
+        unconstrained = Scalars.build_unconstrained(key_domain(STRING), len(self.choices))
+        list_modes = np.full(len(self.choices), ONLY, np.int8)
+        choice_constraints = Scalars.from_intervals(
+            unconstrained.domain,
+            unconstrained.lower,
+            unconstrained.upper,
             nulls=False,
-            list_modes=listed,
+            list_modes=list_modes,
             lists=RaggedArray.from_rows(self.choices),
         )
-        return Constraints(rows, each.take(self.codes[rows]))
+        return Constraints(rows, choice_constraints.take(self.codes[rows]))
 
     def to_predicate_texts(self) -> list[str]:
-        each = [
+        texts = [
             f"{self.attribute_name} IN ({', '.join(map(quote_string, choice))})"
             for choice in self.choices
         ]
-        each.append("")  # at -1
-        return [each[code] for code in self.codes.tolist()]
+        texts.append("")  # for code -1
+        return [texts[code] for code in self.codes.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordColumn:
-    """Tags that have every given token: row i has those of its row, in order and each once.
+    """Required tags: row i requires every token of `tokens[i]`; it is free without tokens.
+
+    The tokens of a row are ascending and distinct.
 
     >>> KeywordColumn("words", RaggedArray.from_rows([["red", "sofa"], []])).to_predicate_texts()
     ["array_contains(words, 'red') AND array_contains(words, 'sofa')", '']
@@ -216,24 +227,26 @@ class KeywordColumn:
     def to_constraints(self) -> Constraints:
         lengths, values = self.tokens.lengths, self.tokens.values
         rows = np.flatnonzero(lengths)
-        nothing, no = RaggedArray.empty(len(rows)), np.zeros(len(rows), np.bool_)
-        each = RaggedArray(np.arange(len(values) + 1), values)
+        empty, false = RaggedArray.empty(len(rows)), np.zeros(len(rows), np.bool_)
+        single_tokens = RaggedArray(np.arange(len(values) + 1), values)
         groups = RaggedArray.from_lengths(lengths[rows], np.arange(len(values)))
         states = np.full(len(rows), ValueState.VALUE, np.uint8)
-        return Constraints(rows, Tags(states, groups, each, nothing, no, no, nothing))
+        return Constraints(rows, Tags(states, groups, single_tokens, empty, false, false, empty))
 
     def to_predicate_texts(self) -> list[str]:
-        each = [
+        conditions = [
             f"array_contains({self.attribute_name}, {quote_string(token)})"
             for token in self.tokens.values.tolist()
         ]
         ends = self.tokens.offsets.tolist()
-        return [" AND ".join(each[a:b]) for a, b in pairwise(ends)]
+        return [" AND ".join(conditions[start:end]) for start, end in pairwise(ends)]
 
 
 @dataclass(frozen=True, slots=True)
 class BallColumn:
-    """Vectors within `radii[i]` of `centres[i]` (l2); no row is free.
+    """Balls: row i is the vectors with l2 distance at most `radii[i]` from `centres[i]`.
+
+    No row is free.
 
     >>> BallColumn("place", np.float32([[0.1, 0.5]]), np.float32([0.25])).to_predicate_texts()
     ['vector_l2_distance(place, CAST(array(0.1, 0.5) AS ARRAY<FLOAT>)) <= 0.25F']

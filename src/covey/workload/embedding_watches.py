@@ -1,8 +1,8 @@
-"""Watches on embeddings: notify me of what is as close as this to my example.
+"""Watches on embeddings: each matches events within a radius around an example.
 
-Centres and events are unit vectors, normal round cluster centres that are themselves random unit
-vectors; each watch has a radius of its own. The spread inside a cluster is such that two of its
-members are about as far apart (0.8) as texts on one topic are in common embedding models.
+Centres and events are unit vectors, normally distributed around cluster centres that are random
+unit vectors; the radii of watches differ. The spread inside a cluster is such that two members are
+about as far apart (0.8) as texts on one topic are in common embedding models.
 """
 
 from __future__ import annotations
@@ -28,16 +28,21 @@ __all__ = ["EmbeddingWatches"]
 
 _CLUSTER_COUNT = 2000
 _SPREAD = 0.035 * math.sqrt(384)  # length of a member's offset from its cluster's centre
-_RADIUS_FACTOR_RANGE = (0.8, 1.1)  # each radius is the usual one times a factor from here
+_RADIUS_FACTOR_RANGE = (0.8, 1.1)  # a radius is `base_radius` times a factor in this range
 
 Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingWatches:
-    """l2 balls on the vector attribute `embedding` of d floats.
+    """Balls in l2 distance on the vector attribute `embedding`.
 
-    Matches per event at 200,000 subscriptions: about 5 (d = 384).
+    Matches per event at 200,000 subscriptions: about 5 (with 384 dimensions).
+
+    Args:
+        dimensions: number of dimensions.
+        base_radius: radii are 0.8 to 1.1 times this.
+        seed: seed of all random numbers.
     """
 
     dimensions: int = 384
@@ -47,8 +52,8 @@ class EmbeddingWatches:
     def __post_init__(self) -> None:
         if self.dimensions < 1 or not self.base_radius > 0:
             raise CoveyError(
-                f"no watches with dimensions={self.dimensions} and base_radius={self.base_radius}: "
-                "dimensions ≥ 1, base_radius > 0"
+                "dimensions must be at least 1 and base_radius above 0, "
+                f"got dimensions={self.dimensions}, base_radius={self.base_radius}"
             )
 
     @property
@@ -68,13 +73,13 @@ class EmbeddingWatches:
     def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
         embeddings = draw_blocks(start, stop, self.seed, "watches events", self._draw_event_block)
         return build_record_batch(
-            _make_schema(), embeddings, lambda part: [to_vector_lists(part["embedding"])]
+            _make_schema(), embeddings, lambda block: [to_vector_lists(block["embedding"])]
         )
 
     def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = "watches subscriptions"
-        for part in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
-            yield [BallColumn("embedding", part["centre"], part["radius"])]
+        for block in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
+            yield [BallColumn("embedding", block["centre"], block["radius"])]
 
     def _draw_subscription_block(self, random: np.random.Generator) -> Columns:
         radii = self.base_radius * random.uniform(*_RADIUS_FACTOR_RANGE, BLOCK_ROWS)
@@ -99,7 +104,7 @@ def _draw_cluster_centres(seed: int, dimensions: int) -> Matrix:
 
 
 def _normalize_rows(matrix: Matrix) -> Matrix:
-    """Rows divided by their lengths."""
+    """Return a matrix whose rows are divided by their lengths."""
     lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
     units: Matrix = matrix / lengths[:, None].astype(np.float32)
     return units

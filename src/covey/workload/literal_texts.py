@@ -1,8 +1,8 @@
-"""Values as Spark SQL literals that Spark reads back as exactly the same values.
+"""Spark SQL literals of numbers and vectors that Spark reads as exactly the same values.
 
-All forms of literals that workloads write are here. Tested on Spark 4.2: a decimal literal that is
-compared with a float compares as a double, so `<= 0.1` excludes the float32 nearest to 0.1; hence
-the suffixes.
+Workloads write all their number literals with these functions. Float literals have a suffix,
+because Spark (tested with 4.2) compares a float with a decimal literal as a double, so that
+`<= 0.1` excludes the float32 nearest to 0.1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["format_floats", "format_scalars", "format_vectors"]
 
 
 def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
-    """Literals of numbers, given by their keys.
+    """Return the literals of numbers with these keys.
 
     >>> from covey.space.types import INT, decimal_type
     >>> format_scalars(np.array([5, -1205]), decimal_type(10, 2))
@@ -35,11 +35,11 @@ def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
         return [str(key) for key in keys.tolist()]
     if type_.is_decimal and type_.scale > 0:
         return [_format_decimal(key, type_.scale) for key in keys.tolist()]
-    raise SchemaError(f"workloads write no literals of type {type_}")
+    raise SchemaError(f"workloads cannot write literals of type {type_}")
 
 
 def format_floats(numbers: NDArray[np.float32]) -> list[str]:
-    """Float literals: the shortest decimals that read back as the same float32.
+    """Return float literals: the shortest decimals that are read as the same float32.
 
     >>> format_floats(np.float32([0.1, 1.5e-7]))
     ['0.1F', '0.00000015F']
@@ -48,7 +48,7 @@ def format_floats(numbers: NDArray[np.float32]) -> list[str]:
 
 
 def format_vectors(matrix: NDArray[np.float32]) -> list[str]:
-    """Each row as an `array<float>`.
+    """Return each row of a matrix as a literal of type `array<float>`.
 
     >>> format_vectors(np.float32([[0.1, -2]]))
     ['CAST(array(0.1, -2.0) AS ARRAY<FLOAT>)']
@@ -66,11 +66,15 @@ def _format_decimal(unscaled: int, scale: int) -> str:
 
 
 def _format_shortest(numbers: NDArray[np.float32]) -> list[str]:
-    """Shortest decimals; Arrow writes them fast, and the few it writes otherwise NumPy does."""
-    written: list[Any] = pa.array(numbers).cast(pa.string()).to_pylist()
+    """Return the shortest decimals of numbers, without exponents.
+
+    Arrow writes most of them, which is fast, and NumPy the few that Arrow writes with an exponent
+    or without a decimal point.
+    """
+    arrow_texts: list[Any] = pa.array(numbers).cast(pa.string()).to_pylist()
     return [
         decimal
         if "." in decimal and "e" not in decimal
         else np.format_float_positional(number, unique=True, trim="0")
-        for decimal, number in zip(written, numbers, strict=True)
+        for decimal, number in zip(arrow_texts, numbers, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What every workload offers: numbered subscriptions and events, without end."""
+"""Interface of every workload: unlimited numbered subscriptions and events."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ __all__ = ["Workload"]
 
 
 class Workload(Protocol):
-    """Subscriptions and events that are the same whenever and in whatever portions they are drawn.
+    """Unlimited subscriptions and events that depend only on parameters and row numbers.
 
-    Row i of any of the three depends on the workload's parameters and on i, and on nothing else:
-    not on how many rows are asked for, nor on where a portion starts. Subscription i is one region,
-    and its predicate means exactly that region.
+    Row i of regions, predicates or events depends on the workload's parameters and on i, but not on
+    the number of rows of a call or on its first row. Subscription i is one region, and its
+    predicate means exactly that region.
 
-    Cost: whole blocks of `covey.workload.block_rng.BLOCK_ROWS` rows are drawn and cut, so ask for
-    many rows.
+    Cost: whole blocks of `covey.workload.block_rng.BLOCK_ROWS` rows are drawn, so generate many
+    rows with one call.
     """
 
     @property
     def name(self) -> str:
-        """What `create_workload` finds it by."""
+        """Name of the workload, as in `create_workload`."""
         ...
 
     @property
     def space(self) -> Space:
-        """The attributes of its events."""
+        """Space of the events."""
         ...
 
     def generate_regions(self, start: int, stop: int) -> Regions:
-        """Subscriptions `start` to `stop` (excluded) as columns."""
+        """Return subscriptions `start` to `stop` (excluded) as regions."""
         ...
 
     def generate_predicates(self, start: int, stop: int) -> list[str]:
-        """The same subscriptions as Spark SQL."""
+        """Return subscriptions `start` to `stop` (excluded) as Spark SQL predicates."""
         ...
 
     def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
-        """Events `start` to `stop` (excluded)."""
+        """Return events `start` to `stop` (excluded)."""
         ...

@@ -34,16 +34,19 @@ _FACTORY_BY_NAME: dict[str, Callable[[int], Workload]] = {
 
 
 def list_workloads() -> tuple[str, ...]:
-    """All names that `create_workload` knows."""
+    """Return the names of all workloads."""
     return tuple(_FACTORY_BY_NAME)
 
 
 def create_workload(name: str, seed: int = 0) -> Workload:
-    """The workload of this name.
+    """Build the workload with a name from `list_workloads`.
+
+    Raises:
+        CoveyError: there is no workload with this name.
 
     >>> create_workload("zipf-boxes-2").generate_predicates(0, 1)
     ['x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39']
     """
     if name not in _FACTORY_BY_NAME:
-        raise CoveyError(f"no workload is called {name!r}; there are {', '.join(list_workloads())}")
+        raise CoveyError(f"unknown workload {name!r}; known are {', '.join(list_workloads())}")
     return _FACTORY_BY_NAME[name](seed)

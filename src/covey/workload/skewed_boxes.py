@@ -1,7 +1,8 @@
-"""Skewed boxes: most subscriptions and events crowd round a few hot spots.
+"""Skewed boxes: most subscriptions and events are near a few hot spots.
 
-Centres and events are normal round Zipf hot spots in four dimensions; sizes follow a Pareto law
-(80/20), so that few boxes are very wide. Hard for grids and for equal cells.
+Centres and events are normally distributed around hot spots in four dimensions, whose frequencies
+follow Zipf's law. Sizes follow a Pareto law (80/20), so that a few boxes are very wide. This is
+hard for indexes that use grids or cells of equal size.
 """
 
 from __future__ import annotations
@@ -25,14 +26,19 @@ __all__ = ["SkewedBoxes"]
 
 _ATTRIBUTE_NAMES = ("x1", "x2", "x3", "x4")
 _HOT_SPOT_COUNT = 100
-_SPREAD = 0.05  # of points round their hot spot
-_PARETO_SHAPE = 1.16  # of the Pareto law: a fifth of the boxes has four fifths of the width
-_MAX_WIDTH = 4.0  # beyond the space, whose points lie within -0.3 and 1.3
+_SPREAD = 0.05  # standard deviation of points around their hot spot
+_PARETO_SHAPE = 1.16  # a fifth of the boxes has four fifths of the width
+_MAX_WIDTH = 4.0  # wider than the range of points, which is from -0.3 to 1.3
 
 
 @dataclass(frozen=True, slots=True)
 class SkewedBoxes:
-    """Boxes of side `scale` and more. Matches per event at 1M subscriptions: 215 to 245."""
+    """Boxes around a few hot spots. Matches per event at 1M subscriptions: 215 to 245.
+
+    Args:
+        scale: smallest size of a box; each side is 0.5 to 1.5 times the size.
+        seed: seed of all random numbers.
+    """
 
     scale: float = 0.0006
     seed: int = 0
@@ -54,13 +60,13 @@ class SkewedBoxes:
     def generate_events(self, start: int, stop: int) -> pa.RecordBatch:
         points = draw_blocks(start, stop, self.seed, "skewed events", self._draw_event_block)
         return build_record_batch(
-            _make_schema(), points, lambda part: list(map(pa.array, part["x"].T))
+            _make_schema(), points, lambda block: list(map(pa.array, block["x"].T))
         )
 
     def _constraint_blocks(self, start: int, stop: int) -> Iterator[list[ConstraintColumn]]:
         purpose = "skewed subscriptions"
-        for part in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
-            lower, upper = part["lower"], part["upper"]
+        for block in draw_blocks(start, stop, self.seed, purpose, self._draw_subscription_block):
+            lower, upper = block["lower"], block["upper"]
             yield [
                 constraints.make_double_intervals(name, lower[:, j], upper[:, j])
                 for j, name in enumerate(_ATTRIBUTE_NAMES)
@@ -70,8 +76,8 @@ class SkewedBoxes:
         centres = self._draw_points(random)
         sizes = self.scale * (1 + random.pareto(_PARETO_SHAPE, (BLOCK_ROWS, 1)))
         shapes = random.uniform(0.5, 1.5, centres.shape)
-        halves = np.minimum(sizes * shapes, _MAX_WIDTH) / 2
-        return {"lower": centres - halves, "upper": centres + halves}
+        half_widths = np.minimum(sizes * shapes, _MAX_WIDTH) / 2
+        return {"lower": centres - half_widths, "upper": centres + half_widths}
 
     def _draw_event_block(self, random: np.random.Generator) -> Columns:
         return {"x": self._draw_points(random)}

@@ -19,7 +19,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @lru_cache(maxsize=8)
 def make_vocabulary(count: int) -> NDArray[np.object_]:
-    """`count` words of three syllables in alphabetical order (at most a million).
+    """Return `count` words of three syllables, in alphabetical order; at most a million.
 
     >>> make_vocabulary(50_000)[:3].tolist()
     ['babafu', 'babage', 'babame']
@@ -36,7 +36,7 @@ def make_vocabulary(count: int) -> NDArray[np.object_]:
 
 @lru_cache(maxsize=8)
 def make_tickers(count: int) -> NDArray[np.object_]:
-    """`count` words of four capital letters, in no order.
+    """Return `count` words of four capital letters, in random order.
 
     >>> make_tickers(3).tolist()
     ['BFMM', 'YZKD', 'CWJL']
@@ -48,8 +48,8 @@ def make_tickers(count: int) -> NDArray[np.object_]:
 
 
 def to_object_array(words: Iterable[str]) -> NDArray[np.object_]:
-    """Words as an array of objects, so that rows share them."""
-    listed = list(words)
-    array = np.empty(len(listed), object)
-    array[:] = listed
+    """Return words as an array of objects, so that rows can share the strings."""
+    word_list = list(words)
+    array = np.empty(len(word_list), object)
+    array[:] = word_list
     return array

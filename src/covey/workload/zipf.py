@@ -13,9 +13,9 @@ __all__ = ["draw_zipf_ranks"]
 def draw_zipf_ranks(
     random: np.random.Generator, rank_count: int, size: int, *, exponent: float = 1.0
 ) -> NDArray[np.int64]:
-    """`size` ranks from 0 to `rank_count` - 1; exponent 0 is the uniform law.
+    """Draw `size` ranks from 0 to `rank_count` - 1 by Zipf's law; exponent 0 is the uniform law.
 
-    Cost: a binary search a rank, about 50 ns.
+    Cost: a binary search per drawn rank, about 50 ns.
 
     >>> ranks = draw_zipf_ranks(np.random.default_rng(1), 5000, 100_000)
     >>> bool(0.10 < np.mean(ranks == 0) < 0.12), int(ranks.max()) < 5000

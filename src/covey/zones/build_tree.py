@@ -39,8 +39,12 @@ _MAX_REGION_SHARE = 0.75
 class ZoneSample:
     """A sample of events with the cost of matching each, and a sample of the regions.
 
-    `event_work[i]` is the cost of event i, in any unit. Without events, a tree from this sample has
-    about equal numbers of regions in its zones.
+    Without events, a tree from this sample has about equal numbers of regions in its zones.
+
+    Args:
+        events: the events.
+        event_work: cost of matching each event, in any unit.
+        regions: the regions.
     """
 
     events: Events
@@ -57,8 +61,8 @@ class ZoneSample:
         Args:
             events: a sample of the events.
             regions: regions of the space, all or a sample.
-            represented_count: number of regions that `regions` were drawn from, which scales the
-                matches up; None if `regions` are all.
+            represented_count: number of regions from which `regions` were drawn; matches are scaled
+                up by it. None if `regions` has all of them.
         """
         if not len(events):
             return cls(events, np.empty(0), regions)

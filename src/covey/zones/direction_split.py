@@ -1,9 +1,9 @@
 """Splits of vectors, by their projection on a direction or by their angle with it.
 
-Spark computes the projection of an event in float32. A ball is on every side that a vector in it
-may be on, with allowance for the rounding of both computations. In many dimensions, balls are wide
-compared with the spread of the projections: then most balls are on both sides, and zones save
-little. (papers: projection)
+Spark computes the projection of an event in float32. A ball is on every side on which one of its
+vectors may be, with allowance for the rounding of both computations. In many dimensions, balls are
+wide compared with the spread of the projections: then most balls are on both sides, and zones save
+little work. The method is that of *projection*.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ __all__ = ["DirectionSplit"]
 Floats = NDArray[np.float64]
 
 _HUGE, _TINY = 1e18, 1e-20  # squares of numbers beyond these overflow or underflow float32
-_LARGEST_NORM = 1e6  # of a centre whose angles are bounded; the smallest norm is its inverse
+_LARGEST_NORM = 1e6  # angles are bounded for centres with norms from 1 / _LARGEST_NORM to this
 _NAN = key_domain(FLOAT).high
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionSplit:
-    """A split by the score of a vector with `direction`: from `threshold` on, a vector is high.
+    """A split by the score of a vector with a direction: high if it is at least a threshold.
 
-    The score is the inner product if `metric` is `L2`, and the cosine similarity if it is `COSINE`.
-    `metric` should be the one of the balls on the attribute: balls of the other metric are on both
-    sides.
+    Args:
+        attribute: attribute with the vectors.
+        metric: metric of the balls on the attribute; balls of the other metric are on both sides.
+            The score is the inner product for `L2`, and the cosine similarity for `COSINE`.
+        direction: the direction.
+        threshold: smallest score of the high side.
     """
 
     attribute: str
@@ -49,8 +52,8 @@ class DirectionSplit:
     def is_high(self, events: Events, rows: Rows) -> Bools:
         """Return for each row of `rows` whether its event is on the high side.
 
-        Spark may decide otherwise for a vector that is as near to the threshold as the rounding of
-        float32. Regions of such vectors are on both sides.
+        Spark may decide differently for a vector whose score differs from the threshold by no more
+        than the rounding error of float32. Regions with such vectors are on both sides.
         """
         column = events[self.attribute]
         assert isinstance(column, VectorColumn)

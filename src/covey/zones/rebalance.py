@@ -29,8 +29,11 @@ Floats = NDArray[np.float64]
 class RebalanceResult:
     """The new zone map, and the old zones from which each of its zones is built.
 
-    `source_zones[z]` are the old zones that together have every region that meets the new zone z. A
-    zone is unchanged if it has one source that is the source of no other zone.
+    Args:
+        zone_map: the new zone map.
+        source_zones: for each new zone, the old zones that together contain every region that
+            meets it. A new zone is unchanged if it has a single source and no other zone has the
+            same source.
     """
 
     zone_map: ZoneMap
@@ -56,7 +59,9 @@ def rebalance_zones(
     excluded_attributes: frozenset[str] = frozenset(),
     max_load_ratio: float = 1.5,
 ) -> RebalanceResult:
-    """Return zones with at most about `max_load_ratio` times the mean work, as far as possible.
+    """Return a zone map in which no zone has more than about `max_load_ratio` times the mean work.
+
+    Zones that cannot be split may keep more.
 
     Args:
         zone_map: the zones to change.
@@ -79,7 +84,7 @@ def rebalance_zones(
         if hot < 0 or shares[hot] * len(zone_work) <= max_load_ratio:
             break
         if len(sources[hot]) > 1 or sources.count(sources[hot]) > 1:
-            fixed.add(hot)  # a zone is changed once: its sample describes the old zone
+            fixed.add(hot)  # a zone is changed only once, because samples describe old zones
             continue
         sample = sample_zone(sources[hot][0])
         candidate = find_best_split(
@@ -101,10 +106,11 @@ def rebalance_zones(
 def _join_coldest_zones(
     tree: ZoneTree, shares: list[float], sources: list[tuple[int, ...]], zone_count: int
 ) -> ZoneTree:
-    """Return the tree with the two sibling zones joined that have the least work together.
+    """Return the tree with two sibling zones joined: the pair with the least work.
 
-    The tree is unchanged if all unchanged siblings have more than the mean work together. `shares`
-    and `sources` are updated in place.
+    Zones that were made by a split are not joined, nor are zones whose joint work is more than the
+    mean work of a zone. Without a pair to join, the tree is returned as it is. `shares` and
+    `sources` are updated in place.
     """
 
     def joint_share(split_index: int) -> float:

@@ -35,7 +35,13 @@ _ROUNDS = 4  # of the power iteration that approximates the direction of the lar
 
 @dataclass(frozen=True, slots=True)
 class SplitCandidate:
-    """A split, with the work of the events and the number of regions on the low and high side."""
+    """A possible split, with the load of both sides.
+
+    Args:
+        split: the split.
+        side_work: work of the events on the low and on the high side.
+        side_region_counts: number of regions on the low and on the high side.
+    """
 
     split: Split
     side_work: tuple[float, float]
@@ -109,7 +115,7 @@ def _choose_split_keys(batch: Scalars, lower: Any, keys: Any, cumulative_work: F
         split_keys += list(
             keys[np.searchsorted(cumulative_work[1:], _QUANTILES * cumulative_work[-1])]
         )
-    if batch.domain.dtype != object:  # numbers only: a text has no next key
+    if batch.domain.dtype != object:  # numbers only: a string has no next key
         upper = np.sort(batch.upper[batch.upper < batch.domain.high])
         split_keys += [int(end) + 1 for end in upper[_quantile_rows(len(upper))]]
         split_keys = [int(key) for key in split_keys]
@@ -164,7 +170,12 @@ def _split_vectors(
 
 
 def _find_widest_direction(vectors: Floats, start: Floats) -> Floats:
-    """Return an approximation of the direction along which vectors differ most."""
+    """Return an approximation of the direction along which the vectors have the largest variance.
+
+    Args:
+        vectors: the vectors, one per row.
+        start: direction with which the power iteration starts.
+    """
     with np.errstate(all="ignore"):
         centred, direction = vectors - vectors.mean(axis=0), start
         for _ in range(_ROUNDS):

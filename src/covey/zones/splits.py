@@ -1,8 +1,8 @@
 """Splits: each divides the events of a zone into a low and a high side, by one attribute.
 
-An event is on one side. A region is on each side on which it may contain an event; in case of doubt
-it is on both, so that no event misses it. An event whose attribute is null is on the low side of
-every split. A split by null separates these events from all others.
+An event is on one side. A region is on each side on which it may contain an event; if that cannot
+be decided, it is on both sides, so that no match is lost. An event whose attribute is null is on
+the low side of every split. A split by null separates these events from all others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The distribution of a set of subscriptions over zones, as it is stored with the set.
+"""Zone map: the zones of a set of subscriptions, as they are stored with the set.
 
-A subscription is in every zone that one of its regions meets (PURE; papers: can). If these are too
-many, it is in `EVERYWHERE` instead: the subscriptions there are matched with the events of every
-zone.
+A subscription is in every zone that one of its regions meets (*can*: PURE). A subscription that
+meets too many zones is in `EVERYWHERE` instead, and is matched with the events of every zone.
 """
 
 from __future__ import annotations
@@ -28,11 +27,12 @@ from covey.zones.zone_tree import ZoneTree
 __all__ = ["EVERYWHERE", "ZoneMap", "ZoneMembers"]
 
 EVERYWHERE = -1
-"""Number in place of a zone for subscriptions that meet too many zones."""
+"""Number that stands for a zone if a subscription meets too many zones; it is broadcast."""
 
 _MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
 _MAX_MEAN_PARTITIONS = 4  # largest mean number of partitions per zone
-_MAX_COPIED_SHARE = 0.1  # copies of broad regions, per region, up to which none is broadcast
+# No region is broadcast if broad regions have at most this many copies per region of the sample.
+_MAX_COPIED_SHARE = 0.1
 _UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE
 
 Bools = NDArray[np.bool_]
@@ -44,8 +44,11 @@ Rows = NDArray[np.int64]
 class ZoneMembers:
     """The subscriptions of one zone, or of `EVERYWHERE`.
 
-    `rows` are the rows of the subscriptions, ascending. For each, `first_zones` has its home zone,
-    the first zone that it is in, and `is_replicated` says whether it is in several zones.
+    Args:
+        zone: number of the zone.
+        rows: rows of the subscriptions, ascending.
+        first_zones: home zone of each subscription: the first zone that it is in.
+        is_replicated: whether each subscription is in several zones.
     """
 
     zone: int
@@ -62,10 +65,14 @@ class ZoneMembers:
 
 @dataclass(frozen=True, slots=True)
 class ZoneMap:
-    """A zone tree, with the expected share of the work of each zone.
+    """A zone tree, with the expected work of each zone and the limit for broadcasting.
 
-    A subscription that meets more than `max_zones` zones is in `EVERYWHERE`. The tree was built
-    for `requested_zones` zones; it has fewer if no zone could be split further.
+    Args:
+        tree: the zones.
+        zone_work: expected share of the work of each zone.
+        max_zones: a subscription that meets more zones than this is in `EVERYWHERE`.
+        requested_zones: number of zones that the tree was built for; it has fewer if no zone could
+            be split further.
     """
 
     tree: ZoneTree
@@ -85,8 +92,8 @@ class ZoneMap:
     ) -> ZoneMap:
         """Return a zone map in which regions that meet more than half of the zones are broadcast.
 
-        If such regions are few, none is broadcast. Their copies then cost less than matching them
-        with the events of every zone as a segment of its own.
+        If there are few such regions, none is broadcast, because copies of them cost less than a
+        broadcast segment, which is matched with the events of every zone.
 
         Args:
             tree: the zones.
@@ -109,7 +116,7 @@ class ZoneMap:
 
     @property
     def partitions_per_zone(self) -> Rows:
-        """Number of partitions of each zone, such that none has much more than the mean work.
+        """Number of partitions of each zone, chosen so that partitions have about equal work.
 
         >>> ZoneMap.build(ZoneTree(), np.array([0.1, 0.7, 0.1, 0.1])).partitions_per_zone.tolist()
         [1, 5, 1, 1]
@@ -124,7 +131,7 @@ class ZoneMap:
 
     @check_arguments
     def assign(self, regions: Regions, subscription_rows: Rows, subscription_count: int) -> Pairs:
-        """Return pairs of a subscription and a zone of it, sorted.
+        """Return sorted pairs of a subscription and a zone in which it is stored.
 
         A subscription without a region is in zone 0, so that every subscription is stored.
 
@@ -182,7 +189,7 @@ class ZoneMap:
             yield ZoneMembers(zone, rows, first[rows], np.diff(starts)[rows] > 1)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays from which, with `to_metadata`, `from_arrays` restores the map."""
+        """Return the arrays that `from_arrays` needs, besides the metadata, to restore the map."""
         directions = [
             split.direction for split in self.tree.splits if isinstance(split, DirectionSplit)
         ]

@@ -1,4 +1,7 @@
-"""A tree of splits whose leaves are zones: an event is in one, a region in each that it meets."""
+"""Zone tree: splits whose leaves are zones.
+
+An event is in one zone, a region in every zone that it meets.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ class ZoneTree:
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes of its splits, each once, in the order of the splits."""
+        """Attributes of the splits, each once, in the order of the splits."""
         return list(dict.fromkeys(split.attribute for split in self.splits))
 
     @check_arguments

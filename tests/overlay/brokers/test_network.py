@@ -185,7 +185,9 @@ def test_announcements_with_cells_are_refused() -> None:
 
 
 def test_links_of_regions_take_strategies_of_regions_only() -> None:
-    with pytest.raises(InvalidArgumentError, match="no strategy 'hilbert': there are exact, proj"):
+    with pytest.raises(
+        InvalidArgumentError, match="no strategy 'hilbert': choose one of exact, proj"
+    ):
         region_links(SPACE, "hilbert")("peer")
 
 

@@ -1,16 +1,16 @@
-"""Compiled loops of the covering package: box subtraction and hull merging.
+"""Kernels of the covering package: compiled loops for box subtraction and hull merging.
 
-Kernels take arrays of codes and write or return arrays; they know neither regions nor events.
-Codes are int32, a box is a row of `lower` and a row of `upper`, both ends included.
+Kernels take arrays of codes and write or return arrays; they do not use regions or events. Codes
+are int32; a box is a row of `lower` and a row of `upper`, both ends included.
 
 Modules, in the order in which they are used:
 
-- `subtraction`: choose the box that takes most of a piece, and split what remains of the piece
+- `subtraction`: choose the box that takes most of a piece, and divide the remainder of the piece
   into disjoint boxes. Called by `covey.covering.subsumption`.
-- `hull_merging`: merge the boxes of a group two by two, the cheapest pair first, where a cost is
-  the added volume or the number of sample events that the hull admits. Called by
+- `hull_merging`: merge the boxes of a group two by two, the cheapest pair first. A cost is the
+  added volume or the number of sampled events that the hull admits. Called by
   `covey.covering.hull_merging`.
 
-The machine code of a kernel is cached by the content of this folder, so kernels that call each
-other stay in it.
+The machine code of a kernel is cached by the content of this folder, so that kernels that call each
+other must stay in it.
 """

@@ -1,7 +1,8 @@
-"""Boxes of one group merged two by two, each time those whose hull adds least.
+"""Pairwise merging of the boxes of one group, the pair with the lowest cost first.
 
-Events that nobody wants are bits. For every box and axis there is a row of them for those that are
-not below its lower end, and one for those not above its upper end; of a hull they are the unions.
+Unmatched events are bits. Every box and axis has a row of bits for the events that are not below
+its lower end, and one for the events that are not above its upper end. The bits of a hull are the
+union of those of its boxes.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ __all__ = [
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-_MIN_ADDED_VOLUME = 1e-18  # is added where rounding says nothing is, though something is
+_MIN_ADDED_VOLUME = 1e-18  # cost of an imperfect merge whose added volume is rounded to 0
 
 
 @kernel
 def is_perfect_merge(lower: Codes, upper: Codes, i: int, j: int) -> bool:
-    """Whether the hull of two boxes is their union."""
+    """Return whether the hull of two boxes is their union."""
     differ, one_covers, other_covers, touch = 0, True, True, True
     for k in range(lower.shape[1]):
         a, b, c, d = lower[i, k], upper[i, k], lower[j, k], upper[j, k]
@@ -43,18 +44,24 @@ def is_perfect_merge(lower: Codes, upper: Codes, i: int, j: int) -> bool:
 
 @kernel
 def compute_added_volume(bounds: Floats, volumes: Floats, i: int, j: int) -> float:
-    """The volume of the hull of two boxes that neither has."""
-    hull, both = 1.0, 1.0
+    """Return the volume of the hull of two boxes that neither box has."""
+    hull, common = 1.0, 1.0
     for k in range(0, bounds.shape[1], 2):
         hull *= max(bounds[i, k + 1], bounds[j, k + 1]) - min(bounds[i, k], bounds[j, k])
-        both *= max(0.0, min(bounds[i, k + 1], bounds[j, k + 1]) - max(bounds[i, k], bounds[j, k]))
-    more: float = hull - volumes[i] - volumes[j] + both
-    return max(_MIN_ADDED_VOLUME, more)
+        common *= max(
+            0.0, min(bounds[i, k + 1], bounds[j, k + 1]) - max(bounds[i, k], bounds[j, k])
+        )
+    added: float = hull - volumes[i] - volumes[j] + common
+    return max(_MIN_ADDED_VOLUME, added)
 
 
 @kernel
 def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
-    """By box, word of 64 events and axis: which events are not below it, and which not above."""
+    """Return bits that say which events are on the inner side of each end of each box.
+
+    They are indexed by box, word of 64 events and side: side 2k has the events that are not below
+    the lower end on axis k, side 2k + 1 those not above the upper end.
+    """
     count, axes = lower.shape
     words = (len(events) + 63) // 64
     bits = np.zeros((count, words, 2 * axes), np.uint64)
@@ -71,25 +78,29 @@ def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
 
 @kernel
 def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) -> int:
-    """How many unknown events are in the hull of two boxes; `mark_known` makes them known."""
-    found = 0
+    """Return the number of unknown events in the hull of two boxes.
+
+    With `mark_known` these events are marked as known. Known events are those that an earlier merge
+    admits.
+    """
+    count = 0
     for w in range(bits.shape[1]):
-        inside = ~known[w]
+        admitted = ~known[w]
         for side in range(bits.shape[2]):
-            inside &= bits[i, w, side] | bits[j, w, side]
-            if inside == 0:
+            admitted &= bits[i, w, side] | bits[j, w, side]
+            if admitted == 0:
                 break
         if mark_known:
-            known[w] |= inside
-        while inside != 0:
-            inside &= inside - np.uint64(1)
-            found += 1
-    return found
+            known[w] |= admitted
+        while admitted != 0:
+            admitted &= admitted - np.uint64(1)
+            count += 1
+    return count
 
 
 @kernel
 def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> float:
-    """What merging two boxes costs."""
+    """Return the cost of merging two boxes."""
     lower, upper, ends, volumes, bits = boxes
     if is_perfect_merge(lower, upper, i, j):
         return 0.0
@@ -101,9 +112,10 @@ def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> floa
 def _update_partners(
     boxes: Any, i: int, others: Any, residual_ids: Codes, known: Bits, density: float, best: Any
 ) -> None:
-    """Compares a box with others, and writes for each of them which partner costs least.
+    """Compare a box with others, and update the cheapest partner of each of them.
 
-    Nearly all pairs are too far apart, which is found without a call: that would take longer.
+    Nearly all pairs are too far apart. That is decided here without calling `_merge_cost`, because
+    a call would take longer.
     """
     ends, volumes = boxes[2], boxes[3]
     age, least, partner, partner_age = best
@@ -114,8 +126,8 @@ def _update_partners(
         for k in range(0, ends.shape[1], 2):
             a, b, c, d = ends[i, k], ends[i, k + 1], ends[j, k], ends[j, k + 1]
             hull *= (b if b > d else d) - (a if a < c else c)
-        most = max(least[i], least[j])
-        if density * (hull - volumes[i] - volumes[j]) >= most:
+        largest_cost = max(least[i], least[j])
+        if density * (hull - volumes[i] - volumes[j]) >= largest_cost:
             continue
         cost = _merge_cost(boxes, i, j, known, density)
         if cost < least[i]:
@@ -126,7 +138,7 @@ def _update_partners(
 
 @kernel
 def _grow_to_hull(boxes: Any, i: int, j: int) -> None:
-    """Makes a box the hull of it and another."""
+    """Replace a box by the hull of it and another one."""
     lower, upper, ends, volumes, bits = boxes
     volumes[i] = 1.0
     for k in range(lower.shape[1]):
@@ -143,14 +155,15 @@ def merge_pairwise(
     lower: Codes, upper: Codes, bounds: Floats, residual_ids: Codes, events: Codes, density: float,
     max_cost: float,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """The boxes that are merged one after another, into the first: pairs, costs, and if perfect.
+    """Merge boxes pairwise; return the pairs, their costs and whether each merge is perfect.
 
-    A cost is the volume added times a density, or if they are more, the events that no merge before
-    has let in. It ends where costs would come to more than `max_cost`. Boxes are overwritten by
-    hulls.
+    The second box of a pair is merged into the first. The cost of a merge is the added volume times
+    `density`, or the number of events that no earlier merge admits, whichever is larger. Merging
+    stops when the total cost would exceed `max_cost`. The boxes are overwritten by hulls.
 
-    Every box knows the partner with which it costs least, and it is looked for anew only when it
-    turns out to be gone. Costs that fell because events were let in are seen when they are paid.
+    Every box has a cheapest partner, which is searched again only if the partner no longer exists
+    when the merge is due. Costs that have decreased because other merges admitted events are
+    computed when the merge is done.
     """
     count = len(lower)
     volumes = np.ones(count)
@@ -158,7 +171,7 @@ def merge_pairwise(
         for k in range(0, bounds.shape[1], 2):
             volumes[i] *= bounds[i, k + 1] - bounds[i, k]
     bits = compute_side_bits(lower, upper, events)
-    known = np.zeros(bits.shape[1], np.uint64)
+    is_known = np.zeros(bits.shape[1], np.uint64)
     boxes = (lower, upper, bounds, volumes, bits)
     age, least = np.zeros(count, np.int64), np.full(count, np.inf)
     partner, partner_age = np.full(count, -1, np.int64), np.zeros(count, np.int64)
@@ -166,7 +179,7 @@ def merge_pairwise(
     pairs, costs = np.empty((count, 2), np.int64), np.empty(count)
     perfect = np.empty(count, np.bool_)
     for i in range(count):
-        _update_partners(boxes, i, range(i + 1, count), residual_ids, known, density, best)
+        _update_partners(boxes, i, range(i + 1, count), residual_ids, is_known, density, best)
     merged, spent = 0, 0.0
     while True:
         i = int(np.argmin(least))
@@ -175,16 +188,16 @@ def merge_pairwise(
         j = partner[i]
         if age[j] == partner_age[i]:
             i, j = min(i, j), max(i, j)
-            cost = _merge_cost(boxes, i, j, known, density)
+            cost = _merge_cost(boxes, i, j, is_known, density)
             pairs[merged, 0], pairs[merged, 1] = i, j
             costs[merged], perfect[merged] = cost, is_perfect_merge(lower, upper, i, j)
-            count_admitted(bits, i, j, known, True)
+            count_admitted(bits, i, j, is_known, True)
             _grow_to_hull(boxes, i, j)
             age[i] += 1
-            age[j] = -1  # gone
+            age[j] = -1  # merged into box i
             least[j] = np.inf
             spent += cost
             merged += 1
         least[i] = np.inf
-        _update_partners(boxes, i, range(count), residual_ids, known, density, best)
+        _update_partners(boxes, i, range(count), residual_ids, is_known, density, best)
     return pairs[:merged].copy(), costs[:merged].copy(), perfect[:merged].copy()

@@ -1,4 +1,4 @@
-"""What takes most of a piece, and what is left of it then."""
+"""Subtraction of boxes: which box takes most of a piece, and what remains of the piece."""
 
 from __future__ import annotations
 
@@ -25,35 +25,46 @@ def choose_largest_takers(
     ranks: Codes,
     residual_ids: Codes,
 ) -> Rows:
-    """For each piece, which is of box `query_rows[piece]`, the box that takes most of it, or -1.
+    """Return for each piece the box that takes most of it, or -1.
 
-    Pairs say which boxes hold a point of a piece. Those count that come before the piece's own box
-    and have no residual constraints or the same as that.
+    A box may take a piece only if it comes before the piece's own box in the order, and has no
+    residual constraints or the same ones.
+
+    Args:
+        piece_rows: with `stored_rows`, pairs of a piece and a box that contains a point of it.
+        stored_rows: the boxes of the pairs.
+        query_rows: the box from which each piece is left.
+        piece_lower: lower codes of the pieces.
+        piece_upper: upper codes of the pieces.
+        box_lower: lower codes of the boxes.
+        box_upper: upper codes of the boxes.
+        ranks: the position of each box in the order.
+        residual_ids: the residual id of each box.
     """
     axes = piece_lower.shape[1]
-    best, most = np.full(len(query_rows), -1, np.int64), np.zeros(len(query_rows))
+    best, largest_share = np.full(len(query_rows), -1, np.int64), np.zeros(len(query_rows))
     for i in range(len(piece_rows)):
         piece, box = piece_rows[i], stored_rows[i]
-        mine = query_rows[piece]
-        if ranks[box] >= ranks[mine] or (
-            residual_ids[box] != 0 and residual_ids[box] != residual_ids[mine]
+        own_box = query_rows[piece]
+        if ranks[box] >= ranks[own_box] or (
+            residual_ids[box] != 0 and residual_ids[box] != residual_ids[own_box]
         ):
             continue
         share = 1.0
         for k in range(axes):
-            both = (
+            overlap = (
                 min(piece_upper[piece, k], box_upper[box, k])
                 - max(piece_lower[piece, k], box_lower[box, k])
                 + 1
             )
-            share *= both / (piece_upper[piece, k] - piece_lower[piece, k] + 1)
-        before = best[piece]
+            share *= overlap / (piece_upper[piece, k] - piece_lower[piece, k] + 1)
+        previous = best[piece]
         if (
-            before < 0
-            or share > most[piece]
-            or (share == most[piece] and ranks[box] < ranks[before])
+            previous < 0
+            or share > largest_share[piece]
+            or (share == largest_share[piece] and ranks[box] < ranks[previous])
         ):
-            best[piece], most[piece] = box, share
+            best[piece], largest_share[piece] = box, share
     return best
 
 
@@ -61,24 +72,29 @@ def choose_largest_takers(
 def subtract_boxes(
     piece_lower: Codes, piece_upper: Codes, box_rows: Rows, box_lower: Codes, box_upper: Codes
 ) -> tuple[Rows, Codes, Codes]:
-    """What is left of each piece without its box: disjoint pieces, and which piece they are of."""
+    """Return the remainder of each piece without its box, as disjoint pieces.
+
+    Returns:
+        For each new piece the old piece from which it is left, and its lower and upper codes.
+    """
     count, axes = piece_lower.shape
-    of = np.empty(2 * axes * count, np.int64)
-    lows, highs = np.empty((len(of), axes), np.int32), np.empty((len(of), axes), np.int32)
-    left = 0
+    source_pieces = np.empty(2 * axes * count, np.int64)
+    lows = np.empty((len(source_pieces), axes), np.int32)
+    highs = np.empty((len(source_pieces), axes), np.int32)
+    piece_count = 0
     first, last = np.empty(axes, np.int32), np.empty(axes, np.int32)
     for i in range(count):
         first[:], last[:] = piece_lower[i], piece_upper[i]
         for k in range(axes):
             start, end = box_lower[box_rows[i], k], box_upper[box_rows[i], k]
             if first[k] < start:
-                of[left], lows[left], highs[left] = i, first, last
-                highs[left, k] = start - 1
+                source_pieces[piece_count], lows[piece_count], highs[piece_count] = i, first, last
+                highs[piece_count, k] = start - 1
                 first[k] = start
-                left += 1
+                piece_count += 1
             if end < last[k]:
-                of[left], lows[left], highs[left] = i, first, last
-                lows[left, k] = end + 1
+                source_pieces[piece_count], lows[piece_count], highs[piece_count] = i, first, last
+                lows[piece_count, k] = end + 1
                 last[k] = end
-                left += 1
-    return of[:left].copy(), lows[:left].copy(), highs[:left].copy()
+                piece_count += 1
+    return source_pieces[:piece_count].copy(), lows[:piece_count].copy(), highs[:piece_count].copy()

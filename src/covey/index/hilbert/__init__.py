@@ -1,16 +1,16 @@
 """The Hilbert index: the most selective attributes on a grid, numbered by Hilbert's curve.
 
 Events become cells, regions become boxes of cells, and a box becomes blocks of the curve: runs of
-2^t positions that start at a multiple of 2^t. All blocks are in one sorted array, so that what
-contains a position is found by one binary search per block size. Cells propose, and
-`covey.geometry.relations` verifies (papers: mics).
+2^t positions that start at a multiple of 2^t. All blocks are in one sorted array, so that the
+blocks that contain a position are found by one binary search per block size. Candidates are
+verified by `covey.geometry.relations` (papers: mics).
 
 Modules, in the order in which data passes through them:
 
 - `grid`: `HilbertGrid`, boundaries of cells; cells, boxes and curve ranges; attribute choice.
 - `index`: `HilbertIndex`, the sorted blocks and the search in them.
 
-Wrong choice where regions constrain no common attribute, or with few cells for all of them.
+Do not use it if regions have no constrained attribute in common, or if all are in a few cells.
 """
 
 from typing import TYPE_CHECKING

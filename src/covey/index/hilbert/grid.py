@@ -1,12 +1,12 @@
-"""A grid over a few scalar attributes: events become cells of it, regions boxes of cells.
+"""Grid over a few scalar attributes: an event is in a cell, and a region in a box of cells.
 
-Each chosen attribute is cut into at most 2^bits cells at ascending keys, of equal width or with
-equally many values each; Hilbert's curve numbers the cells of all together. A cell stands for
-everything in it, and attributes that are not chosen are ignored, so cells only ever propose: every
-event in a region has its cell among the region's, and so have others. Null is in cell 0, lists are
-taken as their intervals. (papers: mics)
+Each chosen attribute is divided into at most 2^bits cells at ascending keys. The cells have equal
+widths or equal numbers of values. Hilbert's curve numbers the cells of all attributes together. The
+grid ignores other attributes and differences within a cell, so it only proposes candidates: the
+cell of each event in a region is among the cells of the region, and so are cells of other events.
+Null is in cell 0, and a list is represented by the interval that contains it (papers: mics).
 
-Cost: a binary search per key; per region what its ranges cost (`covey.geometry.hilbert`).
+Cost: a binary search per key; per region the cost of its ranges (`covey.geometry.hilbert`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HilbertGrid:
-    """Chosen attributes, each with the keys at which its cells 1, 2, … start.
+    """Grid over chosen attributes of a space.
+
+    `boundaries[j]` has the keys at which cells 1, 2, … of attribute j start; cell 0 has all keys
+    below.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -58,8 +61,9 @@ class HilbertGrid:
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 30 or self.bits * len(self.attributes) > hilbert.MAX_BITS:
             raise InvalidArgumentError(
-                f"{len(self.attributes)} attributes of {self.bits} bits each: 1 to 30 bits an "
-                f"attribute, {hilbert.MAX_BITS} in all"
+                "a grid has 1 to 30 bits per attribute and at most "
+                f"{hilbert.MAX_BITS} bits in all, got {len(self.attributes)} attributes of "
+                f"{self.bits} bits"
             )
 
     @classmethod
@@ -70,25 +74,29 @@ class HilbertGrid:
         bits: int,
         bounds: Mapping[str, tuple[float, float]],
     ) -> HilbertGrid:
-        """Cells of equal width between two bounds, both included, of every attribute.
+        """Return a grid with 2^bits cells of equal width between two bounds of each attribute.
 
-        Bounds are numbers, or days and microseconds since 1970. What is beyond is in the first or
-        the last cell. Text has no width: use `from_regions`.
+        Bounds are included. For dates they are days, for timestamps microseconds since 1970. Values
+        beyond them are in the first or the last cell. Text has no width: use `from_regions`.
         """
         for name in attributes:
             _check_scalar(space[name])
         missing = [name for name in attributes if name not in bounds]
         if missing:
-            raise InvalidArgumentError(f"no bounds for {', '.join(map(repr, missing))}")
-        cuts = (_uniform_boundaries(space[name].type, bits, *bounds[name]) for name in attributes)
-        return cls(space, tuple(attributes), bits, tuple(cuts))
+            raise InvalidArgumentError(
+                f"there are no bounds for {', '.join(map(repr, missing))}: give low and high"
+            )
+        boundaries = (
+            _uniform_boundaries(space[name].type, bits, *bounds[name]) for name in attributes
+        )
+        return cls(space, tuple(attributes), bits, tuple(boundaries))
 
     @classmethod
     def from_regions(
         cls, regions: Regions, attributes: Sequence[str], bits: int, *, sample: Events | None = None
     ) -> HilbertGrid:
-        """Cells with about equally many events of a sample each, or ends of the regions'."""
-        cuts = []
+        """Return a grid whose cells have about equal numbers of sample events or region ends."""
+        boundaries = []
         for name in attributes:
             type_ = _check_scalar(regions.space[name])
             keys = (
@@ -96,104 +104,114 @@ class HilbertGrid:
                 if sample is None
                 else _sample_keys(sample, name, type_)
             )
-            cuts.append(_quantile_boundaries(keys, bits))
-        return cls(regions.space, tuple(attributes), bits, tuple(cuts))
+            boundaries.append(_quantile_boundaries(keys, bits))
+        return cls(regions.space, tuple(attributes), bits, tuple(boundaries))
 
     def find_cells(self, events: Events) -> Ints:
-        """The cell of each event, a row of one number per attribute."""
-        found = np.zeros((len(events), len(self.attributes)), np.int64)
-        for j, (name, cuts) in enumerate(zip(self.attributes, self.boundaries, strict=True)):
+        """Return the cell of each event: a row with one number per attribute."""
+        cells = np.zeros((len(events), len(self.attributes)), np.int64)
+        for j, (name, boundaries) in enumerate(zip(self.attributes, self.boundaries, strict=True)):
             column = _get_column(events, name, self.space[name].type)
             valid = np.flatnonzero(column.valid)
-            found[valid, j] = np.searchsorted(cuts, column.keys[valid], "right")
-        return found
+            cells[valid, j] = np.searchsorted(boundaries, column.keys[valid], "right")
+        return cells
 
     def find_positions(self, events: Events) -> Ints:
-        """The position of each event's cell on the curve."""
+        """Return the position of the cell of each event on Hilbert's curve."""
         return hilbert.encode_cells(self.find_cells(events), self.bits)
 
     def find_boxes(self, regions: Regions) -> tuple[Ints, Ints]:
-        """The first and the last cell that each region may have events in, per attribute.
+        """Return the lower and the upper corner cell of each region, one row per region.
 
-        A region that covers another has a box that contains the other's.
+        The box of a region contains the boxes of all regions that it covers.
         """
         check_same_types(regions, self.space, self.attributes)
-        top = (1 << self.bits) - 1
+        last_cell = (1 << self.bits) - 1
         lower = np.zeros((len(regions), len(self.attributes)), np.int64)
-        upper = np.full_like(lower, top)
-        for j, (name, cuts) in enumerate(zip(self.attributes, self.boundaries, strict=True)):
-            given = regions.constraints.get(name)
-            if given is None or not isinstance(given.batch, Scalars):
+        upper = np.full_like(lower, last_cell)
+        for j, (name, boundaries) in enumerate(zip(self.attributes, self.boundaries, strict=True)):
+            constraints = regions.constraints.get(name)
+            if constraints is None or not isinstance(constraints.batch, Scalars):
                 continue
-            batch = given.batch
-            low = np.searchsorted(cuts, batch.lower, "right")
-            high = np.searchsorted(cuts, batch.upper, "right")
-            # Cells after the last cut are empty: with them, what has no upper end is one part.
-            high[high == len(cuts)] = top
+            batch = constraints.batch
+            low = np.searchsorted(boundaries, batch.lower, "right")
+            high = np.searchsorted(boundaries, batch.upper, "right")
+            # Cells after the last boundary are empty: a box that includes them has fewer ranges.
+            high[high == len(boundaries)] = last_cell
             no_value = np.asarray(batch.lower > batch.upper, np.bool_)
             low[batch.nulls | no_value] = 0
             high[no_value] = 0
-            lower[given.rows, j], upper[given.rows, j] = low, high
+            lower[constraints.rows, j], upper[constraints.rows, j] = low, high
         return lower, upper
 
     def find_ranges(self, regions: Regions, *, max_ranges: int | None = None) -> RangeSets:
-        """The positions of each region's cells; of more than `max_ranges`, some that contain them.
+        """Return for each region the ranges of positions of its cells.
 
-        A region that covers another has all positions of the other if neither has too many ranges.
+        If a region has more than `max_ranges` ranges, they are replaced by that many ranges that
+        contain them. A region has all positions of each region that it covers, provided that
+        neither has too many ranges.
         """
         lower, upper = self.find_boxes(regions)
         return hilbert.decompose_boxes(lower, upper, self.bits, max_ranges=max_ranges)
 
 
 def find_selective_attributes(regions: Regions, count: int) -> tuple[str, ...]:
-    """The `count` scalar attributes of which an average region admits least, least first.
+    """Return the `count` most selective scalar attributes, the most selective one first.
 
-    What it admits of one is measured by the share of all regions' ends that lie within its
-    interval; a region that does not constrain it admits all. An attribute that none constrains is
-    never chosen.
+    An attribute is selective if regions admit a small share of it on average. The share that a
+    region admits is the share of the ends of all regions that lie within its interval; it is 1 for
+    a region that does not constrain the attribute. An attribute that no region constrains is never
+    returned.
     """
-    admitted = {}
-    for name, given in regions.constraints.items():
-        if isinstance(given.batch, Scalars):
-            lower, upper = given.batch.lower, given.batch.upper
-            some = np.asarray(lower <= upper, np.bool_)
-            ends = np.sort(np.concatenate([lower[some], upper[some]]))
-            inside = np.searchsorted(ends, upper[some], "right") - np.searchsorted(
-                ends, lower[some]
+    admitted_shares = {}
+    for name, constraints in regions.constraints.items():
+        if isinstance(constraints.batch, Scalars):
+            lower, upper = constraints.batch.lower, constraints.batch.upper
+            has_value = np.asarray(lower <= upper, np.bool_)
+            ends = np.sort(np.concatenate([lower[has_value], upper[has_value]]))
+            inside = np.searchsorted(ends, upper[has_value], "right") - np.searchsorted(
+                ends, lower[has_value]
             )
-            free = len(regions) - len(given.rows)
-            admitted[name] = (free + inside.sum() / max(1, len(ends))) / max(1, len(regions))
-    return tuple(sorted(admitted, key=admitted.__getitem__)[:count])
+            free_count = len(regions) - len(constraints.rows)
+            admitted_shares[name] = (free_count + inside.sum() / max(1, len(ends))) / max(
+                1, len(regions)
+            )
+    return tuple(sorted(admitted_shares, key=admitted_shares.__getitem__)[:count])
 
 
 def _check_scalar(attribute: Attribute) -> Type:
+    """Return the type of an attribute; raise SchemaError if it is not scalar."""
     if not attribute.type.is_scalar:
-        raise SchemaError(f"{attribute.name!r} is {attribute.type}: it has no order to cut")
+        raise SchemaError(
+            f"{attribute.name!r} is {attribute.type}: it has no order that a grid could divide"
+        )
     return attribute.type
 
 
 def _get_column(events: Events, name: str, type_: Type) -> ScalarColumn:
+    """Return a column of events; raise SchemaError if it has another type."""
     column = events[name]
     if not isinstance(column, ScalarColumn) or events.space[name].type != type_:
-        mine, other = type_, events.space[name].type
-        raise SchemaError(f"{name!r} is {mine} in one space and {other} in the other")
+        expected, other = type_, events.space[name].type
+        raise SchemaError(f"{name!r} is {expected} in one space and {other} in the other")
     return column
 
 
 def _sample_keys(sample: Events, name: str, type_: Type) -> Keys:
+    """Return the keys of a column of events, without null."""
     column = _get_column(sample, name, type_)
     keys: Keys = column.keys[column.valid]
     return keys
 
 
 def _collect_ends(regions: Regions, name: str, whole: Domain) -> Keys:
-    """The keys at which the intervals on an attribute start, and those right after their ends."""
-    given = regions.constraints.get(name)
-    if given is None or not isinstance(given.batch, Scalars):
+    """Return the keys at which intervals of an attribute start, and the keys after their ends."""
+    constraints = regions.constraints.get(name)
+    if constraints is None or not isinstance(constraints.batch, Scalars):
         return np.empty(0, whole.dtype)
-    batch = given.batch
-    some = np.asarray(batch.lower <= batch.upper, np.bool_)
-    lower, upper = batch.lower[some], batch.upper[some]
+    batch = constraints.batch
+    has_value = np.asarray(batch.lower <= batch.upper, np.bool_)
+    lower, upper = batch.lower[has_value], batch.upper[has_value]
     lower = lower[np.asarray(lower > whole.low, np.bool_)]
     upper = upper[np.asarray(upper < whole.high, np.bool_)]
     return np.concatenate(
@@ -202,44 +220,48 @@ def _collect_ends(regions: Regions, name: str, whole: Domain) -> Keys:
 
 
 def _first_text_after(end: str | Below) -> str:
-    """The first text after the upper end of an interval, which is not the end of all."""
+    """Return the first text after an upper end that is not the end of the domain."""
     return (end.text or "") if isinstance(end, Below) else next_text(end)
 
 
 def _map_keys(keys: Keys, function: Callable[[Any], Any]) -> Keys:
-    found = np.empty(len(keys), object)
-    found[:] = [function(key) for key in keys.tolist()]
-    return found
+    """Return `function` of each key, as an array of objects."""
+    mapped = np.empty(len(keys), object)
+    mapped[:] = [function(key) for key in keys.tolist()]
+    return mapped
 
 
 def _quantile_boundaries(keys: Keys, bits: int) -> Keys:
-    """At most 2^bits - 1 of some keys, each once, with equally many between any two."""
+    """Return at most 2^bits - 1 distinct keys, with about equal numbers of keys between them."""
     ordered = np.sort(keys)
     distinct = _drop_duplicates(ordered)
-    most = (1 << bits) - 1
-    if len(distinct) <= most:
+    max_boundaries = (1 << bits) - 1
+    if len(distinct) <= max_boundaries:
         return distinct
-    return _drop_duplicates(ordered[(np.arange(1, most + 1) * len(ordered)) >> bits])
+    return _drop_duplicates(ordered[(np.arange(1, max_boundaries + 1) * len(ordered)) >> bits])
 
 
 def _drop_duplicates(ordered: Keys) -> Keys:
-    new = np.ones(len(ordered), np.bool_)
-    new[1:] = ordered[1:] != ordered[:-1]
-    kept: Keys = ordered[new]
-    return kept
+    """Return ascending keys without duplicates."""
+    is_new = np.ones(len(ordered), np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    distinct: Keys = ordered[is_new]
+    return distinct
 
 
 def _uniform_boundaries(type_: Type, bits: int, low: float, high: float) -> Keys:
-    """The keys at which 2^bits cells of equal width between two numbers start, but the first."""
+    """Return the keys at which 2^bits cells of equal width start, except for the first cell."""
     if type_.is_text or not low < high:
-        raise InvalidArgumentError(f"no cells of equal width of {type_} between {low} and {high}")
+        raise InvalidArgumentError(
+            f"there are no cells of equal width of {type_} between {low} and {high}"
+        )
     count = 1 << bits
     if type_.is_fractional:
         dtype = np.float64 if type_.name == "double" else np.float32
         numbers = low + (high - low) * (np.arange(1, count) / count)
         return encode_floats(numbers.astype(dtype))
     first, last = (int(Decimal(end).scaleb(type_.scale)) for end in (low, high))
-    width, whole = last - first + 1, key_domain(type_)
-    cuts = np.empty(count - 1, whole.dtype)
-    cuts[:] = [first - (-i * width >> bits) for i in range(1, count)]
-    return cuts
+    width, domain = last - first + 1, key_domain(type_)
+    boundaries = np.empty(count - 1, domain.dtype)
+    boundaries[:] = [first - (-i * width >> bits) for i in range(1, count)]
+    return boundaries

@@ -1,14 +1,14 @@
-"""An index on the few most selective attributes, by Hilbert's curve; the others are verified.
+"""The Hilbert index: candidates from a grid of few attributes, numbered by Hilbert's curve.
 
-A stored region's cells are blocks of the curve: runs of 2^t positions that start at a multiple of
-2^t. All blocks are in one sorted array, numbered so that a block is in the middle of those within
-it. What contains a position is found by one binary search per size of block that occurs; what lies
-within a block is together in the array. Cells propose, `covey.geometry.relations` decides.
-(papers: mics)
+The cells of a stored region are blocks of the curve: runs of 2^t positions that start at a multiple
+of 2^t. All blocks are in one array, sorted by a number that puts a block in the middle of the
+blocks within it. The blocks that contain a position are found by one binary search for each block
+size that occurs, and the blocks within a block are neighbours in the array. Candidates are verified
+by `covey.geometry.relations`, also on the attributes that are not in the grid (papers: mics).
 
-Cost: 12 bytes a block, some tens of blocks a region; an answer costs its candidates, 0.4 µs each
-and more for tags and balls. Wrong choice where regions constrain no attribute that most others do,
-or with few cells for all: then candidates are many. `SegmentIndex` prunes by all attributes.
+Cost: 12 bytes per block and some tens of blocks per region; a query costs 0.4 µs per candidate, and
+more with tags and balls. Do not use it if most regions have no constrained attribute in common, or
+if all are in a few cells: then there are many candidates. `SegmentIndex` prunes by all attributes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,21 @@ _DEFAULT_ATTRIBUTES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HilbertIndex:
-    """Stored regions with the blocks of the curve that each is in.
+    """Index of regions by the blocks of Hilbert's curve that they meet.
+
+    Guarantee: every result equals that of `BruteForceIndex`.
+
+    Args:
+        regions: the stored regions.
+        grid: the grid of the most selective attributes.
+        max_ranges: largest number of ranges of positions of a region.
+        lower: the lower corner cell of the box of each region.
+        upper: the upper corner cell of the box of each region.
+        blocks: the numbers of all blocks, ascending.
+        block_rows: the region of each block.
+        block_sizes: the exponents t of the block sizes 2^t that occur.
+        corners: the positions of all lower corner cells, ascending.
+        corner_rows: the region of each of these corners.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -77,33 +91,43 @@ class HilbertIndex:
         bits: int = 8,
         max_ranges: int = 64,
     ) -> HilbertIndex:
-        """An index of regions by some attributes, of 2^bits cells each: the three most selective.
+        """Build an index of regions.
 
-        `max_ranges` bounds those of a region; with fewer an index is smaller and proposes more.
+        Args:
+            regions: the regions to store.
+            attributes: names of the scalar attributes of the grid; None for the three most
+                selective ones.
+            bits: the grid has up to 2^bits cells per attribute; 1 to 30.
+            max_ranges: largest number of ranges of positions per region. With fewer ranges the
+                index is smaller and has more candidates.
+
+        Raises:
+            InvalidArgumentError: if an argument is out of range.
+            SchemaError: if an attribute is unknown or not scalar.
         """
         check_range("bits", bits, 1, 30)
         check_range("max_ranges", max_ranges, 1)
-        chosen = (
+        chosen_attributes = (
             find_selective_attributes(regions, _DEFAULT_ATTRIBUTES)
             if attributes is None
             else attributes
         )
-        grid = HilbertGrid.from_regions(regions, chosen, bits)
+        grid = HilbertGrid.from_regions(regions, chosen_attributes, bits)
         lower, upper = grid.find_boxes(regions)
         ranges = hilbert.decompose_boxes(lower, upper, bits, max_ranges=max_ranges)
-        parts, rows = find_curve_blocks(ranges.offsets, ranges.first, ranges.last)
-        order = np.argsort(parts, kind="stable")
-        sizes = np.flatnonzero(np.bincount(_find_block_sizes(parts), minlength=1))
+        blocks, rows = find_curve_blocks(ranges.offsets, ranges.first, ranges.last)
+        order = np.argsort(blocks, kind="stable")
+        sizes = np.flatnonzero(np.bincount(_find_block_sizes(blocks), minlength=1))
         corners = hilbert.encode_cells(lower, bits)
         by_corner = np.argsort(corners, kind="stable")
         return cls(
             regions, grid, max_ranges, lower, upper,
-            parts[order], rows[order], sizes, corners[by_corner], by_corner,
+            blocks[order], rows[order], sizes, corners[by_corner], by_corner,
         )  # fmt: skip
 
     @check_arguments
     def match(self, events: Events) -> Pairs:
-        """Stored regions that contain each event."""
+        """Return for each event the stored regions that contain it."""
         cells = self.grid.find_cells(events)
         return _verify_proposals(
             len(events),
@@ -113,26 +137,26 @@ class HilbertIndex:
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Stored regions that cover each given one; with a limit, some of them."""
-        found = _verify_proposals(
+        """Return for each query region the stored regions that cover it, at most `limit`."""
+        pairs = _verify_proposals(
             len(regions),
             self._make_covering_proposer(*self.grid.find_boxes(regions)),
             lambda i, r: covers(self.regions, r, regions, i),
         )
-        return found if limit is None else found.limit_per_query(limit)
+        return pairs if limit is None else pairs.limit_per_query(limit)
 
     @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
-        """Stored regions that each given one covers."""
+        """Return for each query region the stored regions that it covers."""
         lower, upper = self.grid.find_boxes(regions)
         ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, max_ranges=self.max_ranges)
 
         def propose(start: int) -> Proposal:
             stored = (self.corners, self.corner_rows, self.lower, self.upper)
-            found: Proposal = propose_covered(
+            proposal: Proposal = propose_covered(
                 start, lower, upper, ranges.offsets, ranges.first, ranges.last, *stored
             )
-            return found
+            return proposal
 
         return _verify_proposals(
             len(regions), propose, lambda i, r: covers(regions, i, self.regions, r)
@@ -140,7 +164,7 @@ class HilbertIndex:
 
     @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Stored regions that have an event in common with each given one."""
+        """Return for each query region the stored regions that overlap it."""
         return _verify_proposals(
             len(regions),
             self._make_overlapping_proposer(regions),
@@ -148,37 +172,44 @@ class HilbertIndex:
         )
 
     def count_covering_candidates(self, regions: Regions) -> Ints:
-        """How many stored regions `find_covering` verifies each given one against."""
+        """Return for each query region the number of candidates of `find_covering`."""
         return _count_candidates(
             len(regions), self._make_covering_proposer(*self.grid.find_boxes(regions))
         )
 
     def count_overlapping_candidates(self, regions: Regions) -> Ints:
-        """How many stored regions `find_overlapping` verifies each given one against."""
+        """Return for each query region the number of candidates of `find_overlapping`."""
         return _count_candidates(len(regions), self._make_overlapping_proposer(regions))
 
     def _make_covering_proposer(self, lower: Ints, upper: Ints) -> Callable[[int], Proposal]:
-        """Stored boxes that contain each box: they have its lower corner."""
+        """Return a function that proposes the stored boxes that contain each query box.
+
+        They are found by the position of its lower corner.
+        """
         positions = hilbert.encode_cells(lower, self.grid.bits)
 
         def propose(start: int) -> Proposal:
             stored = (self.blocks, self.block_rows, self.block_sizes, self.lower, self.upper)
-            found: Proposal = propose_covering(start, lower, upper, positions, *stored)
-            return found
+            proposal: Proposal = propose_covering(start, lower, upper, positions, *stored)
+            return proposal
 
         return propose
 
     def _make_overlapping_proposer(self, regions: Regions) -> Callable[[int], Proposal]:
-        """Stored boxes that have a cell of each region's."""
+        """Return a function that proposes the stored boxes that have a cell of each region."""
         lower, upper = self.grid.find_boxes(regions)
         ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, max_ranges=self.max_ranges)
-        parts, of = find_curve_blocks(ranges.offsets, ranges.first, ranges.last)
-        starts = np.searchsorted(of, np.arange(len(regions) + 1))
+        query_blocks, block_query_rows = find_curve_blocks(
+            ranges.offsets, ranges.first, ranges.last
+        )
+        starts = np.searchsorted(block_query_rows, np.arange(len(regions) + 1))
 
         def propose(start: int) -> Proposal:
             stored = (self.blocks, self.block_rows, self.block_sizes, self.lower, self.upper)
-            found: Proposal = propose_overlapping(start, lower, upper, starts, parts, *stored)
-            return found
+            proposal: Proposal = propose_overlapping(
+                start, lower, upper, starts, query_blocks, *stored
+            )
+            return proposal
 
         return propose
 
@@ -186,27 +217,27 @@ class HilbertIndex:
 def _verify_proposals(
     query_count: int, propose: Callable[[int], Proposal], holds: Callable[[Ints, Ints], Bools]
 ) -> Pairs:
-    """The pairs that hold among those that are proposed, some at a time."""
-    found, done = [(np.empty(0, np.int64), np.empty(0, np.int64))], 0
-    while done < query_count:
-        some, asked, stored = propose(done)
-        true = holds(asked, stored)
-        found.append((asked[true], stored[true]))
-        done += some
-    return Pairs(*(np.concatenate(rows) for rows in zip(*found, strict=True)))
+    """Return the proposed pairs that hold; pairs are proposed and verified in portions."""
+    pairs, start = [(np.empty(0, np.int64), np.empty(0, np.int64))], 0
+    while start < query_count:
+        row_count, query_rows, stored_rows = propose(start)
+        is_true = holds(query_rows, stored_rows)
+        pairs.append((query_rows[is_true], stored_rows[is_true]))
+        start += row_count
+    return Pairs(*(np.concatenate(rows) for rows in zip(*pairs, strict=True)))
 
 
 def _count_candidates(query_count: int, propose: Callable[[int], Proposal]) -> Ints:
-    """How many pairs are proposed of each query row."""
-    counts, done = np.zeros(query_count, np.int64), 0
-    while done < query_count:
-        some, asked, _ = propose(done)
-        counts += np.bincount(asked, minlength=query_count)
-        done += some
+    """Return the number of proposed pairs of each query row."""
+    counts, start = np.zeros(query_count, np.int64), 0
+    while start < query_count:
+        row_count, query_rows, _ = propose(start)
+        counts += np.bincount(query_rows, minlength=query_count)
+        start += row_count
     return counts
 
 
 def _find_block_sizes(blocks: Ints) -> Ints:
-    """The t of each block."""
+    """Return the t of each block: the block has 2^t positions."""
     exact: Ints = np.log2((blocks & -blocks).astype(np.float64)).astype(np.int64)
     return exact

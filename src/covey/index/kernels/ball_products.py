@@ -1,8 +1,8 @@
-"""Inner products of events and balls, and what balls demand of them.
+"""Inner products of events and balls, compared with the demands of balls.
 
-Demands are those of `covey.index.segment.balls.ball_demands`, a column a ball; an event brings its
-norm and half the square of it. Sums of products may be taken in any order, demands allow for that.
-Loops that only compare write marks and nothing else, so that they compile to vector instructions.
+Demands are those of `covey.index.segment.balls.ball_demands`, one column per ball. For an event the
+norm and half its square are given. Products may be summed in any order, because demands allow for
+the difference. Loops that compare only write marks, so that they compile to vector instructions.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ Numbers = NDArray[np.int64]
 
 @kernel
 def mark_reached(along: Matrix, norms: Vector, bins: NDArray[np.int64], limits: Matrix) -> Any:
-    """Where `along` is at least the norm of its row times the limit of its column.
+    """Return a mask of the clusters (columns) that each event (row) reaches.
 
-    `limits` has a row for each bin of norms.
+    `along` has the component of each event along the direction of each cluster. A cluster is
+    reached if that is at least the norm of the event times the limit of the cluster. `limits` has
+    one row per bin of norms.
     """
     marks = np.empty(along.shape, np.bool_)
     for i in range(along.shape[0]):
@@ -40,13 +42,13 @@ def mark_admitted(
     products: Matrix, sign: Vector, square: Vector, linear: Vector, constant: Vector,
     norms: Vector, halves: Vector,
 ) -> Any:  # fmt: skip
-    """Where the product of a row and a column meets the column's demand."""
+    """Return a mask of the products of an event (row) and a ball (column) that meet its demand."""
     marks = np.empty(products.shape, np.bool_)
     for i in range(products.shape[0]):
         norm, half = norms[i], halves[i]
         for j in range(products.shape[1]):
-            needed = square[j] * half + linear[j] * norm + constant[j]
-            marks[i, j] = sign[j] * products[i, j] >= needed
+            demanded = square[j] * half + linear[j] * norm + constant[j]
+            marks[i, j] = sign[j] * products[i, j] >= demanded
     return marks
 
 
@@ -55,34 +57,35 @@ def find_near_members(
     events: Numbers, clusters: Numbers, along: Vector, across: Vector, norms: Vector,
     halves: Vector, starts: NDArray[np.int64], points: Matrix, demands: Matrix,
 ) -> Any:  # fmt: skip
-    """Events and members of their clusters that half planes do not tell apart.
+    """Return pairs of an event and a cluster member that their half-plane points do not exclude.
 
-    `along` and `across` are the points of the events, `points` those of the members. Counted
-    first, by the same strict arithmetic, so that no array has to grow.
+    Event `events[k]` reaches cluster `clusters[k]`. `along` and `across` are the points of events,
+    `points` those of members. Pairs are counted first, with the same arithmetic, so that no array
+    has to grow.
     """
     counts = np.empty(len(events), np.int64)
     for k in range(len(events)):
         event, first = events[k], starts[clusters[k]]
-        x, y, norm, half, hits = along[k], across[k], norms[event], halves[event], 0
+        x, y, norm, half, near_count = along[k], across[k], norms[event], halves[event], 0
         for j in range(starts[clusters[k] + 1] - first):
-            at = np.uint64(first + j)
-            needed = demands[1, at] * half + demands[2, at] * norm + demands[3, at]
-            hits += x * points[0, at] + y * points[1, at] >= needed
-        counts[k] = hits
+            ball = np.uint64(first + j)
+            demanded = demands[1, ball] * half + demands[2, ball] * norm + demands[3, ball]
+            near_count += x * points[0, ball] + y * points[1, ball] >= demanded
+        counts[k] = near_count
     total = counts.sum()
-    rows, places = np.empty(total + 1, np.int64), np.empty(total + 1, np.int64)
-    found = np.uint64(0)
+    rows, balls = np.empty(total + 1, np.int64), np.empty(total + 1, np.int64)
+    count = np.uint64(0)
     for k in range(len(events)):
         if counts[k] == 0:
             continue
         event, first = events[k], starts[clusters[k]]
         x, y, norm, half = along[k], across[k], norms[event], halves[event]
         for j in range(starts[clusters[k] + 1] - first):
-            at = np.uint64(first + j)
-            needed = demands[1, at] * half + demands[2, at] * norm + demands[3, at]
-            rows[found], places[found] = event, first + j
-            found += np.uint64(x * points[0, at] + y * points[1, at] >= needed)
-    return rows[:total], places[:total]
+            ball = np.uint64(first + j)
+            demanded = demands[1, ball] * half + demands[2, ball] * norm + demands[3, ball]
+            rows[count], balls[count] = event, first + j
+            count += np.uint64(x * points[0, ball] + y * points[1, ball] >= demanded)
+    return rows[:total], balls[:total]
 
 
 @kernel(fastmath={"contract", "reassoc"})
@@ -90,13 +93,13 @@ def confirm_products(
     vectors: Matrix, events: Numbers, centres: Matrix, ordinals: Numbers, demands: Matrix,
     norms: Vector, halves: Vector,
 ) -> Any:  # fmt: skip
-    """Whether the inner product of each event and ball, given by its ordinal, meets the demand."""
-    met = np.empty(len(events), np.bool_)
+    """Return for each pair of an event and a ball whether their product meets the demand."""
+    is_met = np.empty(len(events), np.bool_)
     for k in range(len(events)):
-        event, place = np.uint64(events[k]), np.uint64(ordinals[k])
+        event, ball = np.uint64(events[k]), np.uint64(ordinals[k])
         product = np.float32(0)
-        for at in range(vectors.shape[1]):
-            product += vectors[event, at] * centres[place, at]
-        sign, square, linear, constant = demands[:, place]
-        met[k] = sign * product >= square * halves[event] + linear * norms[event] + constant
-    return met
+        for dimension in range(vectors.shape[1]):
+            product += vectors[event, dimension] * centres[ball, dimension]
+        sign, square, linear, constant = demands[:, ball]
+        is_met[k] = sign * product >= square * halves[event] + linear * norms[event] + constant
+    return is_met

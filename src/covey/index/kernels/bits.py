@@ -1,4 +1,4 @@
-"""Words of bits: sets of up to 1,024 children, and codes compared four at a time."""
+"""Operations on words of 64 bits: sets of up to 1,024 children, and four codes at a time."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ __all__ = [
 ]
 
 WORDS = 16
-"""How many words a set of children has."""
+"""Number of words of a set of children."""
 LAST = 0x7FFE
-"""The code of an upper end that no code is above."""
+"""Code of an upper end that is the highest key of the domain."""
 ONE = np.uint64(1)
 ONES = np.uint64(0x0001_0001_0001_0001)
+"""The number 1 in the place of each of four codes."""
 FREE = np.uint64(0x8000_8000_8000_8000)
-"""The bits of four codes that no code uses."""
+"""The highest bit in the place of each of four codes, which no code uses."""
 
 
 @intrinsic
 def lowest_bit(context: Any, word: Any) -> Any:
-    """The number of the lowest bit that is set."""
+    """Return the number of the lowest bit that is set."""
 
     def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -48,7 +49,7 @@ def lowest_bit(context: Any, word: Any) -> Any:
 
 @intrinsic
 def count_bits(context: Any, word: Any) -> Any:
-    """How many bits are set."""
+    """Return the number of bits that are set."""
 
     def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -58,7 +59,7 @@ def count_bits(context: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch_words(context: Any, array: Any, index: Any) -> Any:
-    """Asks for the words round one of an array, so that they are in cache when they are needed."""
+    """Prefetch the cache line of an entry of an array."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = make_array(signature.args[0])(target, builder, arguments[0]).data
@@ -75,10 +76,10 @@ def prefetch_words(context: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
-    """Writes what the `count` sets that start at `starts` have in common; gives its words' bits.
+    """Write the intersection of the `count` sets that start at `starts`, and return a mask.
 
-    Bit w of the answer is set if word w of the common set is not zero. In vector registers, since
-    plain loops, which go through memory, take three times as long.
+    Bit w of the mask is set if word w of the intersection is not zero. The intersection is computed
+    in vector registers, because plain loops, which use memory, take three times as long.
     """
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -94,8 +95,8 @@ def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any)
 
         met = cgutils.alloca_once(builder, vector)
         builder.store(loaded(ir.Constant(number, 0)), met)
-        one = ir.Constant(number, 1)
-        with cgutils.for_range_slice(builder, one, arguments[2], one, number) as (which, _):
+        step = ir.Constant(number, 1)
+        with cgutils.for_range_slice(builder, step, arguments[2], step, number) as (which, _):
             builder.store(builder.and_(builder.load(met), loaded(which)), met)
         result = builder.load(met)
         builder.store(result, builder.bitcast(answer, vector.as_pointer()), align=8)
@@ -107,10 +108,11 @@ def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any)
 
 @kernel(inline="always")
 def compare_codes(low: Any, high: Any, lower: Any, upper: Any) -> Any:
-    """Of four codes each: which corners are outside of their interval, and which cannot be told.
+    """Compare four codes at a time: return the free bits of codes outside, and of undecided codes.
 
-    x | FREE minus y keeps the free bit of a code if and only if x ≥ y there; one that is odd, and
-    equal to an end's, is in the same gap between boundaries.
+    `low` and `high` are four codes of the corners of a row, `lower` and `upper` those of a box. A
+    code in the difference (x | FREE) - y has its free bit if and only if x ≥ y. A code is undecided
+    if it is odd and equal to that of an end, because both are in the same gap between boundaries.
     """
     outside = ~(((low | FREE) - lower) & ((upper | FREE) - high))
     at_lower = ~(((low ^ lower) | FREE) - ONES) & (low << np.uint64(15))

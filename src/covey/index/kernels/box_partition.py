@@ -1,4 +1,4 @@
-"""Boxes cut in two again and again, so that near ones come together."""
+"""Partition of boxes: repeated divisions in two, so that similar boxes become neighbours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from covey.index.kernels.tree_nodes import find_tightest_attribute
 Codes = NDArray[np.uint16]
 Ints = NDArray[np.int64]
 
-_SAMPLE, _SPLITS, _MIN_SIDE_SHARE = 2048, 32, 0.1
+_SAMPLE = 2048  # boxes from which a division is chosen
+_SPLITS = 32  # buckets of codes, at whose borders a division is tried
+_MIN_SIDE_SHARE = 0.1  # of the boxes of a division
 
 __all__ = ["find_most_selective", "partition_boxes"]
 
@@ -21,15 +23,18 @@ __all__ = ["find_most_selective", "partition_boxes"]
 def find_most_selective(
     codes: Codes, chance_below: NDArray[np.float32]
 ) -> tuple[Ints, NDArray[np.float32]]:
-    """The attribute by which each box is least likely to be reached, and how likely that is."""
+    """Return for each box the attribute with the lowest chance that an event reaches it.
+
+    The second array has that chance.
+    """
     width = codes.shape[1] // 2
-    found, least = np.zeros(len(codes), np.int64), np.full(len(codes), np.float32(2))
+    attributes, chances = np.zeros(len(codes), np.int64), np.full(len(codes), np.float32(2))
     for i in range(len(codes)):
         for k in range(width):
             chance = chance_below[k, codes[i, width + k] + 1] - chance_below[k, codes[i, k]]
-            if chance < least[i]:
-                least[i], found[i] = chance, k
-    return found, least
+            if chance < chances[i]:
+                chances[i], attributes[i] = chance, k
+    return attributes, chances
 
 
 @kernel
@@ -40,7 +45,7 @@ def partition_boxes(
     order: NDArray[np.int32],
     max_leaf_size: int,
 ) -> Ints:
-    """Orders some boxes in place; gives where each leaf ends."""
+    """Sort the rows of boxes in `order` in place, and return the end of each leaf."""
     ends = np.empty(len(order) // max_leaf_size * 2 + 2, np.int64)
     count = 0
     stack = [(np.int64(0), np.int64(len(order)))]
@@ -48,16 +53,16 @@ def partition_boxes(
     while len(stack):
         start, stop = stack.pop()
         if stop - start <= max_leaf_size:
-            inside = order[start:stop]
-            by = codes[:, find_tightest_attribute(codes, inside)][inside]
-            inside[:] = inside[np.argsort(by, kind="mergesort")]
+            leaf_rows = order[start:stop]
+            leaf_codes = codes[:, find_tightest_attribute(codes, leaf_rows)][leaf_rows]
+            leaf_rows[:] = leaf_rows[np.argsort(leaf_codes, kind="mergesort")]
             ends[count] = stop
             count += 1
             continue
         column, share = _find_best_split(codes, chance_below, max_codes, order[start:stop])
         leaves = -(-(stop - start) // max_leaf_size)
-        left = min(leaves - 1, max(1, int(share * leaves + 0.5)))
-        middle = start + (stop - start) * left // leaves
+        left_leaves = min(leaves - 1, max(1, int(share * leaves + 0.5)))
+        middle = start + (stop - start) * left_leaves // leaves
         for i in range(start, stop):
             keys[i] = codes[order[i], column]
         _quick_select(keys, order, start, stop - 1, middle)
@@ -70,47 +75,47 @@ def partition_boxes(
 def _find_best_split(
     codes: Codes, chance_below: NDArray[np.float32], max_codes: Ints, rows: NDArray[np.int32]
 ) -> tuple[int, float]:
-    """The end to cut by, as a column of codes, and the share of boxes that go left."""
+    """Return the best column of codes to divide by, and the share of boxes in the lower half."""
     width = codes.shape[1] // 2
     count = min(len(rows), _SAMPLE)
     lowers, uppers = np.empty(count, np.int64), np.empty(count, np.int64)
     boxes = np.empty(_SPLITS, np.int64)
-    least, most = np.empty(_SPLITS, np.int64), np.empty(_SPLITS, np.int64)
-    right_least, right_most = np.empty(_SPLITS, np.int64), np.empty(_SPLITS, np.int64)
-    best, best_column, best_share = np.inf, 0, 0.5
+    lowest, highest = np.empty(_SPLITS, np.int64), np.empty(_SPLITS, np.int64)
+    right_lowest, right_highest = np.empty(_SPLITS, np.int64), np.empty(_SPLITS, np.int64)
+    least_work, best_column, best_share = np.inf, 0, 0.5
     for k in range(width):
         for i in range(count):
             row = rows[i * len(rows) // count]
             lowers[i] = codes[row, k]
             uppers[i] = min(np.int64(codes[row, width + k]), max_codes[k])
-        whole = chance_below[k, uppers.max() + 1] - chance_below[k, lowers.min()] + 1e-9
+        total_chance = chance_below[k, uppers.max() + 1] - chance_below[k, lowers.min()] + 1e-9
         for side in range(2):
-            cut_by = lowers if side == 0 else uppers
-            first, span = cut_by.min(), cut_by.max() - cut_by.min() + 1
+            split_codes = lowers if side == 0 else uppers
+            first, span = split_codes.min(), split_codes.max() - split_codes.min() + 1
             if span == 1:
                 continue
-            boxes[:], least[:], most[:] = 0, LAST, 0
+            boxes[:], lowest[:], highest[:] = 0, LAST, 0
             for i in range(count):
-                b = (cut_by[i] - first) * _SPLITS // span
+                b = (split_codes[i] - first) * _SPLITS // span
                 boxes[b] += 1
-                least[b], most[b] = min(least[b], lowers[i]), max(most[b], uppers[i])
+                lowest[b], highest[b] = min(lowest[b], lowers[i]), max(highest[b], uppers[i])
             low, high = np.int64(LAST), np.int64(0)
             for b in range(_SPLITS - 1, -1, -1):
-                low, high = min(low, least[b]), max(high, most[b])
-                right_least[b], right_most[b] = low, high
-            low, high, left = np.int64(LAST), np.int64(0), 0
+                low, high = min(low, lowest[b]), max(high, highest[b])
+                right_lowest[b], right_highest[b] = low, high
+            low, high, left_count = np.int64(LAST), np.int64(0), 0
             for b in range(_SPLITS - 1):
-                left += boxes[b]
-                low, high = min(low, least[b]), max(high, most[b])
-                if not _MIN_SIDE_SHARE * count <= left <= (1 - _MIN_SIDE_SHARE) * count:
+                left_count += boxes[b]
+                low, high = min(low, lowest[b]), max(high, highest[b])
+                if not _MIN_SIDE_SHARE * count <= left_count <= (1 - _MIN_SIDE_SHARE) * count:
                     continue
-                work = left * (chance_below[k, high + 1] - chance_below[k, low])
-                work += (count - left) * (
-                    chance_below[k, right_most[b + 1] + 1] - chance_below[k, right_least[b + 1]]
+                work = left_count * (chance_below[k, high + 1] - chance_below[k, low])
+                work += (count - left_count) * (
+                    chance_below[k, right_highest[b + 1] + 1] - chance_below[k, right_lowest[b + 1]]
                 )
-                if work / whole < best:
-                    best, best_column = work / whole, side * width + k
-                    best_share = left / count
+                if work / total_chance < least_work:
+                    least_work, best_column = work / total_chance, side * width + k
+                    best_share = left_count / count
     return best_column, best_share
 
 
@@ -118,7 +123,7 @@ def _find_best_split(
 def _quick_select(
     keys: NDArray[np.uint16], order: NDArray[np.int32], first: int, last: int, middle: int
 ) -> None:
-    """Moves boxes so that none before `middle` has a larger key than any from there on."""
+    """Partition rows so that no key before `middle` is larger than a key at or after it."""
     while last > first:
         a, b, c = keys[first], keys[(first + last) >> 1], keys[last]
         pivot = max(min(a, b), min(max(a, b), c))

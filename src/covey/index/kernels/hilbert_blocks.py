@@ -1,7 +1,7 @@
-"""Regions as blocks of Hilbert's curve: which may cover, be covered by or overlap others.
+"""Blocks of Hilbert's curve: candidates for covering, covered and overlapping regions.
 
-A block of 2^t positions from p·2^t on has the number (2p + 1)·2^t. Those within it have the
-numbers between 2p·2^t and (2p + 2)·2^t, and those that contain it do not.
+The block of 2^t positions that starts at p·2^t has the number (2p + 1)·2^t. The blocks within it
+have numbers between 2p·2^t and (2p + 2)·2^t; blocks that contain it have other numbers.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Proposal = tuple[int, Ints, Ints]
-"""How many query rows were done, and pairs of query rows and stored rows."""
-_PAIRS_PER_BATCH = 1 << 18  # candidates
+"""Number of finished query rows, and pairs in two arrays: query rows and stored rows."""
+_PAIRS_PER_BATCH = 1 << 18  # candidates from which on a call ends
 
 
 @kernel
 def find_curve_blocks(offsets: Ints, first: Ints, last: Ints) -> tuple[Ints, NDArray[np.int32]]:
-    """The blocks that make up the ranges of each row, and their rows."""
-    parts, rows = np.empty(4 * len(first) + 64, np.int64), np.empty(4 * len(first) + 64, np.int32)
+    """Return the blocks that the ranges of each row consist of, and the row of each block."""
+    blocks, rows = np.empty(4 * len(first) + 64, np.int64), np.empty(4 * len(first) + 64, np.int32)
     count = 0
     for row in range(len(offsets) - 1):
         for r in range(offsets[row], offsets[row + 1]):
-            at = first[r]
-            while at <= last[r]:
+            position = first[r]
+            while position <= last[r]:
                 t = 0
-                while (at >> t) & 1 == 0 and t < 62 and at + (2 << t) - 1 <= last[r]:
+                while (position >> t) & 1 == 0 and t < 62 and position + (2 << t) - 1 <= last[r]:
                     t += 1
-                if count == len(parts):
-                    parts = np.concatenate((parts, np.empty_like(parts)))
+                if count == len(blocks):
+                    blocks = np.concatenate((blocks, np.empty_like(blocks)))
                     rows = np.concatenate((rows, np.empty_like(rows)))
-                parts[count], rows[count] = (at << 1) + (1 << t), row
+                blocks[count], rows[count] = (position << 1) + (1 << t), row
                 count += 1
-                at += 1 << t
-    return parts[:count].copy(), rows[:count].copy()
+                position += 1 << t
+    return blocks[:count].copy(), rows[:count].copy()
 
 
 @kernel
 def _lower_bound(numbers: Ints, number: int) -> int:
-    """Where the first that is not less stands."""
+    """Return the position of the first of ascending numbers that is not less than `number`."""
     low, high = 0, len(numbers)
     while low < high:
         middle = (low + high) >> 1
@@ -61,7 +61,7 @@ def _lower_bound(numbers: Ints, number: int) -> int:
 
 @kernel
 def _contains_box(lower: Ints, upper: Ints, i: int, low: Ints, high: Ints, j: int) -> bool:
-    """Whether box i contains box j."""
+    """Return whether box i contains box j."""
     for m in range(lower.shape[1]):
         if lower[i, m] > low[j, m] or upper[i, m] < high[j, m]:
             return False
@@ -70,6 +70,7 @@ def _contains_box(lower: Ints, upper: Ints, i: int, low: Ints, high: Ints, j: in
 
 @kernel
 def _append_pair(pairs: Ints, count: int, query_row: int, stored_row: int) -> Ints:
+    """Write a pair at position `count`, and return the array, which has grown if it was full."""
     if count == pairs.shape[1]:
         pairs = np.concatenate((pairs, np.empty_like(pairs)), axis=1)
     pairs[0, count], pairs[1, count] = query_row, stored_row
@@ -88,20 +89,23 @@ def propose_covering(
     stored_lower: Ints,
     stored_upper: Ints,
 ) -> Proposal:
-    """Stored boxes that contain each query box, from row `start` on until they are many."""
-    found, count = np.empty((2, 4096), np.int64), 0
+    """Propose the stored boxes that contain each query box, from query row `start` on.
+
+    The call ends after the query row with which there are enough candidates.
+    """
+    pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
         for t in block_sizes:
             number = ((2 * (positions[i] >> t)) + 1) << t
-            at = _lower_bound(blocks, number)
-            while at < len(blocks) and blocks[at] == number:
-                if _contains_box(stored_lower, stored_upper, block_rows[at], lower, upper, i):
-                    found = _append_pair(found, count, i, block_rows[at])
+            slot = _lower_bound(blocks, number)
+            while slot < len(blocks) and blocks[slot] == number:
+                if _contains_box(stored_lower, stored_upper, block_rows[slot], lower, upper, i):
+                    pairs = _append_pair(pairs, count, i, block_rows[slot])
                     count += 1
-                at += 1
+                slot += 1
         if count >= _PAIRS_PER_BATCH:
-            return i + 1 - start, found[0, :count].copy(), found[1, :count].copy()
-    return len(lower) - start, found[0, :count].copy(), found[1, :count].copy()
+            return i + 1 - start, pairs[0, :count].copy(), pairs[1, :count].copy()
+    return len(lower) - start, pairs[0, :count].copy(), pairs[1, :count].copy()
 
 
 @kernel
@@ -109,19 +113,19 @@ def propose_covered(
     start: int, lower: Ints, upper: Ints, offsets: Ints, first: Ints, last: Ints,
     corners: Ints, corner_rows: Ints, stored_lower: Ints, stored_upper: Ints,
 ) -> Proposal:  # fmt: skip
-    """Stored boxes within each query box: their lower corners are in its ranges."""
-    found, count = np.empty((2, 4096), np.int64), 0
+    """Propose the stored boxes within each query box: their lower corners are in its ranges."""
+    pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
         for r in range(offsets[i], offsets[i + 1]):
-            at = _lower_bound(corners, first[r])
-            while at < len(corners) and corners[at] <= last[r]:
-                if _contains_box(lower, upper, i, stored_lower, stored_upper, corner_rows[at]):
-                    found = _append_pair(found, count, i, corner_rows[at])
+            slot = _lower_bound(corners, first[r])
+            while slot < len(corners) and corners[slot] <= last[r]:
+                if _contains_box(lower, upper, i, stored_lower, stored_upper, corner_rows[slot]):
+                    pairs = _append_pair(pairs, count, i, corner_rows[slot])
                     count += 1
-                at += 1
+                slot += 1
         if count >= _PAIRS_PER_BATCH:
-            return i + 1 - start, found[0, :count].copy(), found[1, :count].copy()
-    return len(lower) - start, found[0, :count].copy(), found[1, :count].copy()
+            return i + 1 - start, pairs[0, :count].copy(), pairs[1, :count].copy()
+    return len(lower) - start, pairs[0, :count].copy(), pairs[1, :count].copy()
 
 
 @kernel
@@ -137,38 +141,41 @@ def propose_overlapping(
     stored_lower: Ints,
     stored_upper: Ints,
 ) -> Proposal:
-    """Stored boxes that overlap each query box: a block of one is within a block of the other."""
-    found, count = np.empty((2, 4096), np.int64), 0
+    """Propose the stored boxes that overlap each query box.
+
+    A block of one is then within a block of the other.
+    """
+    pairs, count = np.empty((2, 4096), np.int64), 0
     seen = np.full(len(stored_lower), -1, np.int32)
     for i in range(start, len(lower)):
         for p in range(starts[i], starts[i + 1]):
-            one = query_blocks[p] & -query_blocks[p]
-            for k in range(-1, len(block_sizes)):  # those within it, then each that contains it
-                low, high = query_blocks[p] - one + 1, query_blocks[p] + one
+            size = query_blocks[p] & -query_blocks[p]
+            for k in range(-1, len(block_sizes)):  # -1: blocks within it
+                low, high = query_blocks[p] - size + 1, query_blocks[p] + size
                 if k >= 0:
                     t = block_sizes[k]
-                    if 1 << t <= one:
+                    if 1 << t <= size:
                         continue
                     low = (((query_blocks[p] >> (t + 1)) << 1) + 1) << t
                     high = low + 1
-                at = _lower_bound(blocks, low)
-                while at < len(blocks) and blocks[at] < high:
-                    row = block_rows[at]
-                    at += 1
+                slot = _lower_bound(blocks, low)
+                while slot < len(blocks) and blocks[slot] < high:
+                    row = block_rows[slot]
+                    slot += 1
                     if seen[row] == i:
                         continue
                     seen[row] = i
                     if _overlaps_box(lower, upper, i, stored_lower, stored_upper, row):
-                        found = _append_pair(found, count, i, row)
+                        pairs = _append_pair(pairs, count, i, row)
                         count += 1
         if count >= _PAIRS_PER_BATCH:
-            return i + 1 - start, found[0, :count].copy(), found[1, :count].copy()
-    return len(lower) - start, found[0, :count].copy(), found[1, :count].copy()
+            return i + 1 - start, pairs[0, :count].copy(), pairs[1, :count].copy()
+    return len(lower) - start, pairs[0, :count].copy(), pairs[1, :count].copy()
 
 
 @kernel
 def _overlaps_box(lower: Ints, upper: Ints, i: int, low: Ints, high: Ints, j: int) -> bool:
-    """Whether box i has a cell of box j."""
+    """Return whether boxes i and j have a cell in common."""
     for m in range(lower.shape[1]):
         if lower[i, m] > high[j, m] or upper[i, m] < low[j, m]:
             return False

@@ -1,8 +1,8 @@
-"""Codes of keys among the boundaries of a codebook: its guide, keys, interval ends, tokens.
+"""Codes of keys among the boundaries of a codebook, and the guide for fast search.
 
-The guide of a codebook divides the distance from the first boundary into cells, and each cell into
-parts; it is written once, when the codebook is built. Codes are then found by it. At the end are
-the codes of lists of tokens, which an event or a region has each once.
+The guide of a codebook divides the range of boundaries into cells, and each cell into parts. It is
+written once, when the codebook is built, and then used to find codes of keys and interval ends.
+This module also has the distinct codes in lists of tokens.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def encode_keys(
     shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8], guide: NDArray[np.uint16],
     steps: int, codes: NDArray[np.uint16],
 ) -> None:  # fmt: skip
-    """Writes each key's code: even at a boundary, odd between two, 0 where not valid."""
+    """Write the code of each key: even at a boundary, odd between two, 0 if not valid."""
     for i in range(len(keys)):
         code = _encode_key(keys[i], boundaries, shift, cells, shifts, guide, steps)
         codes[i] = code if valid[i] else np.uint64(0)
@@ -45,10 +45,11 @@ def encode_ends(
     shifts: NDArray[np.uint8], guide: NDArray[np.uint16], steps: int, rows: NDArray[np.int64],
     low_codes: NDArray[np.uint16], high_codes: NDArray[np.uint16],
 ) -> None:  # fmt: skip
-    """Writes, at their rows, the lowest and the highest code that intervals of keys admit.
+    """Write the lowest and the highest code that intervals of keys admit, at the given rows.
 
-    An end that no key is beyond has a code of its own; null is below all, so an interval without a
-    key has only that.
+    The ends `low` and `high` of the domain have codes of their own. The code of null, 0, is below
+    all others. It is the lower code of an interval that admits null, and both codes of an interval
+    without a key.
     """
     for i in range(len(lower)):
         row = np.uint64(rows[i])
@@ -65,27 +66,27 @@ def encode_ends(
 def _encode_key(
     key: Any, boundaries: Any, shift: Any, cells: Any, shifts: Any, guide: Any, steps: Any
 ) -> Any:
-    """The code of a key.
+    """Return the code of a key.
 
-    The distance from the first boundary names a cell, and within it a part: the guide knows
-    between which boundaries a part begins and ends. The first steps of the search do not branch:
-    guesses of a processor that go wrong would cost more than all else.
+    The distance from the first boundary determines a cell and a part of it; the guide has the range
+    of boundaries of each part. The first steps of the binary search do not branch, because wrong
+    branch predictions would cost more than everything else.
     """
     first, last = boundaries[0], boundaries[-1]
-    inside = min(max(key, first), last)
-    off = np.uint64(inside) - np.uint64(first)
+    clipped = min(max(key, first), last)
+    off = np.uint64(clipped) - np.uint64(first)
     cell = off >> np.uint64(shift)
     within = off - (cell << np.uint64(shift))
     part = np.uint64(cells[cell]) + (within >> np.uint64(shifts[cell]))
     low, high = np.uint64(guide[part]), np.uint64(guide[part + ONE])
     for _ in range(steps):
         middle = (low + high) >> ONE
-        is_below = boundaries[middle] < inside
+        is_below = boundaries[middle] < clipped
         low = middle + ONE if is_below and low < high else low
         high = high if is_below else middle
     while low < high:
         middle = (low + high) >> ONE
-        if boundaries[middle] < inside:
+        if boundaries[middle] < clipped:
             low = middle + ONE
         else:
             high = middle
@@ -98,37 +99,38 @@ def _encode_key(
 def collect_distinct_codes(
     offsets: NDArray[np.int64], codes: NDArray[np.uint16]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-    """The codes of each list, without 0 and each once, and the list that each belongs to."""
-    owners, kept = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint16)
+    """Return the distinct codes of each list without 0, and the list number of each code."""
+    list_numbers, distinct = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint16)
     count = 0
     for i in range(len(offsets) - 1):
         first = count
         for code in codes[offsets[i] : offsets[i + 1]]:
             is_new = code != 0
             for j in range(first, count):
-                is_new &= kept[j] != code
+                is_new &= distinct[j] != code
             if is_new:
-                owners[count], kept[count] = i, code
+                list_numbers[count], distinct[count] = i, code
                 count += 1
-    return owners[:count], kept[:count]
+    return list_numbers[:count], distinct[:count]
 
 
 @kernel
 def divide_cells(
     boundaries: NDArray[np.int64], shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8]
 ) -> int:
-    """Divides each cell into parts, twice as many as boundaries in it or more; how many in all.
+    """Divide each cell into parts, at least two per boundary in it; return the number of parts.
 
-    `cells` gets the first part of each, and `shifts` the width of its parts.
+    Write the first part of each cell to `cells`, and the width of its parts, as the exponent of a
+    power of 2, to `shifts`. `cells` must be 0 before.
     """
     for i in range(len(boundaries)):
         cells[_boundary_offset(boundaries, i) >> np.uint64(shift)] += np.uint32(1)
     parts = 0
     for cell in range(len(cells)):
-        bits, inside = 0, cells[cell]
-        while inside >> np.uint32(bits):
+        bits, boundary_count = 0, cells[cell]
+        while boundary_count >> np.uint32(bits):
             bits += 1
-        bits = min(shift, bits + 1) if inside else 0
+        bits = min(shift, bits + 1) if boundary_count else 0
         cells[cell], shifts[cell] = parts, shift - bits
         parts += 1 << bits
     return parts
@@ -139,9 +141,9 @@ def write_guide(
     boundaries: NDArray[np.int64], shift: int, cells: NDArray[np.uint32],
     shifts: NDArray[np.uint8], guide: NDArray[np.uint16],
 ) -> int:  # fmt: skip
-    """Writes how many boundaries are before each part; the most that are in one.
+    """Write the number of boundaries before each part; return the largest number in one part.
 
-    The guide has one place more than there are parts, for the last boundary.
+    The guide has one entry more than parts, which is the number of the last boundary.
     """
     guide[:] = 0
     for i in range(len(boundaries)):
@@ -149,18 +151,18 @@ def write_guide(
         cell = off >> np.uint64(shift)
         within = off - (cell << np.uint64(shift))
         guide[np.uint64(cells[cell]) + (within >> np.uint64(shifts[cell]))] += np.uint16(1)
-    before, most = 0, 0
+    before, max_part_count = 0, 0
     for part in range(len(guide) - 1):
-        inside = int(guide[part])
+        part_count = int(guide[part])
         guide[part] = before
-        before += inside
+        before += part_count
         end = before if part < len(guide) - 2 else len(boundaries) - 1
-        most = max(most, end - int(guide[part]))
+        max_part_count = max(max_part_count, end - int(guide[part]))
     guide[-1] = len(boundaries) - 1
-    return most
+    return max_part_count
 
 
 @kernel(inline="always")
 def _boundary_offset(boundaries: Any, i: Any) -> Any:
-    """How far a boundary is from the first."""
+    """Return the distance of a boundary from the first one."""
     return np.uint64(boundaries[i]) - np.uint64(boundaries[0])

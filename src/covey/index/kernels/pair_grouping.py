@@ -1,4 +1,4 @@
-"""Pairs brought together by one of their sides."""
+"""Grouping of pairs by one of their two arrays."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def group_pairs(
     groups: NDArray[np.int32], values: NDArray[np.int32], starts: NDArray[np.int64],
     sorted_values: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Writes values by their group, in their order, and where each group starts."""
+    """Write values sorted by group, in their original order, and the start of each group."""
     starts[:] = 0
     for i in range(np.uint64(len(groups))):
         starts[np.uint64(groups[i]) + ONE] += 1
     for g in range(len(starts) - 1):
         starts[g + 1] += starts[g]
-    places = starts[:-1].copy()
+    next_slots = starts[:-1].copy()
     for i in range(np.uint64(len(groups))):
         g = np.uint64(groups[i])
-        sorted_values[np.uint64(places[g])] = values[i]
-        places[g] += 1
+        sorted_values[np.uint64(next_slots[g])] = values[i]
+        next_slots[g] += 1
 
 
 @kernel
@@ -38,26 +38,29 @@ def write_pairs(
     pair_query_rows: NDArray[np.int32],
     pair_stored_rows: NDArray[np.int32],
 ) -> None:
-    """Writes pairs by query row: the query row, and the stored value at the ordinal.
+    """Write pairs of a query row and the value at the ordinal, sorted by query row.
 
-    Run by run: pairs that were found together have one query row.
+    Consecutive pairs with the same query row are moved together.
     """
-    at = np.zeros(query_count + 1, np.int64)
+    next_slots = np.zeros(query_count + 1, np.int64)
     size = np.uint64(len(query_rows))
     i = np.uint64(0)
     while i < size:
-        start, owner = i, query_rows[i]
-        while i < size and query_rows[i] == owner:
+        start, query_row = i, query_rows[i]
+        while i < size and query_rows[i] == query_row:
             i += ONE
-        at[np.uint64(owner) + ONE] += np.int64(i - start)
+        next_slots[np.uint64(query_row) + ONE] += np.int64(i - start)
     for g in range(query_count):
-        at[g + 1] += at[g]
+        next_slots[g + 1] += next_slots[g]
     i = np.uint64(0)
     while i < size:
-        owner = query_rows[i]
-        to = np.uint64(at[np.uint64(owner)])
-        while i < size and query_rows[i] == owner:
-            pair_query_rows[to], pair_stored_rows[to] = owner, stored_values[np.uint64(ordinals[i])]
+        query_row = query_rows[i]
+        slot = np.uint64(next_slots[np.uint64(query_row)])
+        while i < size and query_rows[i] == query_row:
+            pair_query_rows[slot], pair_stored_rows[slot] = (
+                query_row,
+                stored_values[np.uint64(ordinals[i])],
+            )
             i += ONE
-            to += ONE
-        at[np.uint64(owner)] = np.int64(to)
+            slot += ONE
+        next_slots[np.uint64(query_row)] = np.int64(slot)

@@ -1,7 +1,7 @@
-"""Residual constraints decided exactly: keys with lists, as integers, and rules on tags.
+"""Exact verification of residual constraints: intervals and lists of keys, and rules on tags.
 
-Each kernel takes pairs of an event and a constraint that boxes of codes could not decide, and does
-what `contains` of `Scalars` or `Tags` does, on integers.
+Each kernel takes pairs of an event and a constraint that boxes of codes could not decide. It
+computes the same result as `contains` of `Scalars` or `Tags`, on integers.
 """
 
 from __future__ import annotations
@@ -22,36 +22,40 @@ def verify_tags(
     forbidden_offsets: NDArray[np.int64], forbidden: NDArray[np.int64], whole: NDArray[np.bool_],
     bounded: NDArray[np.bool_], only_offsets: NDArray[np.int64], only: NDArray[np.int64],
 ) -> NDArray[np.bool_]:  # fmt: skip
-    """Whether rule `rule_rows[i]` admits the list of event `event_rows[i]`; `Tags.contains`.
+    """Return for each i whether rule `rule_rows[i]` admits the tokens of event `event_rows[i]`.
 
-    The numbers of a list are at least 0, -1 for a token that no rule names, -2 for null.
+    The result is that of `Tags.contains`. Stored tokens have numbers from 0 on; -1 is a token that
+    no rule contains, and -2 is null.
     """
-    answer = np.empty(len(event_rows), np.bool_)
+    is_admitted = np.empty(len(event_rows), np.bool_)
     for i in range(len(event_rows)):
         event, rule = event_rows[i], rule_rows[i]
         if not valid[event]:
-            answer[i] = states[rule] & 1
+            is_admitted[i] = states[rule] & 1
             continue
-        mine = numbers[list_offsets[event] : list_offsets[event + 1]]
-        holds = states[rule] & 2 != 0
+        event_tokens = numbers[list_offsets[event] : list_offsets[event + 1]]
+        is_true = states[rule] & 2 != 0
         for group in range(group_offsets[rule], group_offsets[rule + 1]):
-            holds &= _have_common(tokens[token_offsets[group] : token_offsets[group + 1]], mine)
-        holds &= not _have_common(
-            forbidden[forbidden_offsets[rule] : forbidden_offsets[rule + 1]], mine
+            is_true &= _have_common(
+                tokens[token_offsets[group] : token_offsets[group + 1]], event_tokens
+            )
+        is_true &= not _have_common(
+            forbidden[forbidden_offsets[rule] : forbidden_offsets[rule + 1]], event_tokens
         )
         if whole[rule] or bounded[rule]:
             allowed = only[only_offsets[rule] : only_offsets[rule + 1]]
-            for number in mine:
+            for number in event_tokens:
                 if number == -2:
-                    holds &= not whole[rule]
+                    is_true &= not whole[rule]
                 elif bounded[rule]:
-                    holds &= _have_common(allowed, np.array([number]))
-        answer[i] = holds
-    return answer
+                    is_true &= _have_common(allowed, np.array([number]))
+        is_admitted[i] = is_true
+    return is_admitted
 
 
 @kernel
 def _have_common(left: NDArray[np.int64], right: NDArray[np.int64]) -> bool:
+    """Return whether two lists have a number in common."""
     for a in left:
         for b in right:
             if a == b:
@@ -66,20 +70,22 @@ def verify_keys(
     nulls: NDArray[np.bool_], listed: NDArray[np.int8], starts: NDArray[np.int64],
     values: NDArray[np.int64],
 ) -> NDArray[np.bool_]:  # fmt: skip
-    """Whether constraint `constraint_rows[i]` admits the key of event `event_rows[i]`.
+    """Return for each i whether constraint `constraint_rows[i]` admits event `event_rows[i]`.
 
-    As `Scalars.contains` decides, on the integers of an encoded column.
+    The result is that of `Scalars.contains`, on the integers of an encoded column.
     """
-    answer = np.empty(len(event_rows), np.bool_)
+    is_admitted = np.empty(len(event_rows), np.bool_)
     for i in range(len(event_rows)):
-        event, which = event_rows[i], constraint_rows[i]
+        event, constraint = event_rows[i], constraint_rows[i]
         if not valid[event]:
-            answer[i] = nulls[which]
+            is_admitted[i] = nulls[constraint]
             continue
         key = keys[event]
         is_listed = False
-        for value in values[starts[which] : starts[which + 1]]:
+        for value in values[starts[constraint] : starts[constraint + 1]]:
             is_listed |= value == key
-        inside = lower[which] <= key <= upper[which]
-        answer[i] = inside and (listed[which] == 0 or is_listed == (listed[which] > 0))
-    return answer
+        inside = lower[constraint] <= key <= upper[constraint]
+        is_admitted[i] = inside and (
+            listed[constraint] == 0 or is_listed == (listed[constraint] > 0)
+        )
+    return is_admitted

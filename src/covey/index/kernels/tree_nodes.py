@@ -1,4 +1,4 @@
-"""Nodes of a tree of bitmaps: which attributes they test, and the sets of their children."""
+"""Nodes of a tree of bitmaps: the attributes that they test, and the sets of their children."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["find_bucket", "find_tightest_attribute", "write_bucket_sets", "write
 
 @kernel
 def find_tightest_attribute(codes: NDArray[np.uint16], rows: NDArray[np.int32]) -> int:
-    """The attribute that tells some boxes apart best: whose codes are met by fewest of them."""
-    width, best, found = codes.shape[1] // 2, np.inf, 0
+    """Return the attribute whose codes are each met by the fewest boxes on average."""
+    width, fewest, best_attribute = codes.shape[1] // 2, np.inf, 0
     for k in range(width):
         first, last = LAST, 2
         for row in rows:
@@ -29,9 +29,9 @@ def find_tightest_attribute(codes: NDArray[np.uint16], rows: NDArray[np.int32]) 
         for row in rows:
             lower, upper = np.int64(codes[row, k]), np.int64(codes[row, width + k])
             met += min(upper, last) - max(lower, first) + 1
-        if met / (last - first + 1) < best:
-            best, found = met / (last - first + 1), k
-    return found
+        if met / (last - first + 1) < fewest:
+            fewest, best_attribute = met / (last - first + 1), k
+    return best_attribute
 
 
 @kernel
@@ -40,24 +40,24 @@ def write_node_tests(
     attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
     size: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Writes how a node tests the attributes that tell its children apart; gives their number.
+    """Write the tests of a node, one per constrained attribute, and return the number of tests.
 
-    The one that tells most comes first. Codes are spread over buckets from the first to the last
-    end that is neither null nor free.
+    The attribute that distinguishes the children best comes first. The buckets divide the codes
+    from the lowest to the highest end that is neither null nor unbounded.
     """
     width, count = codes.shape[1] // 2, 0
-    inside = np.arange(children[node], children[node + 1]).astype(np.int32)
-    best = find_tightest_attribute(codes, inside)
+    node_children = np.arange(children[node], children[node + 1]).astype(np.int32)
+    best = find_tightest_attribute(codes, node_children)
     for j in range(width):
         k = best if j == 0 else j - 1 if j <= best else j
-        first, last, free = 65535, 0, True
-        for child in inside:
+        first, last, is_free = 65535, 0, True
+        for child in node_children:
             lower, upper = codes[child, k], codes[child, width + k]
-            free &= lower == 0 and upper == LAST
+            is_free &= lower == 0 and upper == LAST
             for code in (lower, upper):
                 if 2 < code < LAST:
                     first, last = min(first, np.int64(code)), max(last, np.int64(code))
-        if free and j > 0:
+        if is_free and j > 0:
             continue
         span = max(1, last - first + 1)
         attribute[count], base[count] = k, min(first, last)
@@ -72,7 +72,7 @@ def write_bucket_sets(
     lower: NDArray[np.uint16], upper: NDArray[np.uint16], base: int, scale: int, size: int,
     sets: NDArray[np.uint64],
 ) -> None:  # fmt: skip
-    """Writes, for each bucket, the set of those children whose codes meet it."""
+    """Write for each bucket the set of the children whose codes meet it."""
     starting = np.zeros((size, WORDS), np.uint64)
     ending = np.zeros((size, WORDS), np.uint64)
     for i in range(len(lower)):
@@ -89,6 +89,6 @@ def write_bucket_sets(
 
 @kernel
 def find_bucket(code: Any, base: Any, scale: Any, size: Any) -> Any:
-    """The bucket of a code: the first below `base`, then by its distance, then the last."""
+    """Return the bucket of a code: bucket 0 below `base`, then by distance, at most `size - 1`."""
     off = np.int64(code) - np.int64(base)
     return max(np.int64(0), min(np.int64(size) - 1, 1 + (off * np.int64(scale) >> 16)))

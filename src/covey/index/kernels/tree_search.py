@@ -1,8 +1,8 @@
-"""Batches of rows on their way down a tree of bitmaps, to the boxes that contain them.
+"""Search in a tree of bitmaps: batches of rows descend to the boxes that contain them.
 
-What is found goes to arrays that are given, with `state` saying where to go on when they are full:
-growing them here would cost more than the search. `high` is none if both corners of every row are
-the same.
+Results are written to arrays of the caller. When they are full, the kernel returns, and `state`
+(the node and the position in `rows`) says where the next call continues: growing the arrays in the
+kernel would cost more than the search. `high` is None if both corners of every row are the same.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["descend", "descend_overlapping", "match_leaves", "match_leaves_limit
 
 _SIXTY_FOUR = np.uint64(64)
 _CHILDREN = np.uint64(64 * WORDS)
-_LINE = np.uint64(8)  # words of a line of cache
-_PREFETCH_DISTANCE = np.uint64(12)  # visits ahead
-_BLOCK = np.uint64(9 * 64 * WORDS)  # of boxes that are proposed, then compared
+_LINE = np.uint64(8)  # words of a cache line
+_PREFETCH_DISTANCE = np.uint64(12)  # rows ahead
+_BLOCK = np.uint64(9 * 64 * WORDS)  # boxes that are proposed before they are compared
 
 
 @kernel
@@ -41,34 +41,40 @@ def descend(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Pairs of a child and a row that may be in it, from the rows that reached each node."""
-    words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
-    found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
+    """Write pairs of a child and a row that may be in it, and return their number.
+
+    Rows `rows[starts[v]:starts[v + 1]]` have reached node v.
+    """
+    words, set_starts = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
+    found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
         first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
         stop = np.uint64(starts[node + ONE])
         while i < stop:
-            if found > room:
+            if found_count > max_found_count:
                 state[0], state[1] = node, i
-                return np.int64(found)
+                return np.int64(found_count)
             row = np.uint64(rows[i])
             i += ONE
             count = _write_set_starts(
-                low, high, row, first, last, attribute, base, scale, size, offset, met
+                low, high, row, first, last, attribute, base, scale, size, offset, set_starts
             )  # fmt: skip
-            mask = intersect_sets(sets, met, count, words)
+            mask = intersect_sets(sets, set_starts, count, words)
             while mask:
                 w = lowest_bit(mask)
                 mask &= mask - ONE
-                word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
+                word, first_child = words[w], np.uint64(child) + w * _SIXTY_FOUR
                 while word:
-                    found_children[found], found_rows[found] = here + lowest_bit(word), row
-                    found += ONE
+                    found_children[found_count], found_rows[found_count] = (
+                        first_child + lowest_bit(word),
+                        row,
+                    )
+                    found_count += ONE
                     word &= word - ONE
         node += ONE
     state[0], state[1] = node, i
-    return np.int64(found)
+    return np.int64(found_count)
 
 
 @kernel
@@ -84,40 +90,41 @@ def match_leaves(
     ends: NDArray[np.int64], end_starts: NDArray[np.int64], sparse: NDArray[np.int64],
     odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
 ) -> int:  # fmt: skip
-    """Pairs of a box and a row whose corners are both in it, from the rows that reached each leaf.
+    """Write pairs of a box and a row whose corners are both in it, and return their number.
 
-    Codes decide, and the ends themselves where a row's code is that of an end between boundaries.
-    What rows some visits ahead will ask for is fetched meanwhile: half of the time would be spent
-    waiting for memory. `fours` is as long as a row's words of four codes, if they are so few that
-    code of their own pays.
+    Rows `rows[starts[v]:starts[v + 1]]` have reached leaf v. Codes are compared first; keys are
+    compared only if the code of a row equals an odd code of the box. The sets of rows that come
+    later are prefetched, because otherwise half of the time would be spent waiting for memory.
+    `fours` has one entry per word of four codes of a row, if the kernel is compiled for that number
+    of words, and otherwise none.
     """
-    words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
-    some_rows, some_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
-    doubt_rows, doubt_places = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
-    soon, total = state[0], np.uint64(starts[-1])
+    words, set_starts = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
+    block_rows, block_ordinals = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
+    doubt_rows, doubt_ordinals = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
+    prefetch_node, total = state[0], np.uint64(starts[-1])
     width = np.uint64(code_words.shape[1])
     groups = np.uint64(len(fours) if len(fours) else low_words.shape[1])
-    found, room = np.uint64(0), np.uint64(len(found_rows)) - _BLOCK
+    found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _BLOCK
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
         first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
         stop = np.uint64(starts[node + ONE])
         while i < stop:
-            if found > room:
+            if found_count > max_found_count:
                 state[0], state[1] = node, i
-                return np.int64(found)
-            some = np.uint64(0)
-            while i < stop and some <= _BLOCK - _CHILDREN:
+                return np.int64(found_count)
+            block_count = np.uint64(0)
+            while i < stop and block_count <= _BLOCK - _CHILDREN:
                 row = np.uint64(rows[i])
                 i += ONE
                 if i + _PREFETCH_DISTANCE < total:
-                    while np.uint64(starts[soon + ONE]) <= i + _PREFETCH_DISTANCE:
-                        soon += ONE
+                    while np.uint64(starts[prefetch_node + ONE]) <= i + _PREFETCH_DISTANCE:
+                        prefetch_node += ONE
                     _fetch_sets(
                         low,
                         np.uint64(rows[i + _PREFETCH_DISTANCE]),
                         tests,
-                        soon,
+                        prefetch_node,
                         attribute,
                         base,
                         scale,
@@ -126,38 +133,38 @@ def match_leaves(
                         sets,
                     )
                 count = _write_set_starts(
-                    low, high, row, first, last, attribute, base, scale, size, offset, met
+                    low, high, row, first, last, attribute, base, scale, size, offset, set_starts
                 )  # fmt: skip
-                mask = intersect_sets(sets, met, count, words)
+                mask = intersect_sets(sets, set_starts, count, words)
                 while mask:
                     w = lowest_bit(mask)
                     mask &= mask - ONE
-                    word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
+                    word, first_ordinal = words[w], np.uint64(child) + w * _SIXTY_FOUR
                     while word:
-                        place = here + lowest_bit(word)
-                        prefetch_words(code_words, place * width)
-                        some_places[some], some_rows[some] = place, row
-                        some += ONE
+                        ordinal = first_ordinal + lowest_bit(word)
+                        prefetch_words(code_words, ordinal * width)
+                        block_ordinals[block_count], block_rows[block_count] = ordinal, row
+                        block_count += ONE
                         word &= word - ONE
 
-            doubts = np.uint64(0)
-            for j in range(some):
-                row, place = np.uint64(some_rows[j]), np.uint64(some_places[j])
+            doubt_count = np.uint64(0)
+            for j in range(block_count):
+                row, ordinal = np.uint64(block_rows[j]), np.uint64(block_ordinals[j])
                 outside, doubtful = np.uint64(0), np.uint64(0)
                 for g in range(groups):
                     out, unclear = compare_codes(
-                        low_words[row, g], high_words[row, g], code_words[place, g],
-                        code_words[place, groups + g],
+                        low_words[row, g], high_words[row, g], code_words[ordinal, g],
+                        code_words[ordinal, groups + g],
                     )  # fmt: skip
                     outside |= out
                     doubtful |= unclear
-                found_ordinals[found], found_rows[found] = place, row
-                found += np.uint64(outside | doubtful == 0)
-                doubt_rows[doubts], doubt_places[doubts] = row, place
-                doubts += np.uint64((outside == 0) & (doubtful != 0))
-            for j in range(doubts):
-                row, place = np.uint64(doubt_rows[j]), np.uint64(doubt_places[j])
-                found_ordinals[found], found_rows[found] = place, row
+                found_ordinals[found_count], found_rows[found_count] = ordinal, row
+                found_count += np.uint64(outside | doubtful == 0)
+                doubt_rows[doubt_count], doubt_ordinals[doubt_count] = row, ordinal
+                doubt_count += np.uint64((outside == 0) & (doubtful != 0))
+            for j in range(doubt_count):
+                row, ordinal = np.uint64(doubt_rows[j]), np.uint64(doubt_ordinals[j])
+                found_ordinals[found_count], found_rows[found_count] = ordinal, row
                 admitted = _admits_keys(
                     low,
                     high,
@@ -166,17 +173,17 @@ def match_leaves(
                     row,
                     np.uint64(query_rows[row]),
                     codes,
-                    place,
+                    ordinal,
                     ends,
                     end_starts,
                     sparse,
                     odd,
                     odd_before,
                 )
-                found += np.uint64(admitted)
+                found_count += np.uint64(admitted)
         node += ONE
     state[0], state[1] = node, i
-    return np.int64(found)
+    return np.int64(found_count)
 
 
 @kernel
@@ -192,51 +199,52 @@ def match_leaves_limited(
     sparse: NDArray[np.int64], odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
     exact_bits: NDArray[np.uint64], remaining: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """What `match_leaves` gives, but no more for a query row that has as many as it wants.
+    """Write the pairs of `match_leaves` until each query row has as many as requested.
 
-    `remaining` is how many each query row still wants. Only boxes that say all count.
+    `remaining` has the number of further boxes that each query row needs, and is updated. Only
+    boxes with a bit in `exact_bits` are counted, because others may be false candidates.
     """
-    words, met = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
-    found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
+    words, set_starts = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
+    found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
         first, last, child = np.uint64(tests[node]), np.uint64(tests[node + ONE]), children[node]
         stop = np.uint64(starts[node + ONE])
         while i < stop:
-            if found > room:
+            if found_count > max_found_count:
                 state[0], state[1] = node, i
-                return np.int64(found)
+                return np.int64(found_count)
             row = np.uint64(rows[i])
             i += ONE
-            who = np.uint64(query_rows[row])
-            wanted = remaining[who]
-            if wanted <= 0:
+            query_row = np.uint64(query_rows[row])
+            missing = remaining[query_row]
+            if missing <= 0:
                 continue
             count = _write_set_starts(
-                low, high, row, first, last, attribute, base, scale, size, offset, met
+                low, high, row, first, last, attribute, base, scale, size, offset, set_starts
             )
-            mask = intersect_sets(sets, met, count, words)
-            while mask and wanted > 0:
+            mask = intersect_sets(sets, set_starts, count, words)
+            while mask and missing > 0:
                 w = lowest_bit(mask)
                 mask &= mask - ONE
-                word, here = words[w], np.uint64(child) + w * _SIXTY_FOUR
-                while word and wanted > 0:
-                    place = here + lowest_bit(word)
+                word, first_ordinal = words[w], np.uint64(child) + w * _SIXTY_FOUR
+                while word and missing > 0:
+                    ordinal = first_ordinal + lowest_bit(word)
                     word &= word - ONE
                     if not _contains_corners(
-                        low, high, low_words, high_words, low_keys, high_keys, row, who, codes,
-                        code_words, place, ends, end_starts, sparse, odd, odd_before,
+                        low, high, low_words, high_words, low_keys, high_keys, row, query_row,
+                        codes, code_words, ordinal, ends, end_starts, sparse, odd, odd_before,
                     ):  # fmt: skip
                         continue
-                    found_ordinals[found], found_rows[found] = place, row
-                    found += ONE
-                    wanted -= np.int32(
-                        exact_bits[place >> np.uint64(6)] >> (place & np.uint64(63)) & ONE
+                    found_ordinals[found_count], found_rows[found_count] = ordinal, row
+                    found_count += ONE
+                    missing -= np.int32(
+                        exact_bits[ordinal >> np.uint64(6)] >> (ordinal & np.uint64(63)) & ONE
                     )
-            remaining[who] = wanted
+            remaining[query_row] = missing
         node += ONE
     state[0], state[1] = node, i
-    return np.int64(found)
+    return np.int64(found_count)
 
 
 @kernel
@@ -248,15 +256,15 @@ def verify_boxes(
     end_starts: NDArray[np.int64], sparse: NDArray[np.int64], odd: NDArray[np.uint64],
     odd_before: NDArray[np.uint32],
 ) -> NDArray[np.bool_]:  # fmt: skip
-    """Whether the box at `ordinals[i]` contains both corners of row `rows[i]`."""
-    answer = np.empty(len(rows), np.bool_)
+    """Return for each i whether the box at `ordinals[i]` contains both corners of `rows[i]`."""
+    is_inside = np.empty(len(rows), np.bool_)
     for i in range(len(rows)):
-        row, place = np.uint64(rows[i]), np.uint64(ordinals[i])
-        answer[i] = _contains_corners(
+        row, ordinal = np.uint64(rows[i]), np.uint64(ordinals[i])
+        is_inside[i] = _contains_corners(
             low, high, low_words, high_words, low_keys, high_keys, row, np.uint64(query_rows[row]),
-            codes, code_words, place, ends, end_starts, sparse, odd, odd_before,
+            codes, code_words, ordinal, ends, end_starts, sparse, odd, odd_before,
         )  # fmt: skip
-    return answer
+    return is_inside
 
 
 @kernel(inline="always")
@@ -278,7 +286,7 @@ def _contains_corners(
     odd: Any,
     odd_before: Any,
 ) -> Any:
-    """Whether a box contains both corners of a row, by its codes and then by its ends."""
+    """Return whether a box contains both corners of a row, by its codes and then by its ends."""
     groups = np.uint64(low_words.shape[1])
     outside, doubtful = np.uint64(0), np.uint64(0)
     for g in range(groups):
@@ -315,10 +323,10 @@ def _fetch_sets(
     low: Any, row: Any, tests: Any, node: Any, attribute: Any, base: Any, scale: Any, size: Any,
     offset: Any, sets: Any,
 ) -> None:  # fmt: skip
-    """Fetches the sets that a row will ask a node for."""
+    """Prefetch the sets of a node that a row needs."""
     for t in range(np.uint64(tests[node]), np.uint64(tests[node + ONE])):
-        here = find_bucket(low[row, np.uint64(attribute[t])], base[t], scale[t], size[t])
-        start = np.uint64(offset[t] + here * WORDS)
+        bucket = find_bucket(low[row, np.uint64(attribute[t])], base[t], scale[t], size[t])
+        start = np.uint64(offset[t] + bucket * WORDS)
         prefetch_words(sets, start)
         prefetch_words(sets, start + _LINE)
 
@@ -328,16 +336,16 @@ def _write_set_starts(
     low: Any, high: Any, row: Any, first: Any, last: Any, attribute: Any, base: Any, scale: Any,
     size: Any, offset: Any, set_starts: Any,
 ) -> Any:  # fmt: skip
-    """Writes where the sets start that hold a row's corners; gives how many there are."""
+    """Write the starts of the sets of both corners of a row, and return their number."""
     count = np.uint64(0)
     for t in range(first, last):
         k = np.uint64(attribute[t])
-        here = find_bucket(low[row, k], base[t], scale[t], size[t])
-        set_starts[count] = np.uint64(offset[t] + here * WORDS)
+        bucket = find_bucket(low[row, k], base[t], scale[t], size[t])
+        set_starts[count] = np.uint64(offset[t] + bucket * WORDS)
         count += ONE
         if high is not None:
-            here = find_bucket(high[row, k], base[t], scale[t], size[t])
-            set_starts[count] = np.uint64(offset[t] + here * WORDS)
+            bucket = find_bucket(high[row, k], base[t], scale[t], size[t])
+            set_starts[count] = np.uint64(offset[t] + bucket * WORDS)
             count += ONE
     return count
 
@@ -347,17 +355,17 @@ def _admits_keys(
     low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, query_row: Any, codes: Any,
     ordinal: Any, ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any,
 ) -> Any:  # fmt: skip
-    """Whether the ends themselves admit a row whose codes they share."""
+    """Return whether the ends of a box with odd codes admit the keys of a row with equal codes."""
     width = low.shape[1]
     for k in range(width):
-        lower, upper, mine = codes[ordinal, k], codes[ordinal, width + k], low[row, k]
-        if mine == lower and lower & 1:
+        lower, upper, code = codes[ordinal, k], codes[ordinal, width + k], low[row, k]
+        if code == lower and lower & 1:
             end = _read_end(ends, end_starts, sparse, odd, odd_before, ordinal, k)
             if low_keys[query_row, k] < end:
                 return False
         if high is not None:
-            mine = high[row, k]
-        if mine == upper and upper & 1:
+            code = high[row, k]
+        if code == upper and upper & 1:
             end = _read_end(ends, end_starts, sparse, odd, odd_before, ordinal, width + k)
             if high_keys[query_row, k] > end:
                 return False
@@ -368,13 +376,13 @@ def _admits_keys(
 def _read_end(
     ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any, ordinal: Any, column: Any
 ) -> Any:
-    """An end that its code does not tell; of a sparse column there are only those."""
-    at, which = end_starts[column], sparse[column]
-    if which < 0:
-        return ends[at + np.int64(ordinal)]
-    run, bit = ordinal >> np.uint64(6), ordinal & np.uint64(63)
-    earlier = count_bits(odd[which, run] & ((ONE << bit) - ONE))
-    return ends[at + np.int64(odd_before[which, run]) + np.int64(earlier)]
+    """Return the stored end of a box in one column, in which its code is odd."""
+    start, sparse_row = end_starts[column], sparse[column]
+    if sparse_row < 0:
+        return ends[start + np.int64(ordinal)]
+    word, bit = ordinal >> np.uint64(6), ordinal & np.uint64(63)
+    earlier = count_bits(odd[sparse_row, word] & ((ONE << bit) - ONE))
+    return ends[start + np.int64(odd_before[sparse_row, word]) + np.int64(earlier)]
 
 
 @kernel
@@ -385,15 +393,18 @@ def descend_overlapping(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Pairs of a child and a row that may have something in common, as `descend` gives them."""
+    """Write pairs of a child and a row that may overlap, and return their number.
+
+    The arguments are those of `descend`.
+    """
     words, met = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
-    found, room = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
+    found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
     node, i = state[0], state[1]
     while node < np.uint64(len(children) - 1):
         while i < np.uint64(starts[node + ONE]):
-            if found > room:
+            if found_count > max_found_count:
                 state[0], state[1] = node, i
-                return np.int64(found)
+                return np.int64(found_count)
             row = np.uint64(rows[i])
             i += ONE
             words[:] = ~np.uint64(0)
@@ -406,11 +417,14 @@ def descend_overlapping(
                     met |= sets[offset[t] + b * WORDS : offset[t] + (b + 1) * WORDS]
                 words &= met
             for w in range(np.uint64(WORDS)):
-                word, here = words[w], np.uint64(children[node]) + w * _SIXTY_FOUR
+                word, first_child = words[w], np.uint64(children[node]) + w * _SIXTY_FOUR
                 while word:
-                    found_children[found], found_rows[found] = here + lowest_bit(word), row
-                    found += ONE
+                    found_children[found_count], found_rows[found_count] = (
+                        first_child + lowest_bit(word),
+                        row,
+                    )
+                    found_count += ONE
                     word &= word - ONE
         node += ONE
     state[0], state[1] = node, i
-    return np.int64(found)
+    return np.int64(found_count)

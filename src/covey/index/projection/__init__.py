@@ -1,16 +1,17 @@
-"""The random projection index: regions become small boxes, and boxes propose.
+"""The random projection index: candidates are found by the intervals of regions on directions.
 
-All number attributes together are one box, and each vector attribute is a ball; both are projected
-on a few random directions. The intervals on the directions are the attributes of a `SegmentIndex`,
-and the exact relation verifies what it proposes (papers: projection). Texts and long decimals are
-kept as attributes of their own; tags, cosines and null are left to the relation.
+All number attributes together form one box, and each vector attribute forms a ball; both are
+projected on a few random directions. The intervals on the directions are the attributes of a
+`SegmentIndex`, whose candidates are verified by the exact relation (papers: projection). Texts and
+long decimals are separate attributes of that segment. Tags, cosine balls and null are not
+projected; only the verification takes them into account.
 
 Modules, in the order in which data passes through them:
 
-- `projection_mapping`: `ProjectionMapping`, which projects events and regions to boxes.
-- `index`: `RandomProjectionIndex`, and `FalseCovers`, its share of candidates in vain.
+- `projection_mapping`: `ProjectionMapping`, which projects events and regions to small boxes.
+- `index`: `RandomProjectionIndex`, and `FalseCovers`, which counts its false covers.
 
-Wrong choice where regions have few attributes or leave numbers free: `SegmentIndex` is faster.
+Do not use it if regions have few attributes or leave numbers free: `SegmentIndex` is faster.
 """
 
 from typing import TYPE_CHECKING

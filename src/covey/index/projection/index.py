@@ -1,14 +1,14 @@
-"""The index of random projections: each region becomes a small box, and boxes propose.
+"""The random projection index: each region is represented by a small box (papers: projection).
 
-Numbers (dates and times too) are one box of all of them, in units of their usual widths, and each
-vector attribute is a ball; either is projected on k random directions of its own. The intervals are
-the attributes of a `SegmentIndex`, which finds what the paper looks up in a layered range tree; the
-exact relation decides. Texts and long decimals are attributes of it too; what else has no
-projection (tags, cosines, null, several balls at once) is unbounded, and left to the relation.
-(papers: projection)
+All numbers (also dates and times) form one box, in units of their usual widths. Each vector
+attribute forms a ball. The box and each ball are projected on k random directions. The intervals
+on the directions are the attributes of a `SegmentIndex`, which takes the place of the paper's
+layered range tree; its candidates are verified by the exact relation. Texts and long decimals are
+attributes of that segment as well. Constraints without a projection (tags, cosine balls, null,
+several balls) leave the box unbounded.
 
-Cost: k × d products per region, and a segment of k attributes beside the regions. Wrong choice
-where regions leave numbers free, or have few attributes: `SegmentIndex` itself is exact, and
+Cost: k × d products per region, and a segment of k attributes in addition to the regions. Do not
+use it if regions leave numbers free or have few attributes: `SegmentIndex` alone is exact and
 faster.
 """
 
@@ -36,18 +36,25 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Holds = Callable[[Ints, Ints], Bools]
 
-_CANDIDATES_PER_COVER = 32  # for each cover that is wanted, at first
-_INITIAL_BATCH, _MAX_BATCH = 256, 1 << 15  # regions of one query
+_CANDIDATES_PER_COVER = 32  # verified first, for each requested cover
+_INITIAL_BATCH, _MAX_BATCH = 256, 1 << 15  # regions per query to the segment
 _MAX_PAIRS_PER_BATCH = 1 << 20
 _MAX_DIRECTIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class FalseCovers:
-    """How much was proposed in vain when regions looked for covers among the stored ones.
+    """Counts of false covers among the candidates that were proposed for query regions.
 
-    `redundant` of these regions have a cover, but their first candidate is none: whoever verifies
-    only that one, as the paper does, forwards them needlessly.
+    Args:
+        query_count: number of query regions.
+        stored_count: number of stored regions.
+        direction_count: number of directions of a projection.
+        candidates: number of pairs that were proposed.
+        covers: number of pairs that are covers.
+        redundant: number of query regions that have a cover, while their first candidate is a false
+            cover. A method that verifies only the first candidate, as the paper does, forwards
+            these regions unnecessarily.
     """
 
     query_count: int
@@ -59,27 +66,27 @@ class FalseCovers:
 
     @property
     def false_share_of_candidates(self) -> float:
-        """The share of candidates that are no covers."""
+        """Share of false covers among the candidates."""
         return (self.candidates - self.covers) / max(1, self.candidates)
 
     @property
     def false_share_of_non_covers(self) -> float:
-        """The share of pairs without covering that were candidates."""
+        """Share of candidates among the pairs that are not covers."""
         return (self.candidates - self.covers) / max(
             1, self.query_count * self.stored_count - self.covers
         )
 
     @property
     def expected_false_share(self) -> float:
-        """What theory says of `false_share_of_non_covers`: see `false_cover_probability`."""
+        """Theoretical value of `false_share_of_non_covers`; see `false_cover_probability`."""
         return false_cover_probability(self.direction_count)
 
 
 @dataclass(frozen=True, slots=True)
 class RandomProjectionIndex:
-    """An index of n regions by their projections.
+    """Index that finds candidates by random projections, and verifies them.
 
-    Guarantee: every answer is that of `BruteForceIndex`.
+    Guarantee: every result equals that of `BruteForceIndex`.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -93,7 +100,7 @@ class RandomProjectionIndex:
     regions: Regions
     boxes: SegmentIndex
     mapping: ProjectionMapping
-    _multi_ball_rows: Ints  # rows of several balls, any one of which may be covered
+    _multi_ball_rows: Ints  # rows with several balls; a query may cover any one of them
     _multi_ball_boxes: SegmentIndex
 
     @classmethod
@@ -107,9 +114,20 @@ class RandomProjectionIndex:
         seed: int = 0,
         mapping: ProjectionMapping | None = None,
     ) -> RandomProjectionIndex:
-        """An index of these regions on k directions, four or as many as there are dimensions.
+        """Build an index of regions.
 
-        Or by the `mapping` of another index: indexes that share one project a question once.
+        Args:
+            regions: the regions to store.
+            direction_count: number of directions of each projection; None for the number of
+                dimensions, but at most four.
+            kind: distribution of the directions.
+            seed: seed of the random directions.
+            mapping: the mapping of another index, to be used instead of a new one. Indexes that
+                share a mapping project a query only once.
+
+        Raises:
+            InvalidArgumentError: if the number of directions is not from 1 to 10,000, or the seed
+                is negative.
         """
         check_range("seed", seed, 0)
         if direction_count is not None:
@@ -120,22 +138,22 @@ class RandomProjectionIndex:
             else mapping
         )
         boxes = mapping.project_outer(regions, 1)
-        crossed = mapping.find_multi_ball_rows(regions)
-        crossed_boxes = SegmentIndex.build(boxes.take(crossed))
-        indexed = SegmentIndex.build(boxes, shared_codebooks=mapping.shared_codebooks)
-        return cls(regions, indexed, mapping, crossed, crossed_boxes)
+        multi_ball_rows = mapping.find_multi_ball_rows(regions)
+        multi_ball_boxes = SegmentIndex.build(boxes.take(multi_ball_rows))
+        box_index = SegmentIndex.build(boxes, shared_codebooks=mapping.shared_codebooks)
+        return cls(regions, box_index, mapping, multi_ball_rows, multi_ball_boxes)
 
     def __len__(self) -> int:
         return len(self.regions)
 
     @property
     def direction_count(self) -> int:
-        """On how many directions numbers, or the vectors of an attribute, are projected."""
+        """Number of directions of the projection that has the fewest."""
         return self.mapping.direction_count
 
     @check_arguments
     def match(self, events: Events) -> Pairs:
-        """Stored regions that contain each event."""
+        """Return for each event the stored regions that contain it."""
         check_same_types(self.regions, events.space, self.regions.constraints)
         query_boxes, query_rows = self.mapping.project_events(events), np.arange(len(events))
 
@@ -146,9 +164,10 @@ class RandomProjectionIndex:
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Stored regions that cover each given one; with a limit, some of them.
+        """Return for each query region the stored regions that cover it, at most `limit`.
 
-        With a limit few candidates are verified first, and all only where those were not enough.
+        With a limit, few candidates are verified first, and all candidates only for the query
+        regions for which these were not enough.
         """
         self._check_types(regions)
         query_boxes, query_rows = self.mapping.project_inner(regions)
@@ -162,41 +181,47 @@ class RandomProjectionIndex:
             return self._verify_candidates(
                 query_boxes, query_rows, self.boxes.find_covering, holds
             ).limit_per_query(limit)
-        some = self.boxes.find_covering(query_boxes, limit=_CANDIDATES_PER_COVER * limit)
-        true = holds(some.query_rows.astype(np.int64), some.stored_rows.astype(np.int64))
-        found = Pairs(some.query_rows[true], some.stored_rows[true])
-        # Those with as many candidates as were asked for may have more.
-        short = np.flatnonzero(np.bincount(some.query_rows) >= _CANDIDATES_PER_COVER * limit)
-        short = short[np.bincount(found.query_rows, minlength=len(regions))[short] < limit]
-        if not limit or not len(short):
-            return found.limit_per_query(limit)
-        again = self._verify_candidates(
-            query_boxes.take(short), short, self.boxes.find_covering, holds
+        candidates = self.boxes.find_covering(query_boxes, limit=_CANDIDATES_PER_COVER * limit)
+        is_cover = holds(
+            candidates.query_rows.astype(np.int64), candidates.stored_rows.astype(np.int64)
         )
-        kept = ~np.isin(found.query_rows, short)
-        both = [
-            (found.query_rows[kept], again.query_rows),
-            (found.stored_rows[kept], again.stored_rows),
+        covers_found = Pairs(candidates.query_rows[is_cover], candidates.stored_rows[is_cover])
+        # Query rows for which the number of candidates was limited may have more.
+        incomplete_rows = np.flatnonzero(
+            np.bincount(candidates.query_rows) >= _CANDIDATES_PER_COVER * limit
+        )
+        incomplete_rows = incomplete_rows[
+            np.bincount(covers_found.query_rows, minlength=len(regions))[incomplete_rows] < limit
         ]
-        return Pairs.from_unsorted(*map(np.concatenate, both)).limit_per_query(limit)
+        if not limit or not len(incomplete_rows):
+            return covers_found.limit_per_query(limit)
+        complete_covers = self._verify_candidates(
+            query_boxes.take(incomplete_rows), incomplete_rows, self.boxes.find_covering, holds
+        )
+        is_complete = ~np.isin(covers_found.query_rows, incomplete_rows)
+        columns = [
+            (covers_found.query_rows[is_complete], complete_covers.query_rows),
+            (covers_found.stored_rows[is_complete], complete_covers.stored_rows),
+        ]
+        return Pairs.from_unsorted(*map(np.concatenate, columns)).limit_per_query(limit)
 
     @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
-        """Stored regions that each given one covers."""
+        """Return for each query region the stored regions that it covers."""
         self._check_types(regions)
 
-        def propose(asked: Regions) -> Pairs:
-            inside, crossed = (
-                self.boxes.find_covered(asked),
-                self._multi_ball_boxes.find_overlapping(asked),
+        def propose(query_boxes: Regions) -> Pairs:
+            inner_pairs, multi_ball_pairs = (
+                self.boxes.find_covered(query_boxes),
+                self._multi_ball_boxes.find_overlapping(query_boxes),
             )
-            if not len(crossed):
-                return inside
-            rows = np.concatenate([inside.query_rows, crossed.query_rows])
-            places = np.concatenate(
-                [inside.stored_rows, self._multi_ball_rows[crossed.stored_rows]]
+            if not len(multi_ball_pairs):
+                return inner_pairs
+            query_rows = np.concatenate([inner_pairs.query_rows, multi_ball_pairs.query_rows])
+            stored_rows = np.concatenate(
+                [inner_pairs.stored_rows, self._multi_ball_rows[multi_ball_pairs.stored_rows]]
             )
-            return Pairs.from_unsorted(rows, places).drop_duplicates()
+            return Pairs.from_unsorted(query_rows, stored_rows).drop_duplicates()
 
         def holds(i: Ints, r: Ints) -> Bools:
             return covers(regions, i, self.regions.take(r), np.arange(len(r)))
@@ -206,7 +231,7 @@ class RandomProjectionIndex:
 
     @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Stored regions that have an event in common with each given one."""
+        """Return for each query region the stored regions that overlap it."""
         self._check_types(regions)
         outer = self.mapping.project_outer(regions, 1)
 
@@ -218,32 +243,33 @@ class RandomProjectionIndex:
         )
 
     def propose_covering(self, regions: Regions) -> Pairs:
-        """Stored regions whose projections cover those of each given one: not verified."""
-        found = list(
+        """Return the candidates of `find_covering`, which are not verified."""
+        portions = list(
             self._propose_batches(*self.mapping.project_inner(regions), self.boxes.find_covering)
         )
-        return _concat_pairs(found)
+        return _concat_pairs(portions)
 
     def measure_false_covers(self, regions: Regions) -> FalseCovers:
-        """How much `find_covering` of these regions proposes in vain.
+        """Count the false covers that `find_covering` would propose for query regions.
 
-        Give other regions than the stored ones: a region covers itself.
+        The query regions should not be among the stored ones, because a region covers itself.
         """
-        candidates = true = 0
-        is_covered, is_found = np.zeros((2, len(regions)), np.bool_)
+        candidates = cover_count = 0
+        is_covered, is_first_cover = np.zeros((2, len(regions)), np.bool_)
         for i, r in self._propose_batches(
             *self.mapping.project_inner(regions), self.boxes.find_covering
         ):
             holds = covers(self.regions, r, regions, i)
             is_first = np.r_[True, np.diff(i) > 0][: len(i)]
-            is_covered[i[holds]], is_found[i[holds & is_first]] = True, True
-            candidates, true = candidates + len(i), true + int(holds.sum())
-        redundant = int((is_covered & ~is_found).sum())
+            is_covered[i[holds]], is_first_cover[i[holds & is_first]] = True, True
+            candidates, cover_count = candidates + len(i), cover_count + int(holds.sum())
+        redundant = int((is_covered & ~is_first_cover).sum())
         return FalseCovers(
-            len(regions), len(self), self.direction_count, candidates, true, redundant
+            len(regions), len(self), self.direction_count, candidates, cover_count, redundant
         )
 
     def _check_types(self, regions: Regions) -> None:
+        """Raise SchemaError if a constrained attribute has another type in the query regions."""
         check_same_types(self.regions, regions.space, self.regions.constraints)
 
     def _verify_candidates(
@@ -253,19 +279,20 @@ class RandomProjectionIndex:
         propose: Callable[[Regions], Pairs],
         holds: Holds,
     ) -> Pairs:
-        """The candidates for which `holds` is true."""
-        found = []
+        """Return the candidates for which `holds` is true."""
+        portions = []
         for i, r in self._propose_batches(query_boxes, query_rows, propose):
-            true = holds(i, r)
-            found.append((i[true], r[true]))
-        return _concat_pairs(found)
+            is_verified = holds(i, r)
+            portions.append((i[is_verified], r[is_verified]))
+        return _concat_pairs(portions)
 
     def _propose_batches(
         self, query_boxes: Regions, query_rows: Ints, propose: Callable[[Regions], Pairs]
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Query rows and stored rows, in portions: the more pairs, the smaller the next portion.
+        """Yield candidates in portions of query rows and stored rows.
 
-        All pairs of a query row are in one portion, each once.
+        All pairs of a query row are in one portion, each once. The more pairs a portion has, the
+        fewer query rows the next one has.
         """
         start, step = 0, _INITIAL_BATCH
         while start < len(query_rows):
@@ -274,14 +301,15 @@ class RandomProjectionIndex:
             pairs = propose(query_boxes.take(np.arange(start, stop)))
             i, r = query_rows[start + pairs.query_rows], pairs.stored_rows.astype(np.int64)
             if last - query_rows[start] < stop - 1 - start:
-                once = Pairs.from_unsorted(i, r).drop_duplicates()
-                i, r = once.query_rows.astype(np.int64), once.stored_rows.astype(np.int64)
+                distinct = Pairs.from_unsorted(i, r).drop_duplicates()
+                i, r = distinct.query_rows.astype(np.int64), distinct.stored_rows.astype(np.int64)
             yield i, r
             fitting = (stop - start) * _MAX_PAIRS_PER_BATCH // max(1, len(i))
             start, step = stop, max(1, min(8 * step, fitting, _MAX_BATCH))
 
 
 def _concat_pairs(portions: Sequence[tuple[Ints, Ints]]) -> Pairs:
+    """Return the pairs of all portions."""
     none = np.empty(0, np.int64)
     return Pairs(
         np.concatenate([none, *(i for i, _ in portions)]),

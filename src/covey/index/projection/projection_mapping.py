@@ -1,7 +1,8 @@
-"""How regions and events project: all numbers as one box, the balls of a vector as one ball.
+"""The mapping of regions and events to small boxes by random projections.
 
-Either is projected on directions of its own; the intervals are the attributes of a small box. Texts
-and long decimals are attributes of it as they are.
+All number attributes form one box, and each vector attribute forms a ball. Each is projected on
+directions of its own, and the intervals on the directions are the attributes of a small box. Texts
+and long decimals are attributes of the small box without a change.
 """
 
 from __future__ import annotations
@@ -38,14 +39,24 @@ _DIRECTION_KINDS = {
     "signs": Directions.random_signs,
     "sparse": Directions.sparse,
 }
-_DEFAULT_DIRECTIONS = 4  # directions: so many codes a segment compares at once
-_SAMPLE = 10_000
-_TINY = 1e-20  # how far apart vectors may be whose float32 distance is 0
+_DEFAULT_DIRECTIONS = 4  # a segment compares that many codes at once
+_SAMPLE = 10_000  # constraints from which the unit of an attribute is estimated
+_TINY = 1e-20  # largest distance of vectors whose float32 distance is 0
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectionMapping:
-    """What regions are projected by. The last query is cached: many indexes may be given it."""
+    """Mapping of regions and events to small boxes.
+
+    The last query is cached, because several indexes with the same mapping may be queried with the
+    same regions.
+
+    Args:
+        numeric: projection of all number attributes; None if there are none.
+        vectors: projections of the vector attributes.
+        unprojected_attributes: texts and long decimals, which are attributes of the boxes.
+        shared_codebooks: codebooks that the indexes of these boxes share.
+    """
 
     numeric: NumericProjection | None
     vectors: tuple[VectorProjection, ...]
@@ -57,7 +68,11 @@ class ProjectionMapping:
     _space: Space = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        drawn = [part.directions for part in (*self.vectors, self.numeric) if part is not None]
+        drawn = [
+            projection.directions
+            for projection in (*self.vectors, self.numeric)
+            if projection is not None
+        ]
         names = [str(j) for j in range(sum(map(len, drawn)))]
         attributes = [Attribute(name, DOUBLE) for name in names]
         attributes += [Attribute(f"={a.name}", a.type) for a in self.unprojected_attributes]
@@ -67,13 +82,18 @@ class ProjectionMapping:
     def draw(
         cls, regions: Regions, direction_count: int | None, kind: str, seed: int
     ) -> ProjectionMapping:
-        """Directions for all that these regions constrain, k of them or four."""
+        """Draw random directions for the attributes that the regions constrain.
+
+        `direction_count` is the number of directions of each projection; None means the number of
+        dimensions, but at most four.
+        """
         if kind not in _DIRECTION_KINDS:
             raise InvalidArgumentError(
-                f"no directions of kind {kind!r}: there are {', '.join(_DIRECTION_KINDS)}"
+                f"the kind of directions must be {', '.join(_DIRECTION_KINDS)}, got {kind!r}"
             )
 
         def draw(d: int, part: int) -> Directions:
+            """Draw directions in d dimensions; `part` numbers the projections."""
             return _DIRECTION_KINDS[kind](
                 min(d, _DEFAULT_DIRECTIONS) if direction_count is None else direction_count,
                 d,
@@ -88,85 +108,97 @@ class ProjectionMapping:
             else None
         )
         vectors = [a for a in constrained if a.type.is_vector]
-        parts = (
+        projections = (
             VectorProjection(a.name, draw(a.type.length, 1 + i)) for i, a in enumerate(vectors)
         )
-        kept = [a for a in constrained if a.type.is_scalar and not _is_number(a.type)]
-        return cls(numbers, tuple(parts), tuple(kept))
+        unprojected = [a for a in constrained if a.type.is_scalar and not _is_number(a.type)]
+        return cls(numbers, tuple(projections), tuple(unprojected))
 
     @property
     def direction_count(self) -> int:
-        """On how many directions numbers, or the vectors of an attribute, are projected."""
-        drawn = [part.directions for part in self.vectors]
+        """Number of directions of the projection that has the fewest; 0 without projections."""
+        drawn = [projection.directions for projection in self.vectors]
         drawn += [self.numeric.directions] if self.numeric else []
         return min(map(len, drawn), default=0)
 
     def can_project(self, regions: Regions) -> bool:
-        """Whether all has a place here that these regions constrain and that can have one."""
-        known = {part.name for part in self.vectors} | {a.name for a in self.unprojected_attributes}
-        known |= {a.name for a in self.numeric.attributes} if self.numeric else set()
-        return all(n in known or regions.space[n].type.is_tags for n in regions.constraints)
+        """Return whether the mapping has every attribute (except tags) that regions constrain."""
+        names = {projection.name for projection in self.vectors} | {
+            a.name for a in self.unprojected_attributes
+        }
+        names |= {a.name for a in self.numeric.attributes} if self.numeric else set()
+        return all(n in names or regions.space[n].type.is_tags for n in regions.constraints)
 
     def project_events(self, events: Events) -> Regions:
-        """The boxes of events, which are regions of size zero."""
+        """Return the small boxes of events, which are regions of size zero."""
         scalars = [*(self.numeric.attributes if self.numeric else ()), *self.unprojected_attributes]
         columns = {a.name: events[a.name] for a in scalars}
         points = Regions.from_events(Events(events.space, len(events), columns))
         ends = [self.numeric.project_regions(points)] if self.numeric else []
-        ends += [part.project_events(events) for part in self.vectors]
+        ends += [projection.project_events(events) for projection in self.vectors]
         return self._build_boxes(len(events), ends, points.constraints)
 
     def project_outer(self, regions: Regions, widenings: int) -> Regions:
-        """Boxes that contain the boxes of all that these regions cover."""
+        """Return boxes that contain the small box of every region that a query region covers.
+
+        `widenings` is the number of widenings for rounding errors of
+        `covey.geometry.projections.Directions.project_outer_balls`.
+        """
         ends = [self.numeric.project_regions(regions)] if self.numeric else []
         ends += [
-            part.project_balls(regions, part.find_single_balls(regions), widenings)
-            for part in self.vectors
+            projection.project_balls(regions, projection.find_single_balls(regions), widenings)
+            for projection in self.vectors
         ]
         return self._build_boxes(len(regions), ends, regions.constraints)
 
     def project_inner(self, regions: Regions) -> tuple[Regions, Ints]:
-        """Boxes that those of all covers contain, and the region of each.
+        """Return boxes that the small box of every cover contains, and the query row of each box.
 
-        A region of several balls has a box for each: a cover may contain any one of them.
+        A region with several balls has one box for each, because a cover need contain only one of
+        them.
         """
-        for known, found in self._last_query:
-            if known is regions:
-                return found
-        found = self._project_inner(regions)
-        self._last_query[:] = [(regions, found)] if len(regions) <= MAX_CACHED_REGIONS else []
-        return found
+        for cached_regions, boxes in self._last_query:
+            if cached_regions is regions:
+                return boxes
+        boxes = self._project_inner(regions)
+        self._last_query[:] = [(regions, boxes)] if len(regions) <= MAX_CACHED_REGIONS else []
+        return boxes
 
     def find_multi_ball_rows(self, regions: Regions) -> Ints:
-        """Regions that have several balls somewhere, and so are unbounded, but may be covered."""
-        crossed = np.zeros(len(regions), np.bool_)
-        for part in self.vectors:
-            balls = part.find_ball_choices(regions)
-            crossed |= (part.find_single_balls(regions) < 0) & (
+        """Return the rows with several balls on an attribute: unbounded, but perhaps covered."""
+        has_several = np.zeros(len(regions), np.bool_)
+        for projection in self.vectors:
+            balls = projection.find_ball_choices(regions)
+            has_several |= (projection.find_single_balls(regions) < 0) & (
                 balls.values[balls.offsets[:-1]] >= 0
             )
-        return np.flatnonzero(crossed)
+        return np.flatnonzero(has_several)
 
     def _project_inner(self, regions: Regions) -> tuple[Regions, Ints]:
-        owner, chosen = np.arange(len(regions)), list[Ints]()
-        for part in self.vectors:
-            balls = part.find_ball_choices(regions)
-            places, again = balls.flat_indices(owner)
-            owner, chosen = owner[again], [*(c[again] for c in chosen), balls.values[places]]
+        """Compute the result of `project_inner`, without the cache."""
+        query_rows, chosen = np.arange(len(regions)), list[Ints]()
+        for projection in self.vectors:
+            balls = projection.find_ball_choices(regions)
+            value_rows, box_rows = balls.flat_indices(query_rows)
+            query_rows, chosen = (
+                query_rows[box_rows],
+                [*(c[box_rows] for c in chosen), balls.values[value_rows]],
+            )
         ends = []
         if self.numeric:
             ends = [
-                (low[owner], high[owner]) for low, high in [self.numeric.project_regions(regions)]
+                (low[query_rows], high[query_rows])
+                for low, high in [self.numeric.project_regions(regions)]
             ]
-        for part, balls_of in zip(self.vectors, chosen, strict=True):
-            ends.append(part.project_balls(regions, balls_of, 0))
-        owned = regions if len(owner) == len(regions) else regions.take(owner)
-        return self._build_boxes(len(owner), ends, owned.constraints), owner
+        for projection, balls_of in zip(self.vectors, chosen, strict=True):
+            ends.append(projection.project_balls(regions, balls_of, 0))
+        box_regions = regions if len(query_rows) == len(regions) else regions.take(query_rows)
+        return self._build_boxes(len(query_rows), ends, box_regions.constraints), query_rows
 
     def _build_boxes(
         self, count: int, ends: Sequence[Ends], constraints_by_name: Mapping[str, Constraints]
     ) -> Regions:
-        """Boxes of intervals on all directions, and of what is kept as it is."""
+        """Return boxes of intervals on all directions and of constraints without projection."""
         constraints = _build_intervals(ends)
         for attribute in self.unprojected_attributes:
             if attribute.name in constraints_by_name:
@@ -176,9 +208,11 @@ class ProjectionMapping:
 
 @dataclass(frozen=True, slots=True)
 class NumericProjection:
-    """How number attributes are taken as one box: in which units, on which directions.
+    """Projection of all number attributes as one box: units of attributes, and directions.
 
-    Null is no place in it: what admits null is unbounded, and so is an event that is null.
+    A region that admits null in an attribute is unbounded in that attribute, and so is an event
+    with null. Origins and units turn a number x of attribute i into
+    `(x - origins[i]) / units[i]`.
     """
 
     directions: Directions
@@ -190,24 +224,28 @@ class NumericProjection:
     def from_regions(
         cls, regions: Regions, attributes: Sequence[Attribute], directions: Directions
     ) -> NumericProjection:
-        """Units from the intervals of these regions."""
-        usual = [_estimate_units(regions.constraints[a.name].batch, a.type) for a in attributes]
-        origins, units = zip(*usual, strict=True)
+        """Return a projection whose units are estimated from the intervals of regions."""
+        origins_and_units = [
+            _estimate_units(regions.constraints[a.name].batch, a.type) for a in attributes
+        ]
+        origins, units = zip(*origins_and_units, strict=True)
         return cls(directions, tuple(attributes), origins, units)
 
     def project_regions(self, regions: Regions) -> Ends:
-        """The ends of regions."""
+        """Return the ends of the intervals of regions on each direction."""
         shape = (len(self.attributes), len(regions))
         lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
         for i, attribute in enumerate(self.attributes):
-            if (given := regions.constraints.get(attribute.name)) is not None:
-                assert isinstance(given.batch, Scalars)
-                low, high = _compute_corners(given.batch, attribute.type)
-                lower[i, given.rows], upper[i, given.rows] = self._to_units(i, low, high)
+            if (constraints := regions.constraints.get(attribute.name)) is not None:
+                assert isinstance(constraints.batch, Scalars)
+                low, high = _compute_corners(constraints.batch, attribute.type)
+                lower[i, constraints.rows], upper[i, constraints.rows] = self._to_units(
+                    i, low, high
+                )
         return self.directions.project_boxes(lower.T, upper.T)
 
     def _to_units(self, i: int, low: Floats, high: Floats) -> Ends:
-        """Numbers in their units; none passes another."""
+        """Return numbers of attribute i in its unit; their order is preserved."""
         with np.errstate(over="ignore"):
             origin, unit = self.origins[i], self.units[i]
             return (low - origin) / unit, (high - origin) / unit
@@ -215,44 +253,56 @@ class NumericProjection:
 
 @dataclass(frozen=True, slots=True)
 class VectorProjection:
-    """How the balls of a vector attribute are projected.
+    """Projection of the balls of one vector attribute.
 
-    The bounds are those of `covey.geometry.balls`: `covers` and `overlaps` there see a ball of
-    radius r as up to r(1 + 2ε) + 2·1e-20 wide, ε the relative error of a float32 distance.
+    The bounds are those of `covey.geometry.balls`: for its `covers` and `overlaps` a ball of radius
+    r may be as large as r(1 + 2ε) + 2·1e-20, with ε the relative error of a float32 distance.
     """
 
     name: str
     directions: Directions
 
     def find_single_balls(self, regions: Regions) -> Ints:
-        """For each region the one ball that it is, or -1."""
+        """Return for each region the number of its only ball, or -1 if it is not one ball."""
         chosen = np.full(len(regions), -1)
-        if (given := regions.constraints.get(self.name)) is not None:
-            assert isinstance(given.batch, Balls)
-            balls = given.batch.balls
-            rows = np.flatnonzero((given.batch.states == ValueState.VALUE) & (balls.lengths == 1))
+        if (constraints := regions.constraints.get(self.name)) is not None:
+            assert isinstance(constraints.batch, Balls)
+            balls = constraints.batch.balls
+            rows = np.flatnonzero(
+                (constraints.batch.states == ValueState.VALUE) & (balls.lengths == 1)
+            )
             numbers = balls.values[balls.offsets[rows]]
-            chosen[given.rows[rows]] = np.where(_is_ball(given.batch)[numbers], numbers, -1)
+            chosen[constraints.rows[rows]] = np.where(
+                _is_ball(constraints.batch)[numbers], numbers, -1
+            )
         return chosen
 
     def find_ball_choices(self, regions: Regions) -> RaggedArray:
-        """For each region the balls of which a cover may contain any, or -1."""
+        """Return for each region the balls of which every cover contains at least one, by number.
+
+        A region without such balls has the number -1.
+        """
         chosen = self.find_single_balls(regions)
         lists = RaggedArray(np.arange(len(regions) + 1), chosen)
-        if (given := regions.constraints.get(self.name)) is None:
+        if (constraints := regions.constraints.get(self.name)) is None:
             return lists
-        assert isinstance(given.batch, Balls)
-        balls, good = given.batch.balls, _is_ball(given.batch)
-        several = np.flatnonzero((given.batch.states == ValueState.VALUE) & (balls.lengths > 1))
+        assert isinstance(constraints.batch, Balls)
+        balls, is_ball = constraints.batch.balls, _is_ball(constraints.batch)
+        several = np.flatnonzero(
+            (constraints.batch.states == ValueState.VALUE) & (balls.lengths > 1)
+        )
         if not len(several):
             return lists
         rows = [[number] for number in chosen.tolist()]
-        for place in several.tolist():
-            rows[given.rows[place]] = [b for b in balls.row(place).tolist() if good[b]] or [-1]
+        for row in several.tolist():
+            rows[constraints.rows[row]] = [b for b in balls.row(row).tolist() if is_ball[b]] or [-1]
         return RaggedArray.from_rows(rows, np.int64)
 
     def project_balls(self, regions: Regions, ball_numbers: Ints, widenings: int) -> Ends:
-        """The ends of balls by number, -1 for none: as they are, or widened so many times."""
+        """Return the ends of balls by number on each direction; -1 means no ball, unbounded.
+
+        `widenings` is that of `project_outer`; with 0 the balls are not widened.
+        """
         low, high = self._unbounded_ends(len(ball_numbers))
         if (rows := np.flatnonzero(ball_numbers >= 0)).size:
             batch = regions.constraints[self.name].batch
@@ -272,7 +322,7 @@ class VectorProjection:
         return low, high
 
     def project_events(self, events: Events) -> Ends:
-        """The ends of events; without a vector of numbers an event is unbounded."""
+        """Return the ends of events on each direction; unbounded without a finite vector."""
         column = events[self.name]
         assert isinstance(column, VectorColumn)
         low, high = self._unbounded_ends(len(events))
@@ -284,19 +334,22 @@ class VectorProjection:
         return low, high
 
     def _unbounded_ends(self, count: int) -> Ends:
+        """Return ends that are infinite on all directions."""
         shape = (len(self.directions), count)
         return np.full(shape, -np.inf).T, np.full(shape, np.inf).T
 
 
 def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
-    """Intervals of doubles by direction; one that is unbounded is no constraint."""
+    """Return intervals of doubles by direction; unbounded intervals are left out."""
     constraints = {}
     lows, highs = ([column for e in ends for column in e[side].T] for side in (0, 1))
     for j, (low, high) in enumerate(zip(lows, highs, strict=True)):
         rows = np.flatnonzero((low > -np.inf) | (high < np.inf))
         if len(rows):
             lower, upper = encode_floats(low[rows]), encode_floats(high[rows])
-            upper[high[rows] == np.inf] = key_domain(DOUBLE).high  # no end, which would need a code
+            upper[high[rows] == np.inf] = key_domain(
+                DOUBLE
+            ).high  # unbounded, so that it needs no code
             constraints[str(j)] = Constraints(
                 rows, Scalars.from_intervals(key_domain(DOUBLE), lower, upper)
             )
@@ -304,30 +357,31 @@ def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
 
 
 def _is_ball(batch: Balls) -> Bools:
-    """Which balls lie within a radius of a place; a shell does too."""
-    is_near = np.isfinite(decode_floats(batch.upper, FLOAT)) & np.isfinite(batch.centres).all(
+    """Return which balls are bounded: a finite l2 radius round a finite centre, or a shell."""
+    is_finite = np.isfinite(decode_floats(batch.upper, FLOAT)) & np.isfinite(batch.centres).all(
         axis=1
     )
-    ball: Bools = is_near & (batch.metrics == Metric.L2)
+    ball: Bools = is_finite & (batch.metrics == Metric.L2)
     return ball
 
 
 def _is_number(type_: Type) -> bool:
-    """Whether values of a type are numbers to project; texts and long decimals are not."""
+    """Return whether values of a type can be projected; texts and long decimals cannot."""
     return type_.is_scalar and key_domain(type_).dtype == np.int64
 
 
 def _compute_corners(batch: Scalars, type_: Type) -> Ends:
-    """Both ends as numbers, unbounded where there is none or null is admitted."""
+    """Return both ends as numbers, infinite where an end is missing or null is admitted."""
     low, high = (_keys_to_floats(keys, type_) for keys in (batch.lower, batch.upper))
-    free, both = batch.nulls, type_.name == "boolean"  # of two values each is an end
-    low[free | (batch.lower == batch.domain.low) & (not both)] = -np.inf
-    high[free | (batch.upper == batch.domain.high) & (not both)] = np.inf
+    # The domain of booleans has two keys, so that its ends are finite bounds.
+    free, is_boolean = batch.nulls, type_.name == "boolean"
+    low[free | (batch.lower == batch.domain.low) & (not is_boolean)] = -np.inf
+    high[free | (batch.upper == batch.domain.high) & (not is_boolean)] = np.inf
     return low, high
 
 
 def _keys_to_floats(keys: Ints, type_: Type) -> Floats:
-    """Numbers in the order of keys; NaN, which is the last, is as infinity."""
+    """Return numbers in the order of keys; NaN, the highest key, becomes infinity."""
     if not type_.is_fractional:
         return keys.astype(np.float64)
     floats = decode_floats(keys, type_).astype(np.float64)
@@ -336,7 +390,10 @@ def _keys_to_floats(keys: Ints, type_: Type) -> Floats:
 
 
 def _estimate_units(batch: Any, type_: Type) -> tuple[float, float]:
-    """The middle of the ends of intervals, and their usual width; of points how they spread."""
+    """Return the origin and the unit of an attribute: median end and median width of intervals.
+
+    If the median width is 0, as for points, the unit is the range of the ends.
+    """
     chosen = np.arange(0, len(batch), max(1, len(batch) // _SAMPLE))
     low, high = _compute_corners(batch.take(chosen), type_)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,11 +1,12 @@
-"""A tree of bitmaps over boxes of codes.
+"""Tree of bitmaps over boxes of codes.
 
-Up to 1,024 boxes that are near each other make a leaf; up to 1,024 leaves' bounds make a node, and
-so on up to one root. A node holds, per attribute, buckets of codes and for each the set
-of its children that meet it: one AND per attribute tests all children at once. Batches go down
-level by level, node by node, so that a node's sets stay in cache.
+A leaf has up to 1,024 similar boxes. A node of the level above has the bounds of up to 1,024
+leaves, and so on up to one root. For each attribute, a node divides the codes into buckets and has
+for each bucket the set of its children that meet it, as a bitmap. So one AND per attribute tests
+all children at once. Batches descend level by level and node by node, so that the sets of a node
+stay in the cache.
 
-Cost: 128 bytes per bucket, attribute and leaf: 5 bytes per box and attribute.
+Cost: 128 bytes per bucket, attribute and leaf, which is 5 bytes per box and attribute.
 """
 
 from __future__ import annotations
@@ -28,16 +29,23 @@ Codes = NDArray[np.uint16]
 Ints = NDArray[np.int64]
 
 MAX_CHILDREN = 64 * WORDS
-"""How many children a node has at most."""
+"""Largest number of children of a node, and of boxes of a leaf."""
 _BUCKETS_OF_LEAVES = 38
 _BUCKETS_ABOVE = 1000
 
 
 class TreeLevel(NamedTuple):
-    """Nodes of one level: node v has children[v] to children[v + 1] and so its tests.
+    """Nodes of one level of the tree. The names of the fields are those of stored arrays.
 
-    Test t is of an attribute whose codes from `base` on are spread over `size` buckets by `scale`;
-    the sets of its buckets start at `offset`. The names of the fields are those of stored arrays.
+    Args:
+        children: node v has the children `children[v]` to `children[v + 1]`.
+        tests: node v has the tests `tests[v]` to `tests[v + 1]`, one for each attribute tested.
+        attribute: the attribute of each test.
+        base: the lowest code of the second bucket of each test; see `find_bucket`.
+        scale: buckets per code of each test, times 2^16.
+        size: number of buckets of each test.
+        offset: position in `sets` of the first bucket of each test.
+        sets: the bitmaps of children, `WORDS` words for each bucket.
     """
 
     children: Ints
@@ -51,24 +59,27 @@ class TreeLevel(NamedTuple):
 
     @classmethod
     def build(cls, codes: Codes, children: Ints, max_buckets: int) -> TreeLevel:
-        """The nodes over boxes in their order, of which node v has children[v] to [v + 1]."""
+        """Build nodes over boxes; node v has the boxes `children[v]` to `children[v + 1]`."""
         width, nodes = codes.shape[1] // 2, len(children) - 1
-        how = np.zeros((4, nodes, width), np.int32)
+        node_tests = np.zeros((4, nodes, width), np.int32)
         counts = np.array(
-            [write_node_tests(codes, children, max_buckets, v, *how[:, v]) for v in range(nodes)],
+            [
+                write_node_tests(codes, children, max_buckets, v, *node_tests[:, v])
+                for v in range(nodes)
+            ],
             np.int64,
         )
-        used = np.arange(width) < counts[:, None]
-        attribute, base, scale, size = (given[used] for given in how)
+        is_used = np.arange(width) < counts[:, None]
+        attribute, base, scale, size = (column[is_used] for column in node_tests)
         tests = np.concatenate([[0], np.cumsum(counts)])
         ends = np.cumsum(size, dtype=np.int64) * WORDS
         offset = np.concatenate([[0], ends[:-1]])
         sets = np.empty(ends[-1], np.uint64)
         for v in range(nodes):
-            inside = slice(children[v], children[v + 1])
+            node_boxes = slice(children[v], children[v + 1])
             for t in range(tests[v], tests[v + 1]):
                 k = attribute[t]
-                lower, upper = codes[inside, k], codes[inside, width + k]
+                lower, upper = codes[node_boxes, k], codes[node_boxes, width + k]
                 write_bucket_sets(
                     lower, upper, base[t], scale[t], size[t], sets[offset[t] : ends[t]]
                 )
@@ -77,15 +88,15 @@ class TreeLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BitmapTree:
-    """Levels from the root to the leaves."""
+    """Tree of bitmaps; `levels` are the levels of nodes from the root to the leaves."""
 
     levels: tuple[TreeLevel, ...]
 
     @classmethod
     def build(cls, codes: Codes, leaves: Ints) -> BitmapTree:
-        """A tree over boxes in their order; leaf i is boxes leaves[i] to leaves[i + 1].
+        """Build a tree over boxes, of which leaf i has boxes `leaves[i]` to `leaves[i + 1]`.
 
-        Cost: boxes · attributes, some nanoseconds each.
+        Cost: some nanoseconds per box and attribute.
         """
         levels = [TreeLevel.build(codes, leaves, _BUCKETS_OF_LEAVES)]
         width = codes.shape[1] // 2
@@ -100,7 +111,7 @@ class BitmapTree:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> BitmapTree:
-        """A tree from what `to_arrays` gave."""
+        """Return the tree that `to_arrays` turned into arrays."""
         names = TreeLevel._fields
         count = sum(name.startswith("tree.") for name in arrays) // len(names)
         return cls(
@@ -108,7 +119,7 @@ class BitmapTree:
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of."""
+        """Return the tree as named arrays."""
         return {
             f"tree.{i}.{name}": array
             for i, level in enumerate(self.levels)
@@ -118,17 +129,21 @@ class BitmapTree:
     def find_leaves(
         self, low: Codes, high: Codes | None, *, max_pairs: int | None = None
     ) -> tuple[Ints, NDArray[np.int32]]:
-        """The leaves that may have boxes which contain both corners of each row.
+        """Find for each row the leaves that may have a box which contains both its corners.
 
-        Gives rows by leaf: leaf i is reached by `rows[starts[i]:starts[i + 1]]`.
-        Raises `ResultTooLargeError` if that are more than `max_pairs`.
+        Returns:
+            Arrays `starts` and `rows`: leaf i is reached by `rows[starts[i]:starts[i + 1]]`.
+
+        Raises:
+            ResultTooLargeError: if there are more than `max_pairs` pairs of a row and a leaf.
         """
         return self._descend_levels(descend, self.levels[:-1], low, high, max_pairs)
 
     def find_overlapping_boxes(self, low: Codes, high: Codes) -> tuple[Ints, NDArray[np.int32]]:
-        """The boxes that may have codes in common with all that is between a row's corners.
+        """Find for each row the boxes that may overlap the box between its corners.
 
-        Gives rows by box, as `find_leaves` does by leaf.
+        Returns:
+            Arrays `starts` and `rows`: box i may overlap `rows[starts[i]:starts[i + 1]]`.
         """
         return self._descend_levels(descend_overlapping, self.levels, low, high)
 
@@ -140,11 +155,12 @@ class BitmapTree:
         high: Codes | None,
         max_pairs: int | None = None,
     ) -> tuple[Ints, NDArray[np.int32]]:
+        """Descend some levels with a kernel, and return the rows that reach each child."""
         rows, starts = np.arange(len(low), dtype=np.int32), np.array([0, len(low)], np.int64)
         for level in levels:
-            given = (low, high, rows, starts, *level)
+            arguments = (low, high, rows, starts, *level)
             children, rows = collect_pairs(
-                visit_level, len(level.children) - 1, given, max_pairs=max_pairs
+                visit_level, len(level.children) - 1, arguments, max_pairs=max_pairs
             )
             starts, rows = group_by(children, rows, int(level.children[-1]))
         return starts, rows

@@ -1,9 +1,9 @@
-"""Keys as small codes, per set of stored regions: codes propose, original keys decide.
+"""Codebook: 16-bit codes for the keys of one attribute.
 
-An attribute has a bounded table of boundaries, taken from the ends of the stored intervals. The
-code of a key tells "equal to boundary i" (even) from "between two boundaries" (odd), so most
-comparisons are settled on 16 bits; only a key and an end in one gap must look at the originals.
-Null is the lowest code, so that "null or at most 5" is an interval too.
+The boundaries of a codebook are at most 16,000 ends of stored intervals. The code of a key is even
+if the key equals a boundary, and odd if it lies between two boundaries. So most comparisons need
+only codes. Original keys are compared only if a key and an end lie between the same two boundaries.
+Null has the lowest code, so that "null or at most 5" is an interval of codes.
 
 Cost: a few nanoseconds per key, 8 bytes per boundary.
 """
@@ -25,21 +25,31 @@ Codes = NDArray[np.uint16]
 Ints = NDArray[np.int64]
 
 NULL = 0
-"""The code of null."""
+"""Code of null."""
 UNBOUNDED = 2
-"""The code of a lower end that no key is below."""
+"""Code of a lower end that is the lowest key of the domain."""
 _FIRST_BOUNDARY = 4
 MAX_BOUNDARIES = 16_000
-_CELL_BITS = 12
-_MAX_SEARCH_STEPS = 4  # of a search that are always made
+"""Largest number of boundaries of a codebook."""
+_CELL_BITS = 12  # the guide has up to 2^12 cells
+_MAX_SEARCH_STEPS = 4  # steps of a binary search without a branch
 
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """The boundaries of one attribute, ascending and at least one, and a guide to find them by.
+    """Boundaries of one attribute, ascending and at least one, with a guide for fast search.
 
-    The guide has cells of equal width, and cells in parts, the more the more boundaries are in it:
-    floats crowd in a few of all keys. `search_steps` of a search find most keys within a part.
+    The guide divides the range of boundaries into cells of equal width, and each cell into parts.
+    Cells with more boundaries have more parts, because the keys of floats are dense in a few
+    ranges. Most keys are found within a part by `search_steps` steps of binary search.
+
+    Args:
+        boundaries: the boundaries.
+        shift: a cell has 2^shift keys.
+        cells: the first part of each cell.
+        shifts: a part of cell i has 2^shifts[i] keys.
+        guide: the number of boundaries before each part.
+        search_steps: number of steps of binary search without a branch.
     """
 
     boundaries: Ints
@@ -51,40 +61,49 @@ class Codebook:
 
     @classmethod
     def from_scalars(cls, batch: Scalars) -> Codebook:
-        """Boundaries from ends, all of them or equally many ends between any two."""
+        """Return a codebook whose boundaries are ends of intervals.
+
+        If there are too many distinct ends, about equal numbers of ends lie between any two
+        boundaries.
+        """
         lower, upper = batch.lower, batch.upper
         ends = np.concatenate([lower[lower != batch.domain.low], upper[upper != batch.domain.high]])
         ends.sort()
-        new = np.r_[True, ends[1:] != ends[:-1]][: len(ends)]
-        if np.count_nonzero(new) > MAX_BOUNDARIES:
-            chosen = ends[np.linspace(0, len(ends) - 1, MAX_BOUNDARIES).astype(np.int64)]
-            return cls.from_boundaries(chosen[np.r_[True, chosen[1:] != chosen[:-1]]])
-        return cls.from_boundaries(ends[new] if len(ends) else np.zeros(1, np.int64))
+        is_new = np.r_[True, ends[1:] != ends[:-1]][: len(ends)]
+        if np.count_nonzero(is_new) > MAX_BOUNDARIES:
+            boundaries = ends[np.linspace(0, len(ends) - 1, MAX_BOUNDARIES).astype(np.int64)]
+            return cls.from_boundaries(boundaries[np.r_[True, boundaries[1:] != boundaries[:-1]]])
+        return cls.from_boundaries(ends[is_new] if len(ends) else np.zeros(1, np.int64))
 
     @classmethod
     def from_boundaries(cls, boundaries: Ints) -> Codebook:
-        """A codebook of just these boundaries."""
+        """Return a codebook with the given boundaries."""
         spread = int(boundaries[-1]) - int(boundaries[0])
         shift = max(0, spread.bit_length() - _CELL_BITS)
         cells = np.zeros((spread >> shift) + 1, np.uint32)
         shifts = np.empty(len(cells), np.uint8)
         guide = np.empty(divide_cells(boundaries, shift, cells, shifts) + 1, np.uint16)
-        most = write_guide(boundaries, shift, cells, shifts, guide)
+        max_part_size = write_guide(boundaries, shift, cells, shifts, guide)
         return cls(
-            boundaries, shift, cells, shifts, guide, min(_MAX_SEARCH_STEPS, most.bit_length())
+            boundaries,
+            shift,
+            cells,
+            shifts,
+            guide,
+            min(_MAX_SEARCH_STEPS, max_part_size.bit_length()),
         )
 
     def write_codes(self, keys: Ints, valid: NDArray[np.bool_], codes: Codes) -> None:
-        """Writes the code of each key, and of null where not valid."""
+        """Write the code of each key to `codes`; a key that is not valid gets the code of null."""
         encode_keys(
             keys, valid, self.boundaries, self.shift, self.cells, self.shifts, self.guide,
             self.search_steps, codes,
         )  # fmt: skip
 
     def encode_intervals(self, batch: Scalars) -> tuple[Codes, Codes, NDArray[np.bool_]]:
-        """The lowest and the highest code that each constraint admits, and if all between are.
+        """Return the lowest and the highest code of each constraint, and whether it is exact.
 
-        Where not, only the constraint itself can tell.
+        A constraint is exact if it is an interval of codes, and otherwise a residual constraint.
         """
         low, high = np.empty(len(batch), np.uint16), np.empty(len(batch), np.uint16)
         self.write_intervals(batch, np.arange(len(batch)), low, high)
@@ -94,7 +113,7 @@ class Codebook:
     def write_intervals(
         self, batch: Scalars, rows: Ints, low_codes: Codes, high_codes: Codes
     ) -> None:
-        """Writes, at their rows, the lowest and the highest code that constraints admit."""
+        """Write the lowest and the highest code that each constraint admits at the given rows."""
         encode_ends(
             batch.lower,
             batch.upper,
@@ -113,7 +132,7 @@ class Codebook:
         )
 
     def decode_keys(self, codes: Codes) -> Ints:
-        """The boundaries of even codes; what odd or special codes give means nothing."""
-        places = (codes.astype(np.int64) - _FIRST_BOUNDARY) >> 1
-        keys: Ints = self.boundaries[np.clip(places, 0, len(self.boundaries) - 1)]
+        """Return the boundaries of even codes; odd and special codes get an arbitrary boundary."""
+        boundary_rows = (codes.astype(np.int64) - _FIRST_BOUNDARY) >> 1
+        keys: Ints = self.boundaries[np.clip(boundary_rows, 0, len(self.boundaries) - 1)]
         return keys

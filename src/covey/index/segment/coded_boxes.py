@@ -1,10 +1,11 @@
-"""Boxes of codes with the ends that codes do not tell.
+"""Boxes of codes, with the interval ends that codes do not determine.
 
-Row i holds the lower codes of all attributes, then the upper ones. An even code tells its end; the
-ends of odd ones are kept in the order of the boxes, column by column: all of a column where nearly
-all are odd, else only those, with a bit for each box and a count every 64 boxes to find them by.
+Row i has the lower codes of all attributes, then the upper ones. An even code determines its end.
+The ends of odd codes are stored column by column, in the order of the boxes. If nearly all codes of
+a column are odd, all ends of the column are stored. Otherwise only the ends of odd codes are
+stored; they are found by one bit per box and a count for every 64 boxes.
 
-Cost: 4 bytes per attribute and box, 8 per end between two boundaries.
+Cost: 4 bytes per attribute and box, 8 bytes per stored end.
 """
 
 from __future__ import annotations
@@ -22,16 +23,24 @@ from covey.index.segment.encoded_column import EncodedColumn
 __all__ = ["CodedBoxes", "pack_bits"]
 
 Ints = NDArray[np.int64]
-_MOSTLY_ODD_SHARE = 0.97
-_ALL, _NONE = -1, -2  # of a column's ends are kept
+_MOSTLY_ODD_SHARE = 0.97  # share of odd codes from which on all ends of a column are stored
+_ALL, _NONE = -1, -2  # in `sparse`: all or none of the ends of a column are stored
 
 
 @dataclass(frozen=True, slots=True)
 class CodedBoxes:
-    """n boxes in d attributes: column k is the lower end of attribute k, column d + k the upper.
+    """n boxes in d attributes: column k has the lower end of attribute k, column d + k the upper.
 
-    The ends of column c start at `starts[c]`; `sparse[c]` is its row in `odd` and `before`, if some
-    of its ends are stored and others are not. The names of the fields are those of stored arrays.
+    The names of the fields are those of stored arrays.
+
+    Args:
+        codes: the codes, n rows and 2d columns.
+        ends: the stored ends of all columns.
+        starts: for each column the position in `ends` of its first end.
+        sparse: for each column its row in `odd` and `before` if only the ends of odd codes are
+            stored; -1 if all its ends are stored, -2 if none is.
+        odd: for each sparse column one bit per box, which is set if the code is odd.
+        before: for each sparse column and word of `odd`, the number of bits set in earlier words.
     """
 
     codes: NDArray[np.uint16]
@@ -43,36 +52,36 @@ class CodedBoxes:
 
     @classmethod
     def build(cls, codes: NDArray[np.uint16], end_columns: Sequence[Ints | None]) -> CodedBoxes:
-        """From codes and, column by column, the ends of all boxes (none: no end was given)."""
+        """Return boxes from codes and the ends of all boxes; None for a column without ends."""
         count, columns = codes.shape
         starts, sparse = np.zeros(columns, np.int64), np.full(columns, _NONE, np.int64)
         ends = [np.empty(0, np.int64)]
-        odds: list[NDArray[np.uint64]] = []
-        befores: list[NDArray[np.uint32]] = []
-        for column, given in enumerate(end_columns):
+        odd_bits: list[NDArray[np.uint64]] = []
+        counts_before: list[NDArray[np.uint32]] = []
+        for column, column_ends in enumerate(end_columns):
             starts[column] = sum(map(len, ends))
             odd = codes[:, column] & 1 == 1
-            if given is None or not odd.any():
+            if column_ends is None or not odd.any():
                 continue
             if odd.mean() >= _MOSTLY_ODD_SHARE:
                 sparse[column] = _ALL
-                ends.append(given)
+                ends.append(column_ends)
                 continue
-            sparse[column] = len(odds)
-            ends.append(given[odd])
-            odds.append(pack_bits(odd))
-            each = np.bitwise_count(odds[-1]).astype(np.uint32)
-            befores.append(np.cumsum(each, dtype=np.uint32) - each)
+            sparse[column] = len(odd_bits)
+            ends.append(column_ends[odd])
+            odd_bits.append(pack_bits(odd))
+            word_counts = np.bitwise_count(odd_bits[-1]).astype(np.uint32)
+            counts_before.append(np.cumsum(word_counts, dtype=np.uint32) - word_counts)
         words = -(-count // 64)
-        odd_words = np.array(odds, np.uint64).reshape(len(odds), words)
-        before = np.array(befores, np.uint32).reshape(len(odds), words)
+        odd_words = np.array(odd_bits, np.uint64).reshape(len(odd_bits), words)
+        before = np.array(counts_before, np.uint32).reshape(len(odd_bits), words)
         return cls(codes, np.concatenate(ends), starts, sparse, odd_words, before)
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def read_constraints(self, attribute: int, column: EncodedColumn, rows: Ints) -> Scalars:
-        """What some boxes say of an attribute, as constraints on its integers."""
+        """Return the intervals of some boxes on an attribute, as constraints on its integers."""
         width = self.codes.shape[1] // 2
         low, high = self.codes[rows, attribute], self.codes[rows, width + attribute]
         lower = self._read_ends(attribute, column, rows)
@@ -83,23 +92,23 @@ class CodedBoxes:
         return Scalars.from_intervals(column.domain, lower, upper, nulls=low == NULL)
 
     def _read_ends(self, end_column: int, column: EncodedColumn, rows: Ints) -> Ints:
-        """The ends of one column for some boxes; of those without an end it says nothing."""
+        """Return the ends of one column for some boxes; special codes get an arbitrary value."""
         codes = self.codes[rows, end_column]
         ends = column.codebook.decode_keys(codes)
-        odd = np.flatnonzero(codes & 1)
-        places = rows[odd]
+        odd_rows = np.flatnonzero(codes & 1)
+        end_rows = rows[odd_rows]
         if self.sparse[end_column] >= 0:
             words, before = self.odd[self.sparse[end_column]], self.before[self.sparse[end_column]]
-            earlier = words[places >> 6] & (
-                (np.uint64(1) << (places & 63).astype(np.uint64)) - np.uint64(1)
+            lower_bits = words[end_rows >> 6] & (
+                (np.uint64(1) << (end_rows & 63).astype(np.uint64)) - np.uint64(1)
             )
-            places = before[places >> 6] + np.bitwise_count(earlier).astype(np.int64)
-        ends[odd] = self.ends[self.starts[end_column] + places]
+            end_rows = before[end_rows >> 6] + np.bitwise_count(lower_bits).astype(np.int64)
+        ends[odd_rows] = self.ends[self.starts[end_column] + end_rows]
         return ends
 
 
 def pack_bits(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Flags as words of 64, the first the lowest bit."""
+    """Return flags as words of 64 bits; the first flag is the lowest bit of the first word."""
     words = np.zeros(-(-len(flags) // 64) * 8, np.uint8)
     packed = np.packbits(flags, bitorder="little")
     words[: len(packed)] = packed

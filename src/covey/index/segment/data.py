@@ -1,7 +1,7 @@
 """The arrays of a segment, and regions reconstructed from them.
 
-A segment does not store the regions that it was built from: boxes of codes, balls and residual
-constraints have all that is needed to tell them again, exactly.
+A segment does not store the regions that it was built from. They are reconstructed exactly from the
+boxes of codes, the balls and the residual constraints.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ Ints = NDArray[np.int64]
 
 
 class SegmentData(NamedTuple):
-    """The arrays of a segment, by what they are for.
+    """All arrays of a segment, grouped by purpose.
 
-    Every region has an ordinal, and `stored_rows` has the row number of the region at each. First
-    come those that the tree leads to, then those that are found by a ball. `exact_bits` has a bit
-    for each ordinal: whether its box says all of its region.
+    Every region has an ordinal. The lowest ordinals are those of regions that the tree finds; then
+    come those of regions that are found by a ball. `stored_rows` has the row number of the region
+    at each ordinal. `exact_bits` has one bit per ordinal, which is set if the box expresses the
+    whole region.
     """
 
     columns: tuple[EncodedColumn, ...]
@@ -48,29 +49,29 @@ class SegmentData(NamedTuple):
 def reconstruct_regions(
     space: Space, data: SegmentData, ordinals: NDArray[np.integer[Any]]
 ) -> tuple[Regions, Ints]:
-    """The regions at some ordinals, each once, and which of them is at each ordinal."""
-    distinct, at = np.unique(ordinals, return_inverse=True)
+    """Return the distinct regions at some ordinals, and for each ordinal the row of its region."""
+    distinct, row_of_ordinal = np.unique(ordinals, return_inverse=True)
     constraints: dict[str, Constraints] = {}
     for k, column in enumerate(data.columns):
         batch = data.boxes.read_constraints(k, column, distinct)
         rows = np.flatnonzero(~batch.is_unconstrained)
         constraints[column.name] = Constraints(rows, column.decode_constraints(batch.take(rows)))
     regions = Regions(space, len(distinct), constraints)
-    unsaid: tuple[ResidualConstraints | BallIndex, ...] = (*data.residuals, *data.ball_indexes)
-    for part in unsaid:
-        regions = _replace_constraints(regions, part.name, part.restore_constraints(distinct))
-    return regions, at
+    sources: tuple[ResidualConstraints | BallIndex, ...] = (*data.residuals, *data.ball_indexes)
+    for source in sources:
+        regions = _replace_constraints(regions, source.name, source.restore_constraints(distinct))
+    return regions, row_of_ordinal
 
 
 def _replace_constraints(regions: Regions, name: str, replacement: Constraints) -> Regions:
-    """Regions with other constraints on one attribute, for the rows that these have."""
+    """Return regions in which the constraints of some rows on one attribute are replaced."""
     batch: Any = replacement.batch
     rows = replacement.rows
     if name in regions.constraints:
-        given = regions.constraints[name]
-        others = np.flatnonzero(~np.isin(given.rows, rows))
-        batch = type(batch).concat([given.batch.take(others), batch])
-        rows = np.concatenate([given.rows[others], rows])
+        previous = regions.constraints[name]
+        unchanged = np.flatnonzero(~np.isin(previous.rows, rows))
+        batch = type(batch).concat([previous.batch.take(unchanged), batch])
+        rows = np.concatenate([previous.rows[unchanged], rows])
         order = np.argsort(rows)
         rows, batch = rows[order], batch.take(order)
     constraints = {**regions.constraints, name: Constraints(rows, batch)}

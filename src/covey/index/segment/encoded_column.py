@@ -1,4 +1,4 @@
-"""A scalar attribute as the index sees it: keys of any type as integers, and their codes."""
+"""Encoding of one scalar attribute: keys of any type as integers, and integers as codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class EncodedColumn:
-    """One attribute: its integers (keys as they are, or ranks of them), and its codes."""
+    """Encoding of the keys of one scalar attribute.
+
+    Keys that are integers stay as they are; texts and long decimals are encoded as their ranks.
+    `domain` is the domain of these integers, and `codebook` has their codes.
+    """
 
     name: str
     domain: Domain
@@ -31,26 +35,28 @@ class EncodedColumn:
 
     @classmethod
     def from_scalars(cls, name: str, batch: Scalars) -> EncodedColumn:
-        """A column for what is stored of an attribute."""
+        """Return the encoding for the stored constraints on an attribute."""
         ranks = TextRanks.from_scalars(batch) if batch.domain.dtype == object else None
-        whole = batch.domain if ranks is None else ranks.domain
+        domain = batch.domain if ranks is None else ranks.domain
         integers = batch if ranks is None else ranks.encode_constraints(batch)
-        return cls(name, whole, ranks, Codebook.from_scalars(integers))
+        return cls(name, domain, ranks, Codebook.from_scalars(integers))
 
     @classmethod
     def from_arrays(
         cls, name: str, original_domain: Domain, arrays: Mapping[str, NDArray[Any]]
     ) -> EncodedColumn:
-        """A column from what `to_arrays` gave, of an attribute with keys of `original_domain`."""
+        """Return the encoding that `to_arrays` stored; `original_domain` is the domain of keys."""
         codebook = Codebook.from_boundaries(arrays["boundaries"])
         if "known" not in arrays:
             return cls(name, original_domain, None, codebook)
-        known = unpack_values(arrays["known"], arrays["known_starts"], original_domain)
-        ranks = TextRanks.from_values(original_domain, known, is_ordered=bool(arrays["ordered"][0]))
+        stored_values = unpack_values(arrays["known"], arrays["known_starts"], original_domain)
+        ranks = TextRanks.from_values(
+            original_domain, stored_values, is_ordered=bool(arrays["ordered"][0])
+        )
         return cls(name, ranks.domain, ranks, codebook)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of, but for its name and type."""
+        """Return the encoding without name and type as named arrays."""
         arrays: dict[str, NDArray[Any]] = {"boundaries": self.codebook.boundaries}
         if self.ranks is not None:
             arrays["known"], arrays["known_starts"] = pack_values(self.ranks.stored_values)
@@ -58,15 +64,15 @@ class EncodedColumn:
         return arrays
 
     def encode_constraints(self, batch: Scalars) -> Scalars:
-        """Constraints on integers, from constraints on keys."""
+        """Return constraints on integers for constraints on keys."""
         return batch if self.ranks is None else self.ranks.encode_constraints(batch)
 
     def decode_constraints(self, batch: Scalars) -> Scalars:
-        """Constraints on keys again."""
+        """Return constraints on keys for constraints on integers."""
         return batch if self.ranks is None else self.ranks.decode_constraints(batch)
 
     def encode_events(self, column: ScalarColumn) -> Ints:
-        """The integers of events; of a null it says nothing."""
+        """Return the integer of each event; the value for null is arbitrary."""
         if self.ranks is None:
             return column.keys
         if column.texts is None:

@@ -1,8 +1,8 @@
-"""The exact index of any mix of intervals, lists, tags and balls, made of arrays that never change.
+"""The segment index: an exact, immutable index of any mix of intervals, lists, tags and balls.
 
-Intervals become boxes of codes in a tree of bitmaps; a region that wants tokens is found by the
-rarest of them, one more attribute of that tree. What boxes cannot say is verified on what they
-propose.
+Intervals become boxes of codes in a tree of bitmaps. A region that requires tokens is found by the
+rarest of them, which is one more attribute of that tree. Constraints that boxes cannot express are
+verified on the candidates.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ __all__ = ["SegmentIndex"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-_EVENTS_PER_BATCH = 1 << 15  # events that go down the tree together
-_MAX_UNROLLED_WORDS = 2  # of four codes each: for these the kernel is compiled
-_REGIONS_PER_BATCH = 1 << 10  # regions, which may meet many
+_EVENTS_PER_BATCH = 1 << 15  # events that descend the tree together
+_MAX_UNROLLED_WORDS = 2  # words of four codes; the kernel is compiled for each number up to this
+_REGIONS_PER_BATCH = 1 << 10  # fewer than events, because a region may meet many boxes
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentIndex:
-    """An index of n regions.
+    """Immutable index of regions, made of plain arrays.
 
-    Guarantee: every answer is that of `BruteForceIndex`. Cost: `match` and `find_covering` grow
-    slower than the number of regions as long as constraints tell them apart.
+    Guarantee: every result equals that of `BruteForceIndex`.
+
+    Cost: the time of `match` and `find_covering` grows more slowly than the number of regions, as
+    long as constraints distinguish them.
     """
 
     space: Space
@@ -62,11 +64,13 @@ class SegmentIndex:
         *,
         shared_codebooks: SharedCodebooks | None = None,
     ) -> SegmentIndex:
-        """An index of all these regions, by their row numbers.
+        """Build an index of regions, which are stored under their row numbers.
 
-        A sample of events, some thousands, makes it faster for events like them. Segments that are
-        built with the same `shared_codebooks` find covers faster where all of them are asked for
-        those of the same regions.
+        Args:
+            regions: the regions to store.
+            sample: some thousands of events, to make the index faster for similar events.
+            shared_codebooks: codebooks that several segments share. Segments with the same
+                codebooks find covers faster if they are queried with the same regions.
         """
         data = build_segment_data(
             regions, sample, SharedCodebooks() if shared_codebooks is None else shared_codebooks
@@ -76,16 +80,24 @@ class SegmentIndex:
     @classmethod
     @check_arguments
     def from_arrays(cls, space: Space, arrays: Mapping[str, NDArray[Any]]) -> SegmentIndex:
-        """The segment that `to_arrays` took apart, in the space of its regions."""
+        """Return the segment that `to_arrays` turned into arrays.
+
+        Args:
+            space: the space of the stored regions.
+            arrays: arrays by name, which may be read-only memory maps; large ones are not copied.
+
+        Raises:
+            InvalidArgumentError: if an array is missing.
+        """
         try:
             return cls(space, unpack_segment(space, arrays))
         except KeyError as missing:
             raise InvalidArgumentError(
-                f"the arrays are not those of to_arrays: {missing} is missing"
+                f"the arrays must be those of to_arrays: {missing} is missing"
             ) from None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of, but for its space, as arrays of numbers."""
+        """Return the segment without its space as named arrays of numbers."""
         return pack_segment(self.data)
 
     def __len__(self) -> int:
@@ -93,19 +105,19 @@ class SegmentIndex:
 
     @property
     def stored_rows(self) -> NDArray[np.int32]:
-        """The row number of the region at each ordinal; near regions are together."""
+        """Row number of the region at each ordinal; similar regions have neighbouring ordinals."""
         return self.data.stored_rows
 
     @property
     def constrained_attributes(self) -> set[str]:
-        """The attributes that some region constrains."""
+        """Names of the attributes that at least one region constrains."""
         data = self.data
-        kinds = (data.columns, data.ball_indexes, data.residuals)
-        return {part.name for kind in kinds for part in kind} | set(data.vocabularies)
+        groups = (data.columns, data.ball_indexes, data.residuals)
+        return {item.name for group in groups for item in group} | set(data.vocabularies)
 
     @check_arguments
     def arrange_by_ordinal(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of stored regions, by row, in the order that `match_values` takes."""
+        """Return values of stored regions in order of ordinals, from values in order of rows."""
         _check_one_each(values, len(self))
         return values[self.data.stored_rows]
 
@@ -116,11 +128,17 @@ class SegmentIndex:
         *,
         max_pairs: int | None = None,
     ) -> MatchResult:
-        """Return the stored regions that contain each event.
+        """Return for each event the stored regions that contain it.
 
-        With many more than `max_pairs` pairs in a portion of the events it raises
-        `ResultTooLargeError` while searching: give fewer events at once. One event alone is always
-        answered. Candidates are counted before residual constraints are verified.
+        `candidates` of the result is the number of pairs before residual constraints are verified.
+
+        Args:
+            events: a batch of events.
+            max_pairs: approximate limit of the number of pairs for a portion of the events; None
+                for no limit. A batch of one event has no limit.
+
+        Raises:
+            ResultTooLargeError: if the search finds more pairs. Match fewer events at once.
         """
         return self.match_values(events, self.data.stored_rows, max_pairs=max_pairs)
 
@@ -128,9 +146,14 @@ class SegmentIndex:
     def match_values(
         self, events: Events, values_by_ordinal: NDArray[Any], *, max_pairs: int | None = None
     ) -> MatchResult:
-        """Return what `match` does, with a value of each stored region instead of its row.
+        """Return the result of `match` with a value of each stored region instead of its row.
 
-        Values come from `arrange_by_ordinal`; that costs less than to look them up afterwards.
+        This is cheaper than to look up values in the result of `match`.
+
+        Args:
+            events: a batch of events.
+            values_by_ordinal: one value for each region, from `arrange_by_ordinal`.
+            max_pairs: as in `match`.
         """
         _check_one_each(values_by_ordinal, len(self))
         if len(events) <= _EVENTS_PER_BATCH:
@@ -139,19 +162,21 @@ class SegmentIndex:
         portions = [
             np.arange(start, min(start + _EVENTS_PER_BATCH, len(events))) for start in starts
         ]
-        found = [
+        results = [
             self._match_batch(events.take(rows), max_pairs, values_by_ordinal) for rows in portions
         ]
         return MatchResult(
-            np.concatenate([p.query_rows + start for p, start in zip(found, starts, strict=True)]),
-            np.concatenate([pairs.stored_rows for pairs in found]),
-            sum(pairs.candidates for pairs in found),
+            np.concatenate(
+                [pairs.query_rows + start for pairs, start in zip(results, starts, strict=True)]
+            ),
+            np.concatenate([pairs.stored_rows for pairs in results]),
+            sum(pairs.candidates for pairs in results),
         )
 
     def _match_batch(
         self, events: Events, max_pairs: int | None, values_by_ordinal: NDArray[Any]
     ) -> MatchResult:
-        """Match few enough events to bound the memory that is taken."""
+        """Match a batch of events that is small enough to bound the memory used."""
         self._check_types(events.space)
         query = EncodedQuery.from_events(events, self.data.columns, self.data.vocabularies)
         max_pairs = None if len(events) == 1 else max_pairs
@@ -162,16 +187,18 @@ class SegmentIndex:
             )
         candidates = len(query_rows)
         if self.data.residuals:
-            kept = self._is_exact(ordinals)
-            doubt = np.flatnonzero(~kept)
-            kept[doubt] = self._residuals_admit(events, query, query_rows[doubt], ordinals[doubt])
-            query_rows, ordinals = query_rows[kept], ordinals[kept]
+            is_match = self._is_exact(ordinals)
+            inexact = np.flatnonzero(~is_match)
+            is_match[inexact] = self._residuals_admit(
+                events, query, query_rows[inexact], ordinals[inexact]
+            )
+            query_rows, ordinals = query_rows[is_match], ordinals[is_match]
         pairs = self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
         return MatchResult(pairs.query_rows, pairs.stored_rows, candidates)
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Stored regions that cover each given one; with a limit, some of them."""
+        """Return for each query region the stored regions that cover it, at most `limit`."""
         self._check_types(regions.space)
         if self._shared_codebooks is None:
             query = EncodedQuery.from_regions(regions, self.data.columns, self.data.vocabularies)
@@ -183,48 +210,50 @@ class SegmentIndex:
                 query, query_rows, ordinals, *ball_index.propose_covering(regions)
             )
         if self.data.residuals or self.data.ball_indexes:
-            kept = self._is_exact(ordinals)
-            doubt = np.flatnonzero(~kept)
-            stored, at = reconstruct_regions(self.space, self.data, ordinals[doubt])
-            kept[doubt] = covers(stored, at, regions, query_rows[doubt])
-            query_rows, ordinals = query_rows[kept], ordinals[kept]
+            is_cover = self._is_exact(ordinals)
+            inexact = np.flatnonzero(~is_cover)
+            stored, region_rows = reconstruct_regions(self.space, self.data, ordinals[inexact])
+            is_cover[inexact] = covers(stored, region_rows, regions, query_rows[inexact])
+            query_rows, ordinals = query_rows[is_cover], ordinals[is_cover]
         pairs = self._group_by_query(len(regions), query_rows, ordinals)
         return pairs if limit is None else pairs.limit_per_query(limit)
 
     @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
-        """Stored regions that each given one covers."""
+        """Return for each query region the stored regions that it covers."""
         query_rows, ordinals = self._find_meeting(regions, only_inside=True)
-        stored, at = reconstruct_regions(self.space, self.data, ordinals)
-        kept = covers(regions, query_rows, stored, at)
-        return self._group_by_query(len(regions), query_rows[kept], ordinals[kept])
+        stored, region_rows = reconstruct_regions(self.space, self.data, ordinals)
+        is_covered = covers(regions, query_rows, stored, region_rows)
+        return self._group_by_query(len(regions), query_rows[is_covered], ordinals[is_covered])
 
     @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Stored regions that have an event in common with each given one."""
+        """Return for each query region the stored regions that overlap it."""
         query_rows, ordinals = self._find_meeting(regions, only_inside=False)
-        stored, at = reconstruct_regions(self.space, self.data, ordinals)
-        kept = overlaps(regions, query_rows, stored, at)
-        return self._group_by_query(len(regions), query_rows[kept], ordinals[kept])
+        stored, region_rows = reconstruct_regions(self.space, self.data, ordinals)
+        is_overlapping = overlaps(regions, query_rows, stored, region_rows)
+        return self._group_by_query(
+            len(regions), query_rows[is_overlapping], ordinals[is_overlapping]
+        )
 
     @check_arguments
     def reconstruct_regions(self, rows: Ints) -> Regions:
-        """The given rows as regions again, in the given order.
+        """Return the stored regions at `rows`, in that order.
 
-        The first call finds the ordinal of every row, and keeps it: 4 bytes a region.
+        The first call computes the ordinals of all rows and caches them: 4 bytes per region.
         """
         check_rows("rows", rows, len(self))
         if not self._ordinals_by_row:
             ordinals = np.empty(len(self), np.int32)
             ordinals[self.data.stored_rows] = np.arange(len(self), dtype=np.int32)
             self._ordinals_by_row.append(ordinals)
-        stored, at = reconstruct_regions(
+        stored, row_of_ordinal = reconstruct_regions(
             self.space, self.data, self._ordinals_by_row[0][rows].astype(np.int64)
         )
-        return stored.take(at)
+        return stored.take(row_of_ordinal)
 
     def _check_types(self, space: Space) -> None:
-        """Raises where an attribute that is constrained has another type in another space."""
+        """Raise SchemaError if a constrained attribute has another type in `space`."""
         if space is not self.space:
             names = [column.name for column in self.data.columns]
             names += [ball_index.name for ball_index in self.data.ball_indexes]
@@ -234,32 +263,36 @@ class SegmentIndex:
     def _find_containing(
         self, query: EncodedQuery, limit: int | None = None, max_pairs: int | None = None
     ) -> tuple[Any, Any]:
-        """Query rows and the ordinals of boxes in the tree that contain both of their corners.
+        """Return pairs of a query row and the ordinal of a box in the tree that contains it.
 
-        All of them, or with a limit enough of them.
+        A box contains a query row if it contains both of its corners. With a limit, the search of a
+        query row ends when enough boxes are found.
         """
         if not len(self) or not len(query.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
         high = None if query.high is query.low else query.high
         starts, rows = self.data.tree.find_leaves(query.low, high, max_pairs=max_pairs)
         leaves = self.data.tree.levels[-1]
-        down = (query.low, high, rows, starts, *leaves)
+        descent_arguments = (query.low, high, rows, starts, *leaves)
         if limit is None:
             words = query.low.shape[1] // 4
             fours = tuple(range(words)) if words <= _MAX_UNROLLED_WORDS else ()
-            more = (fours, *self._box_arguments(query))
+            more_arguments = (fours, *self._box_arguments(query))
             ordinals, rows = collect_pairs(
                 match_leaves,
                 len(leaves.children) - 1,
-                down,
-                more_arguments=more,
+                descent_arguments,
+                more_arguments=more_arguments,
                 max_pairs=max_pairs,
             )
         else:
-            left = np.full(len(query.low_keys), min(limit, len(self)), np.int32)
-            more = (*self._box_arguments(query), self.data.exact_bits, left)
+            remaining = np.full(len(query.low_keys), min(limit, len(self)), np.int32)
+            more_arguments = (*self._box_arguments(query), self.data.exact_bits, remaining)
             ordinals, rows = collect_pairs(
-                match_leaves_limited, len(leaves.children) - 1, down, more_arguments=more
+                match_leaves_limited,
+                len(leaves.children) - 1,
+                descent_arguments,
+                more_arguments=more_arguments,
             )
         has_token_rows = len(query.query_rows) > len(query.low_keys)
         return query.query_rows[rows] if has_token_rows else rows, ordinals
@@ -272,14 +305,18 @@ class SegmentIndex:
         more_query_rows: Ints,
         more_ordinals: Ints,
     ) -> tuple[Any, Any]:
-        """Pairs, and more of them as far as their boxes contain both corners too."""
+        """Return pairs, and those of more pairs whose box contains both corners of the row."""
         high = None if query.high is query.low else query.high
-        rows, others = more_query_rows.astype(np.int32), more_ordinals.astype(np.int32)
-        kept = verify_boxes(rows, others, query.low, high, *self._box_arguments(query))
-        return np.concatenate([query_rows, rows[kept]]), np.concatenate([ordinals, others[kept]])
+        new_rows, new_ordinals = more_query_rows.astype(np.int32), more_ordinals.astype(np.int32)
+        is_verified = verify_boxes(
+            new_rows, new_ordinals, query.low, high, *self._box_arguments(query)
+        )
+        return np.concatenate([query_rows, new_rows[is_verified]]), np.concatenate(
+            [ordinals, new_ordinals[is_verified]]
+        )
 
     def _box_arguments(self, query: EncodedQuery) -> tuple[Any, ...]:
-        """What kernels compare: corners and boxes, codes and originals."""
+        """Return the arrays that kernels compare: corners and boxes, as codes and as keys."""
         boxes = self.data.boxes
         return (
             query.low.view(np.uint64), query.high.view(np.uint64), query.query_rows, query.low_keys,
@@ -288,7 +325,7 @@ class SegmentIndex:
         )  # fmt: skip
 
     def _is_exact(self, ordinals: NDArray[np.int32]) -> Bools:
-        """Whether boxes say all of the regions at these ordinals."""
+        """Return for each ordinal whether its box expresses the whole region."""
         bits = self.data.exact_bits[ordinals >> 6] >> (ordinals & 63).astype(np.uint64)
         exact: Bools = (bits & np.uint64(1)).astype(np.bool_)
         return exact
@@ -296,12 +333,14 @@ class SegmentIndex:
     def _residuals_admit(
         self, events: Events, query: EncodedQuery, query_rows: Any, ordinals: Any
     ) -> Bools:
-        """Whether the residual constraints of the region at each ordinal admit an event."""
-        kept = np.ones(len(query_rows), np.bool_)
+        """Return for each pair whether all residual constraints of the region admit the event."""
+        is_admitted = np.ones(len(query_rows), np.bool_)
         for residual in self.data.residuals:
-            left = np.flatnonzero(kept)
-            kept[left] = residual.admits(events, query, query_rows[left], ordinals[left])
-        return kept
+            pending = np.flatnonzero(is_admitted)
+            is_admitted[pending] = residual.admits(
+                events, query, query_rows[pending], ordinals[pending]
+            )
+        return is_admitted
 
     def _group_by_query(
         self,
@@ -310,7 +349,7 @@ class SegmentIndex:
         ordinals: Any,
         values_by_ordinal: NDArray[Any] | None = None,
     ) -> Pairs:
-        """Pairs by query row, from ordinals in any order."""
+        """Return pairs of a query row and the value at an ordinal, sorted by query row."""
         values = self.data.stored_rows if values_by_ordinal is None else values_by_ordinal
         pair_query_rows = np.empty(len(ordinals), np.int32)
         pair_values = np.empty(len(ordinals), values.dtype)
@@ -318,7 +357,7 @@ class SegmentIndex:
         return Pairs(pair_query_rows, pair_values)
 
     def _find_meeting(self, regions: Regions, only_inside: bool) -> tuple[Ints, Ints]:
-        """Rows of regions and the ordinals of boxes that overlap them, or that are inside."""
+        """Return pairs of a query row and the ordinal of a box that overlaps it or is inside it."""
         self._check_types(regions.space)
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for start in range(0, len(regions) if len(self) else 0, _REGIONS_PER_BATCH):
@@ -337,7 +376,7 @@ class SegmentIndex:
                     pairs.append(
                         self._filter_meeting(query, rows, query_rows, ordinals, only_inside)
                     )
-        return np.concatenate([o for o, _ in pairs]), np.concatenate([p for _, p in pairs])
+        return np.concatenate([i for i, _ in pairs]), np.concatenate([o for _, o in pairs])
 
     def _filter_meeting(
         self,
@@ -347,19 +386,19 @@ class SegmentIndex:
         ordinals: Ints,
         only_inside: bool,
     ) -> tuple[Ints, Ints]:
-        """The pairs whose codes have something in common, or of which one has the other inside."""
+        """Return the pairs whose codes overlap, or with `only_inside` those whose box is inside."""
         lower, upper = np.split(self.data.boxes.codes[ordinals], 2, axis=1)
         low, high = query.low[query_rows], query.high[query_rows]
-        kept = (low <= upper) & (lower <= high)
+        is_meeting = (low <= upper) & (lower <= high)
         if only_inside:
             columns = len(self.data.columns)
-            kept[:, :columns] &= ((low <= lower) & (upper <= high))[:, :columns]
-        chosen = np.flatnonzero(kept.all(axis=1))
-        return rows[query_rows[chosen]], ordinals[chosen]
+            is_meeting[:, :columns] &= ((low <= lower) & (upper <= high))[:, :columns]
+        meeting_rows = np.flatnonzero(is_meeting.all(axis=1))
+        return rows[query_rows[meeting_rows]], ordinals[meeting_rows]
 
 
 def _check_one_each(values: NDArray[Any], region_count: int) -> None:
-    """Raise for values that are not one for each region."""
+    """Raise InvalidArgumentError unless there is one value for each region."""
     if values.shape != (region_count,):
         raise InvalidArgumentError(
             f"values must be one for each of {region_count} regions, got shape {values.shape}"

@@ -1,6 +1,6 @@
-"""A segment as named arrays of numbers, and back: what is stored of it.
+"""Serialization of a segment as named arrays of numbers, and back.
 
-Opening copies nothing big: the arrays may be memory maps that cannot be written.
+Opening a segment copies no large array, and the arrays may be read-only memory maps.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _FIELDS = {
 
 
 def pack_segment(data: SegmentData) -> Arrays:
-    """All that a segment is made of, but for its space."""
+    """Return a segment without its space as named arrays."""
     arrays: Arrays = {"order": data.stored_rows, "exact": data.exact_bits}
     arrays |= {f"boxes.{name}": getattr(data.boxes, name) for name in _BOXES}
     arrays |= data.tree.to_arrays()
-    for part, names in (
+    for section, names in (
         ("columns", [column.name for column in data.columns]),
         ("vocabularies", list(data.vocabularies)),
         ("near", [ball_index.name for ball_index in data.ball_indexes]),
         ("rest", [residual.name for residual in data.residuals]),
     ):
-        arrays[f"{part}.names"], arrays[f"{part}.name_starts"] = pack_values(names)
+        arrays[f"{section}.names"], arrays[f"{section}.name_starts"] = pack_values(names)
     for i, column in enumerate(data.columns):
         arrays |= _add_prefix(f"columns.{i}", column.to_arrays())
     for i, vocabulary in enumerate(data.vocabularies.values()):
@@ -63,7 +63,7 @@ def pack_segment(data: SegmentData) -> Arrays:
 
 
 def unpack_segment(space: Space, arrays: Mapping[str, NDArray[Any]]) -> SegmentData:
-    """What `pack_segment` took apart."""
+    """Return the segment that `pack_segment` turned into arrays."""
     columns = tuple(
         EncodedColumn.from_arrays(
             name, key_domain(space[name].type), _strip_prefix(f"columns.{i}", arrays)
@@ -74,13 +74,15 @@ def unpack_segment(space: Space, arrays: Mapping[str, NDArray[Any]]) -> SegmentD
         name: TokenVocabulary.from_arrays(_strip_prefix(f"vocabularies.{i}", arrays))
         for i, name in enumerate(_unpack_names("vocabularies", arrays))
     }
-    by_name = {column.name: column for column in columns}
+    columns_by_name = {column.name: column for column in columns}
     residuals = []
     for i, name in enumerate(_unpack_names("rest", arrays)):
-        encoder = by_name.get(name) or vocabularies.get(name)
-        within = _strip_prefix(f"rest.{i}", arrays)
-        batch = _unpack_batch(encoder, within)
-        residuals.append(ResidualConstraints(name, encoder, Constraints(within["rows"], batch)))
+        encoder = columns_by_name.get(name) or vocabularies.get(name)
+        residual_arrays = _strip_prefix(f"rest.{i}", arrays)
+        batch = _unpack_batch(encoder, residual_arrays)
+        residuals.append(
+            ResidualConstraints(name, encoder, Constraints(residual_arrays["rows"], batch))
+        )
     ball_indexes = tuple(
         BallIndex.from_arrays(name, _strip_prefix(f"near.{i}", arrays))
         for i, name in enumerate(_unpack_names("near", arrays))
@@ -94,6 +96,7 @@ def unpack_segment(space: Space, arrays: Mapping[str, NDArray[Any]]) -> SegmentD
 
 
 def _pack_batch(batch: ConstraintBatch) -> Arrays:
+    """Return the fields of a batch of constraints as named arrays."""
     arrays: Arrays = {}
     for name in _FIELDS[type(batch)]:
         value = getattr(batch, name)
@@ -107,6 +110,7 @@ def _pack_batch(batch: ConstraintBatch) -> Arrays:
 def _unpack_batch(
     encoder: EncodedColumn | TokenVocabulary | None, arrays: Mapping[str, Any]
 ) -> ConstraintBatch:
+    """Return the batch of constraints from the arrays of `_pack_batch`."""
     kind = (
         Scalars
         if isinstance(encoder, EncodedColumn)
@@ -120,21 +124,24 @@ def _unpack_batch(
         else RaggedArray(arrays[f"{name}.offsets"], arrays[f"{name}.values"])
         for name in _FIELDS[kind]
     ]
-    given: Any = [encoder.domain, *values] if isinstance(encoder, EncodedColumn) else values
-    batch: ConstraintBatch = kind(*given)
+    field_values: Any = [encoder.domain, *values] if isinstance(encoder, EncodedColumn) else values
+    batch: ConstraintBatch = kind(*field_values)
     return batch
 
 
 def _unpack_names(section: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Return the attribute names of a section, in the order of its arrays."""
     return unpack_values(
         arrays[f"{section}.names"], arrays[f"{section}.name_starts"], key_domain(STRING)
     )
 
 
 def _add_prefix(prefix: str, arrays: Arrays) -> Arrays:
+    """Return arrays with a prefix and a dot before their names."""
     return {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
 def _strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Return the arrays whose names have a prefix, by the remainder of their names."""
     start = len(prefix) + 1
     return {n[start:]: array for n, array in arrays.items() if n.startswith(f"{prefix}.")}

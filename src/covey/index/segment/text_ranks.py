@@ -1,11 +1,11 @@
-"""Texts and long decimals as integers: their ranks among the ends of stored intervals.
+"""Ranks of texts and long decimals among the ends of stored intervals.
 
-The rank of a stored value is odd, that of the gap before it even, so ranks order texts just as the
-texts themselves do wherever a stored end tells them apart: an interval of ranks contains an event's
-rank if and only if the interval of texts contains its text.
+The rank of a stored value is odd, and the rank of the gap before it is even. So ranks have the
+order of texts, except that texts in the same gap have the same rank. An interval of ranks contains
+the rank of an event if and only if the interval of texts contains its text.
 
-Cost: the distinct stored texts; a dictionary look-up per distinct text of a batch, and a binary
-search for those that are not stored.
+Cost: the distinct stored texts in memory; one dictionary look-up per distinct text of a batch, and
+a binary search for each that is not stored.
 """
 
 from __future__ import annotations
@@ -26,15 +26,19 @@ from covey.space.text_bounds import TOP, Below
 __all__ = ["TextRanks", "pack_values", "unpack_values"]
 
 Ints = NDArray[np.int64]
-_NOT_STORED = -2  # in a gap
+_NOT_STORED = -2  # the value lies in a gap
 
 
 @dataclass(frozen=True, slots=True)
 class TextRanks:
-    """The ranks of one attribute, whose `stored_values` ascend.
+    """Ranks of one attribute.
 
-    `rank_by_value` has their ranks and those of the domain's two ends. If not `is_ordered`, stored
-    are single values and lists only, and all that is not stored is alike.
+    Args:
+        original_domain: the domain of the keys.
+        stored_values: the distinct values at ends of intervals and in lists, ascending.
+        rank_by_value: the ranks of stored values and of both ends of the domain.
+        is_ordered: whether an interval of several values is stored. If not, only equality matters,
+            so that all values that are not stored may have the same rank.
     """
 
     original_domain: Domain
@@ -44,12 +48,12 @@ class TextRanks:
 
     @classmethod
     def from_scalars(cls, batch: Scalars) -> TextRanks:
-        """Ranks that tell all ends and listed keys of a batch apart."""
-        named: set[Any] = set()
+        """Return ranks that distinguish all ends and listed keys of a batch."""
+        keys_in_use: set[Any] = set()
         for keys in (batch.lower, batch.upper, batch.lists.values):
-            named.update(keys.tolist())
-        named -= {batch.domain.low, batch.domain.high}
-        texts = {key.text if isinstance(key, Below) else key for key in named}
+            keys_in_use.update(keys.tolist())
+        keys_in_use -= {batch.domain.low, batch.domain.high}
+        texts = {key.text if isinstance(key, Below) else key for key in keys_in_use}
         bounded = (batch.lower != batch.domain.low) | (batch.upper != batch.domain.high)
         ordered = bool(np.any(bounded & (batch.lower != batch.upper) & (batch.listed != ONLY)))
         return cls.from_values(batch.domain, sorted(texts), is_ordered=ordered)
@@ -58,33 +62,36 @@ class TextRanks:
     def from_values(
         cls, original_domain: Domain, stored_values: list[Any], *, is_ordered: bool = True
     ) -> TextRanks:
-        """Ranks from the stored values themselves."""
+        """Return the ranks of ascending stored values."""
         ends = {original_domain.low: -1, original_domain.high: 2 * len(stored_values) + 1}
-        numbers = ends | {key: 2 * i + 1 for i, key in enumerate(stored_values)}
-        return cls(original_domain, stored_values, numbers, is_ordered)
+        rank_by_value = ends | {key: 2 * i + 1 for i, key in enumerate(stored_values)}
+        return cls(original_domain, stored_values, rank_by_value, is_ordered)
 
     @property
     def domain(self) -> Domain:
-        """The ranks that there are."""
+        """Domain of the ranks."""
         return Domain(-1, 2 * len(self.stored_values) + 1, np.dtype(np.int64))
 
     def encode_events(self, keys: Keys) -> Ints:
-        """The rank of each event's key; one gap for all that is not stored, if that is enough."""
+        """Return the rank of each key of events.
+
+        If `is_ordered` is false, all values that are not stored get rank 0, without a search.
+        """
         if self.is_ordered:
             return self.find_ranks(keys)
         return np.array([self.rank_by_value.get(key, 0) for key in keys.tolist()], np.int64)
 
     def find_ranks(self, keys: Keys) -> Ints:
-        """The rank of each key or end."""
-        found = [self.rank_by_value.get(key, _NOT_STORED) for key in keys.tolist()]
-        ranks = np.array(found, np.int64)
+        """Return the rank of each key or end."""
+        known_ranks = [self.rank_by_value.get(key, _NOT_STORED) for key in keys.tolist()]
+        ranks = np.array(known_ranks, np.int64)
         for i in np.flatnonzero(ranks == _NOT_STORED).tolist():
             text = keys[i].text if isinstance(keys[i], Below) else keys[i]
             ranks[i] = 2 * bisect_left(self.stored_values, text)
         return ranks
 
     def encode_constraints(self, batch: Scalars) -> Scalars:
-        """Constraints on keys as constraints on ranks."""
+        """Return constraints on ranks for constraints on keys."""
         lists = RaggedArray(batch.lists.offsets, self.find_ranks(batch.lists.values))
         return Scalars(
             self.domain, self.find_ranks(batch.lower), self.find_ranks(batch.upper), batch.nulls,
@@ -92,7 +99,7 @@ class TextRanks:
         )  # fmt: skip
 
     def decode_constraints(self, batch: Scalars) -> Scalars:
-        """Constraints on keys again, from what `encode_constraints` gave."""
+        """Return constraints on keys for constraints on ranks."""
         lists = RaggedArray(batch.lists.offsets, self._decode_keys(batch.lists.values))
         return Scalars(
             self.original_domain,
@@ -104,7 +111,7 @@ class TextRanks:
         )
 
     def _decode_keys(self, ranks: Ints) -> Keys:
-        """The keys and ends of ranks: an even one is an end just below a stored value."""
+        """Return keys and ends of ranks; an even rank is an end just below a stored value."""
         ends = [Below(key) if isinstance(key, str) else key for key in self.stored_values]
         by_rank = np.empty(2 * len(self.stored_values) + 3, object)
         by_rank[1:-2:2], by_rank[2:-1:2] = ends, self.stored_values
@@ -118,14 +125,14 @@ class TextRanks:
 
 
 def pack_values(values: list[Any]) -> tuple[NDArray[np.uint8], Ints]:
-    """Texts or integers as bytes, and where each starts."""
+    """Return texts or integers as UTF-8 bytes, and the start of each."""
     texts = [str(value).encode() for value in values]
     starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     return np.frombuffer(b"".join(texts), np.uint8), starts
 
 
 def unpack_values(content: NDArray[np.uint8], starts: Ints, domain: Domain) -> list[Any]:
-    """Texts or integers from what `pack_values` gave."""
+    """Return the texts or integers that `pack_values` turned into bytes."""
     whole, ends = content.tobytes(), starts.tolist()
     texts = [whole[a:b].decode() for a, b in pairwise(ends)]
     return texts if domain.low == "" else [int(text) for text in texts]

@@ -1,8 +1,8 @@
-"""Tokens of one tags attribute as numbers, and the token by which a region is found.
+"""Vocabulary of one tags attribute: its tokens as numbers and as codes.
 
-A region that wants certain tokens is found by the one that fewest events have: only events with
-that token need to look at it. Such tokens have codes like any key's, so that tokens are one more
-attribute of the tree; an event has one more query row for each of its tokens.
+A region that requires tokens is found by the rarest of them among events, so that only events with
+that token are compared with the region. Tokens have codes like the keys of a column, so that they
+are one more attribute of the tree. An event has one more query row for each of its tokens.
 """
 
 from __future__ import annotations
@@ -27,15 +27,19 @@ __all__ = ["NO_TOKEN", "TokenVocabulary", "compute_token_shares", "find_required
 Ints = NDArray[np.int64]
 
 UNKNOWN, NULL_TOKEN = -1, -2
+"""Numbers of a token that is not stored, and of null."""
 NO_TOKEN = 0
-"""The code of regions, and of rows of a query, that no token leads to."""
+"""Code of regions that no token leads to, and of query rows without a token."""
 _FIRST_CODE = 4
 _CODES = (LAST - _FIRST_CODE) // 2 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class TokenVocabulary:
-    """The stored tokens of one attribute, by number, with the code of each."""
+    """Vocabulary of one attribute: token i is `tokens[i]` and has code `codes[i]`.
+
+    `number_by_token` has the number of each token, and of None for null.
+    """
 
     tokens: list[str]
     codes: NDArray[np.uint16]
@@ -43,48 +47,50 @@ class TokenVocabulary:
 
     @classmethod
     def from_tags(cls, batch: Tags) -> TokenVocabulary:
-        """All tokens of a batch of rules.
+        """Return the vocabulary of all tokens in a batch of rules.
 
-        Equally many rules for each code: a frequent token has a code of its own, rare ones share.
+        Each code has about the same number of rules: a frequent token has its own code, rare tokens
+        share codes.
         """
-        count: dict[str, int] = {}
+        rule_counts: dict[str, int] = {}
         for token in batch.tokens.values.tolist():
-            count[token] = count.get(token, 0) + 1
+            rule_counts[token] = rule_counts.get(token, 0) + 1
         for token in (*batch.forbidden.values.tolist(), *batch.only.values.tolist()):
-            count.setdefault(token, 0)
-        tokens = sorted(count, key=lambda token: (-count[token], token))
-        rules = np.array([count[token] for token in tokens], np.int64)
-        before = (np.cumsum(rules) - rules) / max(1, rules.sum())
-        codes = _FIRST_CODE + 2 * (before * _CODES).astype(np.int64)
+            rule_counts.setdefault(token, 0)
+        tokens = sorted(rule_counts, key=lambda token: (-rule_counts[token], token))
+        ordered_counts = np.array([rule_counts[token] for token in tokens], np.int64)
+        shares_before = (np.cumsum(ordered_counts) - ordered_counts) / max(1, ordered_counts.sum())
+        codes = _FIRST_CODE + 2 * (shares_before * _CODES).astype(np.int64)
         return cls._from_tokens(tokens, codes.astype(np.uint16))
 
     @classmethod
     def _from_tokens(cls, tokens: list[str], codes: NDArray[np.uint16]) -> TokenVocabulary:
+        """Return the vocabulary of tokens with their codes."""
         numbers: dict[str | None, int] = {token: i for i, token in enumerate(tokens)}
         return cls(tokens, codes, {**numbers, None: NULL_TOKEN})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> TokenVocabulary:
-        """A vocabulary from what `to_arrays` gave."""
+        """Return the vocabulary that `to_arrays` turned into arrays."""
         tokens = unpack_values(arrays["tokens"], arrays["token_starts"], key_domain(STRING))
         return cls._from_tokens(tokens, arrays["token_codes"])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of."""
+        """Return the vocabulary as named arrays."""
         content, starts = pack_values(self.tokens)
         return {"tokens": content, "token_starts": starts, "token_codes": self.codes}
 
     def encode_constraints(self, batch: Tags) -> Tags:
-        """Rules on numbers, from rules on tokens."""
+        """Return rules on numbers for rules on tokens."""
         return self._map_tokens(batch, self._find_numbers)
 
     def decode_constraints(self, batch: Tags) -> Tags:
-        """Rules on tokens again."""
+        """Return rules on tokens for rules on numbers."""
         names = np.array([*self.tokens, None], object)[:-1]
         return self._map_tokens(batch, lambda numbers: names[numbers])
 
     def find_codes(self, numbers: Ints) -> NDArray[np.uint16]:
-        """The code of each number, and none for what is not stored."""
+        """Return the code of each number; `NO_TOKEN` for unknown tokens and null."""
         codes: NDArray[np.uint16] = (
             self.codes[np.maximum(numbers, 0)]
             if len(self.codes)
@@ -94,14 +100,16 @@ class TokenVocabulary:
         return codes
 
     def encode_events(self, column: TagColumn) -> RaggedArray:
-        """The numbers of events' tokens, of those that are not stored and of null as well."""
+        """Return the lists of token numbers of events; `UNKNOWN` for unknown tokens."""
         return RaggedArray(column.tokens.offsets, self._encode_texts(column.texts))
 
     def _encode_texts(self, texts: DictionaryTexts) -> Ints:
-        found: Ints = self._find_numbers(texts.distinct_values)[texts.codes]
-        return found
+        """Return the number of each text."""
+        numbers: Ints = self._find_numbers(texts.distinct_values)[texts.codes]
+        return numbers
 
     def _find_numbers(self, tokens: NDArray[np.object_]) -> Ints:
+        """Return the number of each token."""
         get = self.number_by_token.get
         return np.fromiter(
             (get(token, UNKNOWN) for token in tokens.tolist()), np.int64, len(tokens)
@@ -109,6 +117,7 @@ class TokenVocabulary:
 
     @staticmethod
     def _map_tokens(batch: Tags, function: Any) -> Tags:
+        """Return rules with `function` applied to all arrays of tokens."""
         tokens, forbidden, only = (
             RaggedArray(ragged.offsets, function(ragged.values))
             for ragged in (batch.tokens, batch.forbidden, batch.only)
@@ -117,16 +126,18 @@ class TokenVocabulary:
 
 
 def compute_token_shares(numbers: Ints) -> NDArray[np.float32]:
-    """Of each of these numbers, its share of all: how likely a token is, as far as one knows."""
+    """Return the share of each number among all numbers, an estimate of its frequency."""
     counts = np.bincount(numbers, minlength=1)
-    found: NDArray[np.float32] = (counts / max(1, len(numbers))).astype(np.float32)[numbers]
-    return found
+    shares: NDArray[np.float32] = (counts / max(1, len(numbers))).astype(np.float32)[numbers]
+    return shares
 
 
 def find_required_tokens(batch: Tags) -> RaggedArray:
-    """For each rule, the tokens without which it admits nothing (none where it admits null)."""
-    single = batch.tokens.lengths == 1
-    owner = np.repeat(np.arange(len(batch)), batch.groups.lengths)
-    chosen = single & (batch.states[owner] == ValueState.VALUE)
-    lengths = np.bincount(owner[chosen], minlength=len(batch))
-    return RaggedArray.from_lengths(lengths, batch.tokens.values[batch.tokens.offsets[:-1][chosen]])
+    """Return for each rule the tokens that it requires; none if it admits null."""
+    is_single = batch.tokens.lengths == 1
+    group_rules = np.repeat(np.arange(len(batch)), batch.groups.lengths)
+    is_required = is_single & (batch.states[group_rules] == ValueState.VALUE)
+    lengths = np.bincount(group_rules[is_required], minlength=len(batch))
+    return RaggedArray.from_lengths(
+        lengths, batch.tokens.values[batch.tokens.offsets[:-1][is_required]]
+    )

@@ -44,11 +44,11 @@ __all__ = ["Broker", "MakeLink"]
 AnyLink = Link[Any, Any]
 MakeLink = Callable[[NodeName], AnyLink]
 """Function that returns a new link to a neighbour."""
-_CLIENTS = "clients"  # source of changes and events that come from clients, not from a link
+_CLIENTS = "clients"  # source of changes and events that come from clients instead of a link
 
 
 class Broker:
-    """One broker.
+    """The message handler of one broker: its clients, links and announcements.
 
     Args:
         space: attributes of events and regions.
@@ -132,7 +132,7 @@ class Broker:
     def _advertise_on_link(
         self, peer: NodeName, link: AnyLink, delta: Any
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
-        """Yield the routing update for a change on one link, if the change leads to one."""
+        """Yield the routing update of one link for a change, unless the update is empty."""
         if delta and (update := link.advertise(delta)):
             yield peer, RoutingUpdateMessage(update)
 

@@ -1,4 +1,4 @@
-"""The state of one link at a broker: the interests of the neighbour, and what is advertised to it.
+"""The state of one link at a broker: the interests of the neighbour, and its routing table.
 
 Covering is decided link by link. A subscription that came from a neighbour is not advertised to it,
 and must not make another one redundant there. So each link has a routing table of its own, with the
@@ -34,13 +34,13 @@ class Link(Protocol[DeltaT, UpdateT]):
     """One link of a broker.
 
     A delta is a change of subscriptions; an update is the message about it on a link. Their classes
-    depend on the kind of the link.
+    depend on whether regions or cells are advertised.
     """
 
     def advertise(self, delta: DeltaT) -> UpdateT:
         """Apply a change from another source, and return the update for the neighbour.
 
-        The update is false, that is empty, if the neighbour need not know of the change.
+        The update is empty, and so false, if nothing must be sent to the neighbour.
         """
         ...
 

@@ -58,7 +58,7 @@ class BrokerNetwork:
         make_link: function that makes links, from `region_links` or `cell_links`.
         requires_announcements: whether events must be announced before they are published.
         seed: seed of the simulator.
-        faults: probabilities of faults; None for none.
+        faults: probabilities of faults; None for a network without faults.
         coalesce: whether routing updates in flight are joined; not together with `faults`.
         broker_class: class of the brokers.
     """

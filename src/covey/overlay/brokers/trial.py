@@ -107,7 +107,7 @@ class _BrokerRun:
         )
 
     def join(self) -> None:
-        """Add a broker that is linked to a random one, unless there are enough."""
+        """Add a broker with a link to a random one, unless there are `_MAX_BROKERS`."""
         if len(self.brokers) < _MAX_BROKERS:
             self.brokers.append(self.network.join(self.pick_member()))
 
@@ -139,7 +139,7 @@ class _BrokerRun:
         self.network.subscribe(name, ids, parsed.regions, parsed.predicate_rows)
 
     def _draw_predicate(self) -> str:
-        """Return the predicate of a random box, sometimes of two."""
+        """Return the predicate of one or two random boxes."""
         return " OR ".join(
             f"x BETWEEN {x} AND {x + w} AND y BETWEEN {y} AND {y + h}"
             for x, y, w, h in (
@@ -176,7 +176,7 @@ class _BrokerRun:
         self.network.publish(name, np.array([number]), event)
 
     def _announce(self, name: NodeName, x: int, y: int) -> None:
-        """Announce a box with the event in place of the last one here, and run until it arrived."""
+        """Announce a box around an event, withdraw the broker's last one, and wait for arrival."""
         last_announcement = self.last_announcements.get(name)
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions

@@ -1,8 +1,9 @@
-"""A content-addressable network (CAN), whose cube has other dimensions than the events.
+"""A content-addressable network (CAN): nodes own zones of a cube into which events are projected.
 
-Balls and events are projected into the unit cube, which is divided into zones of nodes. With PURE,
-a subscription has a replica in every zone that its box meets. With SMART, only roots have replicas;
-a subscription whose box lies within that of a root is stored at the root's seat. (papers: can)
+Balls and events are projected into the unit cube, which need not have as many
+dimensions as events have coordinates. With PURE, a subscription has a replica in every zone that
+its box meets. With SMART, only roots have replicas; a subscription whose box lies within that of a
+root is stored at the root's seat. (papers: can)
 
 Modules, in the order in which data passes through them:
 

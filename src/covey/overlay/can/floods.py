@@ -31,9 +31,9 @@ class _OpenFlood:
 
 @dataclass(slots=True)
 class FloodTracker:
-    """The floods of one node: those that it has seen, and those that wait for replies.
+    """The floods of one node: those that it has seen, and those whose replies are missing.
 
-    A flood is known by the id of its subscription and its number.
+    A flood is identified by the id of its subscription and its number.
     """
 
     node_name: NodeName
@@ -42,7 +42,7 @@ class FloodTracker:
     _last_token: int = 0
 
     def try_register(self, flood: Flood) -> bool:
-        """Mark a flood as seen; return False if it was already."""
+        """Mark a flood as seen; return False if it was seen before."""
         key = (flood.subscription.id, flood.flood_number)
         if key in self.seen_floods:
             return False

@@ -223,7 +223,7 @@ class AdoptAccepted:
 
 @dataclass(frozen=True, slots=True)
 class AdoptRefused:
-    """To a subscription: the root does not adopt it, because it is cancelled or no root."""
+    """To a subscription: the root does not adopt it, because it is cancelled or not a root."""
 
     id: int
     root_id: int
@@ -252,7 +252,7 @@ class RootReplaced:
 
 @dataclass(frozen=True, slots=True)
 class MoveDone:
-    """To a root: a dependant does not need it any longer."""
+    """To a root: a dependant no longer needs it."""
 
     id: int
     root_id: int

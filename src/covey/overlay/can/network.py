@@ -81,8 +81,9 @@ class CanNetwork:
         workload: balls of subscriptions, and events.
         projection: the map of balls and events into the cube.
         smart: SMART replication if true, else PURE.
+        make_seats: function that builds the seats of a node, such as `Seats`.
         seed: seed of the simulator.
-        faults: probabilities of faults; None for none.
+        faults: probabilities of faults; None for a network without faults.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class CanNetwork:
     ) -> CanNetwork:
         """Return a network with one node per zone, in which all neighbours know each other.
 
-        It is meant for large networks, whose nodes would take long to join one by one.
+        This method is for large networks, in which joins one by one would take long.
         """
         network = cls(workload, projection, smart=smart, seed=seed)
         network.nodes[0].zones = (zones[0],)
@@ -186,6 +187,7 @@ class CanNetwork:
         return name
 
     def _make_node(self, name: NodeName, zones: list[CanZone]) -> CanNode:
+        """Return a node with the workload and the rules of this network."""
         return CanNode(
             name,
             self.workload.match_rows,

@@ -1,4 +1,4 @@
-"""The handler of a node of a CAN: zones, neighbours, routing, joins and leaves. (papers: can)
+"""The handler of a node of a CAN: zones, neighbours, routing, joins and leaves.
 
 A joining node receives half of a zone with the state that belongs to it in one message, a
 `ZoneHandoff`. In the same way, a neighbour takes over all zones of a node that leaves. Ownership
@@ -6,7 +6,7 @@ changes with the message, and the old owner forwards later messages. A node with
 messages until it has one. Only one node may leave at a time; any number may join.
 
 The protocols of subscriptions and events are in `covey.overlay.can.seats` and
-`covey.overlay.can.floods`; this module carries out their actions.
+`covey.overlay.can.floods`; this module carries out their actions. (papers: can)
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class _HandoffState:
 
 
 class CanNode:
-    """One node. The first has the whole cube; others are told to `Join`.
+    """The message handler of one node. The first node owns the whole cube; others receive `Join`.
 
-    `make_seats` decides by which rules subscriptions find their places.
+    `make_seats` builds the seats of the node, and so decides by which rules roots are chosen.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class CanNode:
         self.seats = make_seats(self.replicas.find_covering if smart else None)
         self.flood_tracker = FloodTracker(name)
         self.clients: dict[int, CanSubscription] = {}
-        """The subscriptions that clients of this node have and did not cancel."""
+        """The live subscriptions of clients of this node, by id."""
         self.successor: NodeName | None = None
         self._match_rows = match_rows
         self._forwarding_pointers: list[tuple[CanZone, NodeName]] = []
@@ -145,12 +145,12 @@ class CanNode:
             case SubscriptionAck():
                 self._send(OUTSIDE, message)
             case CanSubscribe():
-                one = message.subscription
-                self.clients[one.id] = one
-                self._route(one.centre, message)
+                subscription = message.subscription
+                self.clients[subscription.id] = subscription
+                self._route(subscription.centre, message)
             case CanUnsubscribe():
-                if (found := self.clients.pop(message.id, None)) is not None:
-                    self._route(found.centre, message)
+                if (cancelled := self.clients.pop(message.id, None)) is not None:
+                    self._route(cancelled.centre, message)
             case CanPublish():
                 self._route(message.point, RoutedEvent(message.event_number, message.point))
             case Leave():
@@ -161,7 +161,7 @@ class CanNode:
     # Routing.
 
     def _route(self, point: Point, body: Any) -> None:
-        """Send a message one step towards the owner of a point, or queue it at the owner."""
+        """Send a message one step towards the owner of a point; at the owner, queue it."""
         if self.owns(point):
             self._local_queue.append((point, body))
         else:
@@ -170,15 +170,15 @@ class CanNode:
     def _find_next_hop(self, point: Point) -> NodeName:
         """Return the node with the zone nearest to a point: a neighbour, or a new owner.
 
-        Zones that this node gave away count with their new owners, because the sender may have sent
+        New owners of zones that this node gave away are included, because the sender may have sent
         the message here by an outdated claim.
         """
-        given = [(zone.distance_to(point), name) for zone, name in self._forwarding_pointers]
-        theirs = [
+        new_owners = [(zone.distance_to(point), name) for zone, name in self._forwarding_pointers]
+        neighbours = [
             (nearest_distance(claim.zones, point), name)
             for name, claim in self.neighbour_view.neighbour_claims.items()
         ]
-        return min([*given, *theirs], key=itemgetter(0))[1]
+        return min([*new_owners, *neighbours], key=itemgetter(0))[1]
 
     def _handle_at_point(self, point: Point, body: Any) -> None:
         """Handle a message for a point, or route it if the point changed its owner meanwhile."""
@@ -233,13 +233,14 @@ class CanNode:
         if not self.flood_tracker.try_register(flood):
             self._send_or_dispatch(flood.reply_to, FloodReply(flood.token, 0))
             return
-        one, sent = flood.subscription, 0
+        subscription, sent_events = flood.subscription, 0
         if not flood.stores:
-            sent = self.replicas.drop(one.id)
-        elif meets_any(self.zones, one.box):
-            self.replicas.store(one, flood.home_node)
-        told, answer = self.flood_tracker.forward(flood, self._find_flood_targets(flood), sent)
-        self._outgoing += told
+            sent_events = self.replicas.drop(subscription.id)
+        elif meets_any(self.zones, subscription.box):
+            self.replicas.store(subscription, flood.home_node)
+        targets = self._find_flood_targets(flood)
+        forwarded, answer = self.flood_tracker.forward(flood, targets, sent_events)
+        self._outgoing += forwarded
         if answer is not None:
             self._send_flood_answer(flood, answer)
 
@@ -266,15 +267,16 @@ class CanNode:
 
     def _handle_event(self, event: RoutedEvent) -> None:
         """Notify clients of an event (PURE), or send it to the seats of roots (SMART)."""
-        found = list(self.replicas.find_at(event.point))
+        replicas = list(self.replicas.find_at(event.point))
         if not self.smart:
-            self._notify_matching(event.event_number, [replica.subscription for replica in found])
+            subscriptions = [replica.subscription for replica in replicas]
+            self._notify_matching(event.event_number, subscriptions)
             return
         homes: dict[NodeName, list[tuple[int, Point]]] = {}
-        for replica in found:
+        for replica in replicas:
             replica.sent_events += 1
-            one = replica.subscription
-            homes.setdefault(replica.home_node, []).append((one.id, one.centre))
+            root = replica.subscription
+            homes.setdefault(replica.home_node, []).append((root.id, root.centre))
         for home, seats in homes.items():
             self._send_or_dispatch(home, NotifyRoots(event.event_number, tuple(seats)))
 
@@ -292,10 +294,11 @@ class CanNode:
         """Notify the clients of the candidates that match an event exactly."""
         if not candidates:
             return
-        matches = self._match_rows(event_number, [one.row for one in candidates])
-        for one, does in zip(candidates, matches, strict=True):
-            if does:
-                self._send_or_dispatch(one.owner_node, NotifySubscriber(event_number, one.id))
+        matches = self._match_rows(event_number, [candidate.row for candidate in candidates])
+        for candidate, is_match in zip(candidates, matches, strict=True):
+            if is_match:
+                message = NotifySubscriber(event_number, candidate.id)
+                self._send_or_dispatch(candidate.owner_node, message)
 
     def _deliver_to_client(self, message: NotifySubscriber) -> None:
         """Deliver an event to the client, unless it has cancelled the subscription."""
@@ -312,26 +315,27 @@ class CanNode:
     def _split_zone(self, point: Point, new_node: NodeName) -> None:
         """Give half of the zone at a point to a new node, with the state that belongs to it."""
         zone = next(zone for zone in self.zones if zone.contains(point))
-        kept, half = zone.split_in_half()
-        given = half.with_new_owner()
-        before = list(self.neighbour_view.neighbour_claims)
-        self.zones = tuple(kept if one == zone else one for one in self.zones)
+        own_half, other_half = zone.split_in_half()
+        new_zone = other_half.with_new_owner()
+        previous_neighbours = list(self.neighbour_view.neighbour_claims)
+        self.zones = tuple(own_half if other == zone else other for other in self.zones)
         self.epoch += 1
-        claims = ZoneClaims({self.name: self.claim, new_node: ZoneClaim(1, (given,))}, frozenset())
-        beliefs = NeighbourView(self.neighbour_view.known_claims | {self.name: self.claim})
-        seats, cancelled = self.seats.extract_owned(given.contains)
-        replicas = self.replicas.split_off(self.zones, [given])
+        new_claim = ZoneClaim(1, (new_zone,))
+        claims = ZoneClaims({self.name: self.claim, new_node: new_claim}, frozenset())
+        view = NeighbourView(self.neighbour_view.known_claims | {self.name: self.claim})
+        seats, cancelled = self.seats.extract_owned(new_zone.contains)
+        replicas = self.replicas.split_off(self.zones, [new_zone])
         state = _HandoffState(
-            replicas, seats, cancelled, set(self.flood_tracker.seen_floods), beliefs, [], {}, set()
+            replicas, seats, cancelled, set(self.flood_tracker.seen_floods), view, [], {}, set()
         )
-        self._send(new_node, ZoneHandoff((given,), state))
+        self._send(new_node, ZoneHandoff((new_zone,), state))
         self._forwarding_pointers = keep_newest_pointers(
-            self.zones, [*self._forwarding_pointers, (given, new_node)]
+            self.zones, [*self._forwarding_pointers, (new_zone, new_node)]
         )
         self.neighbour_view.merge_claims(claims.claims)
         self.neighbour_view.known_claims.pop(self.name)
         self.neighbour_view.recompute_neighbours(self.zones)
-        for name in before:
+        for name in previous_neighbours:
             self._send(name, claims)
 
     def _hand_over_all(self) -> None:
@@ -357,17 +361,17 @@ class CanNode:
 
     def _takeover_cost(self, name: NodeName) -> tuple[int, float]:
         """Return the number of zones that a neighbour would have, and its present volume."""
-        theirs = self.neighbour_view.neighbour_claims[name].zones
-        return len(merge_zones([*self.zones, *theirs])), sum(zone.volume for zone in theirs)
+        zones = self.neighbour_view.neighbour_claims[name].zones
+        return len(merge_zones([*self.zones, *zones])), sum(zone.volume for zone in zones)
 
     def _accept_handoff(self, sender: NodeName, handoff: ZoneHandoff) -> None:
-        """Take over zones with their state: the first zone here, or those of a leaving node."""
+        """Take over zones with their state: the first zone of this node, or a leaving node's."""
         state: _HandoffState = handoff.state
         is_first = not self.zones
         self.flood_tracker.seen_floods = (
             state.seen_floods if is_first else self.flood_tracker.seen_floods & state.seen_floods
         )
-        before = list(self.neighbour_view.neighbour_claims)
+        previous_neighbours = list(self.neighbour_view.neighbour_claims)
         self.zones = merge_zones([*self.zones, *handoff.zones])
         self.replicas.merge(state.replicas)
         self.seats.insert(state.seats, state.early_cancellations)
@@ -383,12 +387,13 @@ class CanNode:
         self.neighbour_view.recompute_neighbours(self.zones)
         if not is_first:
             self.epoch += 1
-            for name in dict.fromkeys([*before, *self.neighbour_view.neighbour_claims]):
+            neighbours = self.neighbour_view.neighbour_claims
+            for name in dict.fromkeys([*previous_neighbours, *neighbours]):
                 if name not in self._inherited_nodes:
                     self._send(name, self._own_claims())
-        early, self._early_messages = self._early_messages, []
-        for who, message in early:
-            self._handle_message(who, message)
+        early_messages, self._early_messages = self._early_messages, []
+        for early_sender, message in early_messages:
+            self._handle_message(early_sender, message)
 
     def _own_claims(self) -> ZoneClaims:
         """Return the claim of this node, with the nodes whose zones it took over."""
@@ -400,17 +405,20 @@ class CanNode:
         Newer claims are forwarded to the new owners of zones that this node gave away, if they
         touch these zones.
         """
-        mine = {self.name, *self._inherited_nodes}  # other nodes' claims about them are older
+        # Claims of this node and of those that it replaced are older at other nodes.
+        own_names = {self.name, *self._inherited_nodes}
         claims = ZoneClaims(
-            {n: c for n, c in claims.claims.items() if n not in mine}, claims.departed_nodes
+            {n: c for n, c in claims.claims.items() if n not in own_names}, claims.departed_nodes
         )
-        is_news, new = self.neighbour_view.receive_claims(claims, self.zones)
-        for name in new:
+        has_newer, new_neighbours = self.neighbour_view.receive_claims(claims, self.zones)
+        for name in new_neighbours:
             self._send(name, self._own_claims())
-        if is_news:
+        if has_newer:
             zones = [zone for claim in claims.claims.values() for zone in claim.zones]
-            given = [name for zone, name in self._forwarding_pointers if touches_any([zone], zones)]
-            for name in dict.fromkeys(given):
+            new_owners = [
+                name for zone, name in self._forwarding_pointers if touches_any([zone], zones)
+            ]
+            for name in dict.fromkeys(new_owners):
                 if name not in claims.claims:
                     self._send(name, claims)
 
@@ -436,10 +444,10 @@ def keep_newest_pointers(
         own_zones: zones of this node.
         pointers: zones that were given away, each with its new owner.
     """
-    left: list[tuple[CanZone, NodeName]] = []
+    disjoint: list[tuple[CanZone, NodeName]] = []
     for zone, name in sorted(pointers, key=lambda pointer: -pointer[0].transfer_count):
         parts = [zone]
-        for known in [*own_zones, *(other for other, _ in left)]:
-            parts = [rest for part in parts for rest in part.subtract(known)]
-        left += [(part, name) for part in parts]
-    return left
+        for known in [*own_zones, *(other for other, _ in disjoint)]:
+            parts = [remainder for part in parts for remainder in part.subtract(known)]
+        disjoint += [(part, name) for part in parts]
+    return disjoint

@@ -28,10 +28,11 @@ class PaperSmartSeats(Seats):
 
     def visit(self, id_: int) -> tuple[list[CanSubscription], Iterable[SeatAction]]:
         """Return all subscriptions of the node, without actions."""
-        return list({one.id: one for one in self._list_home_subscriptions()}.values()), []
+        by_id = {subscription.id: subscription for subscription in self._list_home_subscriptions()}
+        return list(by_id.values()), []
 
     def _list_home_subscriptions(self) -> Iterator[CanSubscription]:
-        """Yield all subscriptions that are stored at this node, some repeatedly."""
+        """Yield all subscriptions that are stored at this node; some occur more than once."""
         for seat in self.seats.values():
             if seat.phase not in (
                 SeatPhase.AWAITING_ROOT,
@@ -43,17 +44,20 @@ class PaperSmartSeats(Seats):
 
     def _close_root(self, seat: Seat) -> Iterable[SeatAction]:
         """Drop the replicas of a cancelled root, and move the dependants that cannot stay."""
-        here, dependants = seat.subscription, list(seat.dependants.values())
-        moving = [one for one in dependants if not self._is_excused(one, here)]
-        self._excused_dependants |= {one.id: one for one in dependants if one not in moving}
+        root, dependants = seat.subscription, list(seat.dependants.values())
+        moving = [dependant for dependant in dependants if not self._is_excused(dependant, root)]
+        self._excused_dependants |= {
+            dependant.id: dependant for dependant in dependants if dependant not in moving
+        }
         seat.dependants.clear()
-        told = [
-            RoutedMessage(one.centre, MoveRequest(one.id, here.id, here.centre)) for one in moving
+        requests = [
+            RoutedMessage(dependant.centre, MoveRequest(dependant.id, root.id, root.centre))
+            for dependant in moving
         ]
-        return [*self._drop_replicas(seat), *told]
+        return [*self._drop_replicas(seat), *requests]
 
     def _is_excused(self, subscription: CanSubscription, cancelled_root: CanSubscription) -> bool:
-        """Return whether a dependant may stay, because another box here contains its own."""
+        """Return whether a dependant may stay, because another box of this node contains it."""
         return any(
             other.id not in (subscription.id, cancelled_root.id)
             and box_contains(other.box, subscription.box)

@@ -73,9 +73,9 @@ class Replicas:
     def split_off(
         self, kept_zones: Iterable[CanZone], given_zones: Iterable[CanZone]
     ) -> list[Replica]:
-        """Return the replicas for zones that are given away, and drop those not needed here.
+        """Return the replicas for zones given away; drop those that this node no longer needs.
 
-        If a replica is needed on both sides, its count of sent events remains here, and the copy
+        If both nodes need a replica, its count of sent events remains at this node, and the copy
         starts with 0. So each event is counted once.
 
         Args:

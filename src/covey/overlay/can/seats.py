@@ -5,11 +5,11 @@ with a replica in every zone that its box meets, or with SMART a *dependant*: th
 at the seat of a root whose box contains its own. An event is sent to the seats of all roots whose
 replicas contain its point. The seat of a subscription makes all of its changes, one after another.
 
-Every replica is stored before it is needed, and dropped only when it is not needed any longer. A
-cancelled root has its dependants until each has another root or has become a root, and then until
-all events have arrived that its replicas sent, which are counted. So an acknowledged subscription
-misses no event, no matter which others change around it. The rules of the paper drop replicas
-first: see `covey.overlay.can.paper_rules`. (papers: can)
+Every replica is stored before it is needed, and dropped only when it is no longer needed. A
+cancelled root retains its dependants until each of them has another root or is a root itself. Then
+its replicas are dropped, and it waits until all events that they sent have arrived; these events
+are counted. So an acknowledged subscription misses no event, even while others change. The rules of
+the paper drop replicas first: see `covey.overlay.can.paper_rules`. (papers: can)
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ __all__ = [
 ]
 
 FindRoot = Callable[[CanSubscription, set[int]], CanSubscription | None]
-"""Function that returns a root whose box contains a subscription's, or None; avoids given ids."""
+"""Function that returns a root whose box contains that of a subscription, or None.
+
+The second argument is the set of ids that it must not return.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ class Seat:
     attempt: int = 0  # counts requests to roots, so that replies to earlier ones are ignored
     flood_number: int = 0
     arrived_events: int = 0  # events that replicas sent here
-    expected_events: int | None = None  # how many they sent in all, once the last was dropped
+    # events that replicas sent in all; None until all replicas are dropped
+    expected_events: int | None = None
     # messages about a root that has not yet replied, by the id of that root
     held_messages: dict[int, MoveRequest | RootReplaced] = field(default_factory=dict)
     pending_releases: int = 0  # RELEASING: roots that have not replied
@@ -269,7 +273,7 @@ class Seats:
         return self._finish_if_flushed(seat)
 
     def _complete_placement(self, seat: Seat) -> list[SeatAction]:
-        """Acknowledge a new root or dependant, release its previous roots, and go on."""
+        """Acknowledge a new root or dependant, release its previous roots, and continue."""
         actions: list[SeatAction] = []
         if not seat.is_acknowledged:
             seat.is_acknowledged = True
@@ -282,7 +286,7 @@ class Seats:
         return [*actions, *self._continue_pending(seat)]
 
     def _notify_previous_roots(self, seat: Seat) -> list[SeatAction]:
-        """Return messages to previous roots that this subscription does not need them anymore."""
+        """Return messages to previous roots: this subscription no longer needs them."""
         roots, seat.previous_roots = seat.previous_roots, []
         return [RoutedMessage(point, MoveDone(seat.subscription.id, id_)) for id_, point in roots]
 
@@ -294,8 +298,8 @@ class Seats:
         """
         if seat.phase is SeatPhase.DEPENDANT:
             assert seat.root_id is not None
-            if (held := seat.held_messages.pop(seat.root_id, None)) is not None:
-                return self._on_root_change(seat.subscription.centre, held)
+            if (message := seat.held_messages.pop(seat.root_id, None)) is not None:
+                return self._on_root_change(seat.subscription.centre, message)
             return [] if seat.is_subscribed else self._release_from_root(seat)
         return self._demote_others(seat) if seat.is_subscribed else self._close_root(seat)
 
@@ -333,7 +337,7 @@ class Seats:
     # A subscription is cancelled.
 
     def _on_unsubscribe(self, point: Point, id_: int) -> Iterable[SeatAction]:
-        """Cancel a subscription, at once if its seat is stable, else as soon as it is."""
+        """Cancel a subscription, at once if its seat is stable, else when it becomes stable."""
         seat = self.seats.get(id_)
         if seat is None:
             self.early_cancellations[id_] = point
@@ -367,7 +371,7 @@ class Seats:
         return [] if seat.pending_releases else self._remove_seat(seat)
 
     def _close_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """Return move requests to the dependants of a cancelled root; if none, drop replicas."""
+        """Ask the dependants of a cancelled root to move; without dependants, drop its replicas."""
         root = seat.subscription
         seat.phase, seat.leaving_dependants = SeatPhase.CLOSING, set(seat.dependants)
         if not seat.leaving_dependants:
@@ -383,7 +387,7 @@ class Seats:
         return [self._start_flood(seat, False)]
 
     def _on_move_done(self, seat: Seat | None, id_: int) -> Iterable[SeatAction]:
-        """Note that a dependant does not need this root any longer, and go on after the last."""
+        """Remove a dependant from those that need this root; after the last one, continue."""
         assert seat is not None
         seat.leaving_dependants.discard(id_)
         if seat.leaving_dependants:
@@ -397,7 +401,8 @@ class Seats:
     def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
         """Finish a seat whose replicas are dropped and whose events have all arrived.
 
-        A cancelled root is removed; a former root becomes a dependant. Until then, nothing is done.
+        A cancelled root is removed; a former root becomes a dependant. A seat that still waits is
+        not changed.
         """
         if (
             seat.expected_events is None
@@ -439,7 +444,7 @@ class Seats:
             seat.phase not in (SeatPhase.AWAITING_ROOT, SeatPhase.DEPENDANT)
             or seat.root_id != message.root_id
         ):
-            # The message that makes it the root is still in flight.
+            # The message that makes `message.root_id` the root of this seat is still in flight.
             seat.held_messages[message.root_id] = message
             return []
         if isinstance(message, MoveRequest):
@@ -459,7 +464,7 @@ class Seats:
 
 
 MakeSeats = Callable[[FindRoot | None], Seats]
-"""The rules of a node: its seats, from what finds roots."""
+"""Function that builds the seats of a node; its argument is that of `Seats`."""
 
 
 def box_contains(outer: Box, inner: Box) -> bool:

@@ -81,7 +81,7 @@ class _CanRun:
         )
 
     def join(self) -> None:
-        """Add a node at a random point, unless there are enough."""
+        """Add a node at a random point, unless there are `_MAX_NODES`."""
         if len(self.network.members) < _MAX_NODES:
             self.network.join(self.pick_member(), self.random)
 

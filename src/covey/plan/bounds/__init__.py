@@ -1,14 +1,14 @@
 """Lower bounds: bandwidth that no valid plan of a problem can go below.
 
-Two bounds are computed and the larger one is returned. The first takes points of event space: the
-brokers that receive a point must reach every subscriber that wants it. The second is a Lagrangian
-bound: with prices on groups and rents on leaves, no filter can be worth more than a maximum that
-is found by enumeration. Both hold for any plan, whatever planner finds it, and use boxes that are
-rounded inward, so that rounding never makes a bound too large.
+Two bounds are computed, and the larger one is returned. The first considers points of event space:
+the brokers that receive a point must be able to serve every subscriber that wants it. The second is
+a Lagrangian bound: with prices on groups and rents on leaves, the value of a filter has a maximum,
+which is found by enumeration. Both hold for any plan, independent of the planner. They use boxes
+that are rounded inward, so that rounding never makes a bound too large.
 
 Modules, in the order in which data passes through them:
 
-- `bandwidth_bound`: `lower_bound`, the better of the two.
+- `bandwidth_bound`: `lower_bound`, the larger of the two.
 - `cell_cover`: a linear program for each cell: how many brokers must receive it.
 - `lagrangian_price`: prices and rents, improved by cutting planes.
 - `filter_value`: `FilterValueBound`, the largest value of a filter of a few rectangles.

@@ -1,4 +1,4 @@
-"""A bandwidth that no plan can go below."""
+"""Lower bound of the bandwidth: the larger of two bounds."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ __all__ = ["lower_bound"]
 def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
     """Return a bandwidth that no valid plan of a problem can go below, at `max_load`.
 
-    It is the better of two: one that looks at points of event space and does not know how many
-    rectangles a filter may have, so that it is a fourth to a seventh of good plans where boxes are
-    of all sizes; and one from prices, for at most sixty kinds of boxes and three rectangles, which
-    comes within a third where filters are small, and is a third to an eighth where they are large.
+    It is the larger of two bounds. The cell bound considers points of event space and ignores the
+    limit on rectangles; if boxes have all sizes, it is a fourth to a seventh of good plans. The
+    price bound applies to volumes of two-dimensional boxes, of at most 60 box classes, and at most
+    three rectangles; it comes within a third of good plans if filters are small, and is a third to
+    an eighth of them if filters are large.
 
     Args:
         problem: what plans are made for.
-        upper_bound: the bandwidth of a valid plan, the less the better; `greedy` makes a plan if
-            none is given. Larger filters are not looked at, so that with the bandwidth of an
-            invalid plan, too little for any valid one, what is returned is no bound.
+        upper_bound: the bandwidth of a valid plan, the smaller the better; by default that of a
+            greedy plan. Larger filters are not considered. The result is therefore no bound if this
+            value is below the bandwidth of every valid plan.
 
-    Cost: 10 to 30 seconds for 100 brokers, 100 where filters are large.
+    Raises:
+        CoveyError: if highspy or scipy is not installed.
+
+    Cost: 10 to 30 seconds for 100 brokers, 100 seconds if filters are large.
 
     >>> from covey.plan import greedy
     >>> from covey.plan.workload.problems import make_topics_problem
@@ -44,11 +48,11 @@ def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
         upper_bound = (
             plan.bandwidth if plan.verify().is_valid else _largest_bandwidth(problem, demand)
         )
-    prices = compute_price_bound(problem, demand, upper_bound)
-    return max(prices, compute_cell_bound(problem, demand))
+    price_bound = compute_price_bound(problem, demand, upper_bound)
+    return max(price_bound, compute_cell_bound(problem, demand))
 
 
 def _largest_bandwidth(problem: Problem, demand: DemandGroups) -> float:
-    """Return what plans need whose filters are all of event space."""
-    whole = demand.grid.axes if problem.event_sample is None else ()
-    return len(problem.tree) * float(np.prod([axis[-1] - axis[0] for axis in whole]))
+    """Return the bandwidth of a plan in which every filter is the whole event space."""
+    axes = demand.grid.axes if problem.event_sample is None else ()
+    return len(problem.tree) * float(np.prod([axis[-1] - axis[0] for axis in axes]))

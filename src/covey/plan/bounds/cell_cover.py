@@ -1,9 +1,10 @@
-"""A bound from points of event space: how many brokers must get what is published there.
+"""Lower bound from cells of event space: how many brokers must receive the events of each cell.
 
-Whoever wants a cell of event space must be served by a broker that gets it, and near enough. So the
-brokers that get a cell hit every set of leaves that somebody who wants it has, and are as many as
-are needed for how many these are; and the brokers above them get it, too. A linear program for each
-cell says how many at least. It holds for filters of any number of rectangles.
+A subscriber that wants a cell must be served by a leaf within its delay that receives the cell. The
+leaves that receive the cell therefore include one of every leaf set of such subscribers, and as
+many as the capacity for these subscribers requires; all brokers above them receive the cell, too. A
+linear program for each cell gives a lower bound of their number. The bound holds for filters with
+any number of rectangles.
 """
 
 from __future__ import annotations
@@ -25,69 +26,75 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 _MAX_CELLS = 10_000
-_CHUNK_SETS = 512  # sets that are compared with all others at once
+_CHUNK_SETS = 512  # leaf sets that are compared with all others at the same time
 
 
 def compute_cell_bound(problem: Problem, demand: DemandGroups) -> float:
-    """The bandwidth that all cells together need at least.
+    """Return the bandwidth that all cells together need at least.
 
-    Cost: a linear program for each of some thousand cells at most, with a row for each set of
-    leaves and a column for each broker.
+    Cost: a linear program for each of at most some thousand cells, with a row for each leaf set and
+    a column for each broker.
     """
     lower, upper = demand.grid.to_coordinates(demand.box_classes)
     d = lower.shape[1]
     cells = EventGrid.from_boxes(lower, upper, max_boundaries=1 + int(_MAX_CELLS ** (1 / d)))
     masses = _measure_cells(problem, cells)
-    wants = _find_wanted_cells(cells, lower, upper)[:, masses > 0]
+    is_wanted = _find_wanted_cells(cells, lower, upper)[:, masses > 0]
     masses = masses[masses > 0]
-    alike, of = find_unique_rows(np.packbits(wants, axis=0).T)
-    wants = np.unpackbits(alike, axis=1, count=len(lower)).view(np.bool_)
-    weights = np.bincount(of, masses, minlength=len(alike))
-    within = _find_subsets(demand.leaf_sets)
-    room = np.maximum(1, problem.compute_capacities(problem.max_load))
-    needed = [_count_needed_brokers(problem, demand, kinds, within, room) for kinds in wants]
-    return float(weights @ np.array(needed))
+    distinct_patterns, pattern_of_cell = find_unique_rows(np.packbits(is_wanted, axis=0).T)
+    is_wanted = np.unpackbits(distinct_patterns, axis=1, count=len(lower)).view(np.bool_)
+    weights = np.bincount(pattern_of_cell, masses, minlength=len(distinct_patterns))
+    subset_matrix = _find_subsets(demand.leaf_sets)
+    capacities = np.maximum(1, problem.compute_capacities(problem.max_load))
+    broker_counts = [
+        _count_needed_brokers(problem, demand, wanted_classes, subset_matrix, capacities)
+        for wanted_classes in is_wanted
+    ]
+    return float(weights @ np.array(broker_counts))
 
 
 def _measure_cells(problem: Problem, grid: EventGrid) -> Floats:
-    """The bandwidth of each cell; an event on a cut is in the cell after it."""
+    """Return the bandwidth of each cell.
+
+    An event on a boundary is in the cell after it, or in the last cell.
+    """
     if problem.event_sample is None:
         masses = np.ones(1)
         for axis in grid.axes:
             masses = np.outer(masses, np.diff(axis)).ravel()
         return masses
-    place, inside = (
+    cell_number, is_inside = (
         np.zeros(len(problem.event_sample), np.int64),
         np.ones(len(problem.event_sample), np.bool_),
     )
     for k, axis in enumerate(grid.axes):
         slot = np.searchsorted(axis, problem.event_sample[:, k], side="right") - 1
         slot = np.where(problem.event_sample[:, k] == axis[-1], len(axis) - 2, slot)
-        inside &= (slot >= 0) & (slot < len(axis) - 1)
-        place = place * (len(axis) - 1) + slot
-    shape = int(np.prod([len(axis) - 1 for axis in grid.axes]))
-    return np.bincount(place[inside], minlength=shape) / len(problem.event_sample)
+        is_inside &= (slot >= 0) & (slot < len(axis) - 1)
+        cell_number = cell_number * (len(axis) - 1) + slot
+    cell_count = int(np.prod([len(axis) - 1 for axis in grid.axes]))
+    return np.bincount(cell_number[is_inside], minlength=cell_count) / len(problem.event_sample)
 
 
 def _find_wanted_cells(grid: EventGrid, lower: Floats, upper: Floats) -> Bools:
-    """Which kinds of boxes contain each cell: a row for each kind, a column for each cell."""
-    wants = np.ones((len(lower), 1), np.bool_)
+    """Return which box classes (rows) contain each cell (column)."""
+    is_wanted = np.ones((len(lower), 1), np.bool_)
     for k, axis in enumerate(grid.axes):
         on_axis = (lower[:, k, None] <= axis[:-1]) & (upper[:, k, None] >= axis[1:])
-        wants = (wants[:, :, None] & on_axis[:, None, :]).reshape(len(lower), -1)
-    return wants
+        is_wanted = (is_wanted[:, :, None] & on_axis[:, None, :]).reshape(len(lower), -1)
+    return is_wanted
 
 
 def _find_subsets(leaf_sets: Bools) -> Any:
-    """Which sets have no leaf that another has not: a row for each of the others."""
+    """Return a sparse matrix in which entry (i, j) is True if leaf set j is a subset of set i."""
     from scipy.sparse import csr_matrix, vstack
 
     sizes, numbers = leaf_sets.sum(axis=1), leaf_sets.astype(np.float32)
-    found = []
+    blocks = []
     for start in range(0, len(leaf_sets), _CHUNK_SETS):
         common = numbers[start : start + _CHUNK_SETS] @ numbers.T
-        found.append(csr_matrix(common == sizes))
-    return vstack(found).tocsr()
+        blocks.append(csr_matrix(common == sizes))
+    return vstack(blocks).tocsr()
 
 
 def _count_needed_brokers(
@@ -97,7 +104,15 @@ def _count_needed_brokers(
     subset_matrix: Any,
     capacities: NDArray[np.int64],
 ) -> float:
-    """How many brokers must get what some kinds want."""
+    """Return a lower bound of the number of brokers that must receive a cell.
+
+    Args:
+        problem: the tree.
+        demand: the groups.
+        is_wanted_class: the box classes that contain the cell.
+        subset_matrix: the subsets of each leaf set, as `_find_subsets` returns them.
+        capacities: the capacity of each leaf, at least 1.
+    """
     groups = is_wanted_class[demand.class_of_group]
     counts = np.bincount(
         demand.leaf_set_of_group[groups],
@@ -107,27 +122,35 @@ def _count_needed_brokers(
     used = np.flatnonzero(counts)
     if not len(used):
         return 0.0
-    # Of sets that others are within, the others say more, but for their number.
-    inside = np.asarray(subset_matrix[used] @ counts).ravel()
-    needed = np.maximum(1.0, inside / capacities.max())
-    is_least = np.asarray(subset_matrix[used][:, used].sum(axis=1)).ravel() == 1
-    kept = is_least | (needed > 1)
-    rows, ends = demand.leaf_sets[used[kept]].astype(np.float64), needed[kept]
+    # A set of which another used set is a subset adds no condition, unless it needs more than one.
+    subscribers_within = np.asarray(subset_matrix[used] @ counts).ravel()
+    needed = np.maximum(1.0, subscribers_within / capacities.max())
+    is_minimal = np.asarray(subset_matrix[used][:, used].sum(axis=1)).ravel() == 1
+    is_binding = is_minimal | (needed > 1)
+    rows, row_lower = demand.leaf_sets[used[is_binding]].astype(np.float64), needed[is_binding]
     rows = np.vstack([rows, np.ones(rows.shape[1])])
-    ends = np.r_[ends, counts.sum() / capacities.max()]
-    return _solve_broker_cover(problem, rows, ends)
+    row_lower = np.r_[row_lower, counts.sum() / capacities.max()]
+    return _solve_broker_cover(problem, rows, row_lower)
 
 
 def _solve_broker_cover(problem: Problem, rows: Floats, row_lower: Floats) -> float:
-    """The fewest brokers, in parts, so that leaves of each row add up to what it needs."""
+    """Return the least number of brokers, in fractions, that can serve all leaf sets.
+
+    Args:
+        problem: the tree. A broker counts at least as much as each of its children.
+        rows: one row for each leaf set, with 1.0 for each of its leaves.
+        row_lower: how many leaves each set needs.
+    """
     tree = problem.tree
     matrix = np.zeros((len(rows), len(tree)))
     matrix[:, tree.leaves] = rows
-    below = np.flatnonzero(tree.parents >= 0)
-    above = np.zeros((len(below), len(tree)))
-    above[np.arange(len(below)), tree.parents[below]] = 1.0
-    above[np.arange(len(below)), below] = -1.0
-    found = compute_dual_bound(
-        np.ones(len(tree)), np.vstack([matrix, above]), np.r_[row_lower, np.zeros(len(below))]
+    non_top_brokers = np.flatnonzero(tree.parents >= 0)
+    parent_rows = np.zeros((len(non_top_brokers), len(tree)))
+    parent_rows[np.arange(len(non_top_brokers)), tree.parents[non_top_brokers]] = 1.0
+    parent_rows[np.arange(len(non_top_brokers)), non_top_brokers] = -1.0
+    broker_count = compute_dual_bound(
+        np.ones(len(tree)),
+        np.vstack([matrix, parent_rows]),
+        np.r_[row_lower, np.zeros(len(non_top_brokers))],
     )
-    return max(0.0, found * (1 - 1e-7))  # the solver's tolerance
+    return max(0.0, broker_count * (1 - 1e-7))  # margin for the tolerance of the solver

@@ -1,9 +1,14 @@
-"""The most that a leaf can earn by any filter of a few rectangles, if boxes have values.
+"""Upper bound of the value of a filter: the values of its boxes, less its volume.
 
-Filters are unions of least boxes round what they contain, of which all are gone through. Where two
-rectangles cover a box together that neither contains, both meet it; so of filters of which two
-rectangles have a box in common, all rectangles are taken as smaller, by the widest box on every
-side: of three rectangles one has a side of every box, or they do not cover its four corners.
+A leaf earns the value of each box that its filter contains, and pays the filter's volume. Filters
+are unions of a few rectangles. All minimal bounding rectangles of subsets of boxes are enumerated.
+If no box is covered by two rectangles jointly, a filter of these rectangles is optimal.
+
+If rectangles jointly cover a box that none of them contains, at least two of them intersect it. (At
+most three rectangles cover the four corners of the box, so that one of them contains a side of it.)
+Each of the two contains the box if it is widened on every side by the widest box. Filters of which
+two rectangles contain a common box are therefore counted a second time, with all rectangles shrunk
+by the widest box on every side: this only makes the bound larger.
 """
 
 from __future__ import annotations
@@ -23,9 +28,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class FilterValueBound:
-    """All rectangles that filters can be of, but for those that are at least `large`.
+    """Rectangles of which filters can consist, except those of at least `size_limit`.
 
-    With one of these a filter earns at most all values, less that.
+    A filter with a rectangle of at least `size_limit` earns at most the sum of all values less
+    `size_limit`.
+
+    Args:
+        rectangles: the minimal bounding rectangles.
+        shrunk_rectangles: the same, shrunk by the widest box on every side.
+        size_limit: the volume from which rectangles are left out; infinite if none is left out.
     """
 
     rectangles: EnclosingRectangles
@@ -36,17 +47,30 @@ class FilterValueBound:
     def from_boxes(
         cls, lower: Floats, upper: Floats, max_size: float, max_candidates: int
     ) -> FilterValueBound:
-        """For at most 63 boxes, and filters of at most some volume: of so many rectangles."""
-        whole, smaller = (
-            EnclosingRectangles.from_boxes(lower, upper, max_size, less) for less in (0.0, 1.0)
+        """Return the bound for filters of limited volume.
+
+        Args:
+            lower: lower ends of at most 63 boxes.
+            upper: upper ends of the boxes.
+            max_size: the largest volume of a filter.
+            max_candidates: the largest number of rectangles to keep, the smallest first.
+        """
+        full_size, shrunk = (
+            EnclosingRectangles.from_boxes(lower, upper, max_size, shrink_widths)
+            for shrink_widths in (0.0, 1.0)
         )
-        if len(smaller.sizes) <= max_candidates:
-            return cls(whole, smaller, np.inf)
-        large = float(np.partition(smaller.sizes, max_candidates)[max_candidates])
-        return cls(whole.select_smaller(large), smaller.select_smaller(large), large)
+        if len(shrunk.sizes) <= max_candidates:
+            return cls(full_size, shrunk, np.inf)
+        size_limit = float(np.partition(shrunk.sizes, max_candidates)[max_candidates])
+        return cls(
+            full_size.select_smaller(size_limit), shrunk.select_smaller(size_limit), size_limit
+        )
 
     def find_best(self, values: Floats, max_rectangles: int) -> tuple[float, int]:
-        """The most that a leaf can earn, and by which boxes, a bit for each."""
+        """Return the most that a filter can earn, and the mask of the boxes that it contains.
+
+        Bit i of the mask stands for box i; the mask is -1 if it stands for all boxes.
+        """
         best, mask = 0.0, 0
         for r, is_shared in ((self.rectangles, False), (self.shrunk_rectangles, True)):
             chosen = np.full(3, -1, np.int64)
@@ -56,13 +80,16 @@ class FilterValueBound:
             if earned > best:
                 best = earned
                 mask = int(np.bitwise_or.reduce(r.masks[chosen[chosen >= 0]]))
-        everything = float(values.sum()) - self.size_limit
-        return (everything, -1) if everything > best else (best, mask)
+        with_large_rectangle = float(values.sum()) - self.size_limit
+        return (with_large_rectangle, -1) if with_large_rectangle > best else (best, mask)
 
 
 @dataclass(frozen=True, slots=True)
 class EnclosingRectangles:
-    """Those round some boxes, and which boxes are in each: a bit for every one."""
+    """Minimal bounding rectangles of subsets of boxes, with their contents and volumes.
+
+    Bit i of `masks[r]` says that rectangle r contains box i.
+    """
 
     masks: Ints
     lower: Floats
@@ -73,37 +100,44 @@ class EnclosingRectangles:
     def from_boxes(
         cls, lower: Floats, upper: Floats, max_size: float, shrink_widths: float
     ) -> EnclosingRectangles:
-        """All of at most some volume, smaller by so many widest boxes on every side."""
+        """Return all rectangles of at most `max_size` after shrinking.
+
+        Every side is moved inward by `shrink_widths` times the width of the widest box, at most to
+        the middle.
+        """
         masks = _enumerate_masks(lower, upper)
         low = np.full((len(masks), lower.shape[1]), np.inf)
         high = -low
         for row in range(len(lower)):
-            has = (masks >> row & 1).astype(np.bool_)
-            low[has] = np.minimum(low[has], lower[row])
-            high[has] = np.maximum(high[has], upper[row])
-        by, middle = shrink_widths * (upper - lower).max(axis=0), (low + high) / 2
-        low, high = np.minimum(low + by, middle), np.maximum(high - by, middle)
+            contains = (masks >> row & 1).astype(np.bool_)
+            low[contains] = np.minimum(low[contains], lower[row])
+            high[contains] = np.maximum(high[contains], upper[row])
+        margin, middle = shrink_widths * (upper - lower).max(axis=0), (low + high) / 2
+        low, high = np.minimum(low + margin, middle), np.maximum(high - margin, middle)
         sizes = (high - low).prod(axis=1)
-        kept = sizes <= max_size
-        return cls(masks[kept], low[kept], high[kept], sizes[kept])
+        is_small = sizes <= max_size
+        return cls(masks[is_small], low[is_small], high[is_small], sizes[is_small])
 
     def select_smaller(self, size_limit: float) -> EnclosingRectangles:
-        """Those of a smaller volume."""
-        kept = self.sizes < size_limit
+        """Return the rectangles with a volume below `size_limit`."""
+        is_smaller = self.sizes < size_limit
         return EnclosingRectangles(
-            self.masks[kept], self.lower[kept], self.upper[kept], self.sizes[kept]
+            self.masks[is_smaller],
+            self.lower[is_smaller],
+            self.upper[is_smaller],
+            self.sizes[is_smaller],
         )
 
 
 def _enumerate_masks(lower: Floats, upper: Floats) -> Ints:
-    """For each box that encloses some of a few, which ones it contains."""
+    """Return the masks of the contents of all minimal bounding rectangles of these boxes."""
     bits = np.int64(1) << np.arange(len(lower))
     masks = np.array([-1], np.int64)
     for k in range(lower.shape[1]):
-        begins, ends = np.unique(lower[:, k]), np.unique(upper[:, k])
-        is_in = begins[:, None, None] <= lower[:, k]
+        starts, ends = np.unique(lower[:, k]), np.unique(upper[:, k])
+        is_in = starts[:, None, None] <= lower[:, k]
         is_in = is_in & (ends[None, :, None] >= upper[:, k])
         on_axis = np.unique((is_in * bits).sum(axis=2))
         masks = np.unique(masks[:, None] & on_axis[None])
-    found: Ints = masks[masks != 0]
-    return found
+    nonempty: Ints = masks[masks != 0]
+    return nonempty

@@ -1,10 +1,11 @@
-"""A bound from prices that no broker can beat, for a few kinds of boxes.
+"""Lower bound from prices on groups and rents on leaves, for a few box classes.
 
-Say group g of subscribers pays q_g in all, and a place at leaf b costs rent. A leaf that serves
-what is within a filter earns what these groups pay, less their rents, less the filter's volume. If
-E_b is the most that leaf b can earn by any filter, then every plan has a bandwidth of at least the
-sum of all q, less all rents at full load, less all E_b: for in a plan everybody is served within
-the room of a leaf that is near. The best prices are found by cutting planes; any prices are right.
+Group g pays q_g in total, and every unit of capacity at leaf b costs a rent. A leaf earns what the
+groups within its filter pay, less their rents, less the volume of the filter. Let E_b be the most
+that leaf b can earn with any filter. Then every plan has a bandwidth of at least the sum of all
+q_g, less all rents at full load, less all E_b, because in a plan every subscriber is served within
+the capacity of a leaf that may serve it. This holds for all prices and rents; the best ones are
+found by cutting planes.
 """
 
 from __future__ import annotations
@@ -24,33 +25,39 @@ __all__ = ["compute_price_bound"]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-_MAX_BOX_CLASSES = 60  # kinds of boxes
-_MAX_RECTANGLES = 2_000  # of which all triples are gone through, but for what prices exclude
+_MAX_BOX_CLASSES = 60
+_MAX_RECTANGLES = 2_000  # all triples of them are enumerated, except those that prices exclude
 _MAX_ROUNDS = 200
-_STEP_SIZE = 0.2  # from the best prices to those of the cutting planes
-_GAP_TOLERANCE = 0.002  # of the plan's bandwidth, between the bound and what it could become
+_STEP_SIZE = 0.2  # share of the way from the best prices to those of the cutting planes
+_GAP_TOLERANCE = 0.002  # stop if the bound can grow by less than this share of `upper_bound`
 
 
 def compute_price_bound(problem: Problem, demand: DemandGroups, upper_bound: float) -> float:
-    """A bandwidth below which there is no plan; 0 if there are too many kinds of boxes.
+    """Return a bandwidth that no plan can go below; 0 if the method does not apply.
 
-    `upper_bound` is the bandwidth of some plan: filters of more than that are of no use.
+    It applies to volumes of two-dimensional boxes in exact cells, to at most 60 box classes and to
+    at most 3 rectangles. `upper_bound` is the bandwidth of some plan: larger filters are not
+    considered.
     """
-    flat, has_few = (
+    is_planar, has_few = (
         problem.subscribers.lower.shape[1] == 2,
         len(demand.box_classes) <= _MAX_BOX_CLASSES,
     )
     is_exact = problem.event_sample is None and demand.grid.is_exact
-    if not (is_exact and flat and has_few and problem.max_rectangles <= 3):
+    if not (is_exact and is_planar and has_few and problem.max_rectangles <= 3):
         return 0.0
-    earning = FilterValueBound.from_boxes(
+    filter_values = FilterValueBound.from_boxes(
         *demand.grid.to_coordinates(demand.box_classes), upper_bound, _MAX_RECTANGLES
     )
-    return _CuttingPlanes(problem, demand, earning).maximize_bound(upper_bound)
+    return _CuttingPlanes(problem, demand, filter_values).maximize_bound(upper_bound)
 
 
 class _CuttingPlanes:
-    """Prices, rents, and the planes that cut off what is too good: columns q, rents, E."""
+    """Cutting planes of the Lagrangian bound, as rows of a linear program.
+
+    Its columns are the prices of groups, the rents of leaves at full load, and the earnings E of
+    leaves.
+    """
 
     def __init__(
         self, problem: Problem, demand: DemandGroups, filter_values: FilterValueBound
@@ -65,6 +72,7 @@ class _CuttingPlanes:
         self.group_sizes = demand.group_sizes.astype(np.float64)
 
     def maximize_bound(self, upper_bound: float) -> float:
+        """Return the largest bound found for any prices and rents."""
         groups, leaves = self.may_serve.shape
         costs = np.r_[-np.ones(groups), np.ones(2 * leaves)]
         ends = np.r_[
@@ -72,52 +80,71 @@ class _CuttingPlanes:
         ]
         run = make_solver(costs, ends, np.zeros((0, len(costs))), np.empty(0), np.empty(0))
         self._add_initial_planes(run)
-        best, at = -np.inf, np.zeros(groups + leaves)
+        best, best_multipliers = -np.inf, np.zeros(groups + leaves)
         for number in range(_MAX_ROUNDS):
             run.run()
-            could = -run.getInfo().objective_function_value
-            if could - best < _GAP_TOLERANCE * upper_bound:
+            possible = -run.getInfo().objective_function_value
+            if possible - best < _GAP_TOLERANCE * upper_bound:
                 break
-            found = np.asarray(run.getSolution().col_value)[: groups + leaves]
-            tried = found if number == 0 else at + _STEP_SIZE * (found - at)
-            earned = self._add_violated_planes(run, tried)
-            value = tried[:groups].sum() - tried[groups:].sum() - earned
+            solution = np.asarray(run.getSolution().col_value)[: groups + leaves]
+            multipliers = (
+                solution
+                if number == 0
+                else best_multipliers + _STEP_SIZE * (solution - best_multipliers)
+            )
+            earned = self._add_violated_planes(run, multipliers)
+            value = multipliers[:groups].sum() - multipliers[groups:].sum() - earned
             if value > best:
-                best, at = value, tried
+                best, best_multipliers = value, multipliers
         return max(0.0, float(best))
 
     def _add_initial_planes(self, run: Any) -> None:
-        """Planes for filters of one box: without them the first prices are as high as may be."""
-        one = self.filter_values.rectangles
-        for mask, size in zip(one.masks.tolist(), one.sizes.tolist(), strict=True):
+        """Add planes for filters of one box; else the first prices are as high as their limits."""
+        rectangles = self.filter_values.rectangles
+        for mask, size in zip(rectangles.masks.tolist(), rectangles.sizes.tolist(), strict=True):
             if mask.bit_count() == 1:
-                for leaf, may in enumerate(self.may_serve.T):
-                    self._add_plane(run, leaf, may, mask, size)
+                for leaf, may_serve in enumerate(self.may_serve.T):
+                    self._add_plane(run, leaf, may_serve, mask, size)
 
     def _add_violated_planes(self, run: Any, multipliers: Floats) -> float:
-        """What leaves earn at these prices and rents; a plane more for each that earns."""
+        """Add a plane for the best filter of each leaf; return what all leaves earn with them.
+
+        `multipliers` has the prices of groups, then the rents of leaves at full load.
+        """
         groups, leaves = self.may_serve.shape
         prices, rents = multipliers[:groups], multipliers[groups:] / self.capacities
         total = 0.0
         for leaf in range(leaves):
-            left = np.where(self.may_serve[:, leaf], prices - self.group_sizes * rents[leaf], 0.0)
-            left = np.maximum(0.0, left)
-            values = np.bincount(self.class_of_group, left, minlength=self.class_count)
+            surplus = np.where(
+                self.may_serve[:, leaf], prices - self.group_sizes * rents[leaf], 0.0
+            )
+            surplus = np.maximum(0.0, surplus)
+            values = np.bincount(self.class_of_group, surplus, minlength=self.class_count)
             earned, mask = self.filter_values.find_best(
                 values.astype(np.float64), self.max_rectangles
             )
             total += earned
             is_in = mask >> self.class_of_group & 1 == 1
-            self._add_plane(run, leaf, left > 0, mask, left[is_in].sum() - earned)
+            self._add_plane(run, leaf, surplus > 0, mask, surplus[is_in].sum() - earned)
         return total
 
     def _add_plane(
         self, run: Any, leaf: int, is_paying_group: Bools, mask: int, volume: float
     ) -> None:
-        """A leaf earns at least what these groups pay for the boxes of a mask, less a volume."""
+        """Add the plane of one filter: its leaf earns at least what groups pay, less the volume.
+
+        Args:
+            run: the solver.
+            leaf: the leaf.
+            is_paying_group: the groups whose payments, less their rents, count.
+            mask: the boxes that the filter contains, one bit for each box class.
+            volume: the volume of the filter.
+        """
         groups, leaves = self.may_serve.shape
         rows = np.flatnonzero(is_paying_group & (mask >> self.class_of_group & 1 == 1))
         if len(rows):
-            places = self.group_sizes[rows].sum() / self.capacities[leaf]
-            at = np.r_[rows, groups + leaf, groups + leaves + leaf].astype(np.int32)
-            run.addRow(-volume, np.inf, len(at), at, np.r_[-np.ones(len(rows)), places, 1.0])
+            load_share = self.group_sizes[rows].sum() / self.capacities[leaf]
+            columns = np.r_[rows, groups + leaf, groups + leaves + leaf].astype(np.int32)
+            run.addRow(
+                -volume, np.inf, len(columns), columns, np.r_[-np.ones(len(rows)), load_share, 1.0]
+            )

@@ -1,7 +1,7 @@
-"""A plan for some subscribers, spread to all of them.
+"""Assignment of all subscribers with filters that were made for a sample.
 
-Filters that were made for a sample have room for nearly all: who finds no filter widens one, and a
-flow says how many of each set of leaves go where.
+Such filters cover nearly all subscribers. For the others filters are widened, and a maximum flow
+decides how many subscribers of each leaf set go to which leaf.
 """
 
 from __future__ import annotations
@@ -41,55 +41,69 @@ __all__ = [
     "relieve_overload",
 ]
 
-_SAMPLE_ROWS = 1 << 17  # subscribers from whom it is learnt which sets of leaves are common
+_SAMPLE_ROWS = 1 << 17  # about this many subscribers are enough to find the frequent leaf sets
 
 
 def find_all_covering_leaves(problem: Problem, allowed_bits: Bits, filters: BrokerFilters) -> Bits:
-    """The leaves that can serve each subscriber with these filters."""
-    leaves, wanted = problem.tree.leaves, problem.subscribers
+    """Return for each subscriber the allowed leaves whose filter covers its box, as bits."""
+    leaves, subscribers = problem.tree.leaves, problem.subscribers
     return np.concatenate(
         [
-            find_covering_leaves(allowed_bits[rows], wanted.take(rows), filters, leaves)
-            for rows in iter_row_chunks(len(wanted))
+            find_covering_leaves(allowed_bits[rows], subscribers.take(rows), filters, leaves)
+            for rows in iter_row_chunks(len(subscribers))
         ]
     )
 
 
 def find_uncovered(covering_bits: Bits) -> NDArray[np.int64]:
-    """The subscribers whom no leaf can serve."""
+    """Return the rows of subscribers that no leaf can serve."""
     return np.flatnonzero(~covering_bits.any(axis=1))
 
 
 def assign_within_capacity(problem: Problem, covering_bits: Bits) -> NDArray[np.int32]:
-    """A leaf for each subscriber, of those that can serve it; -1 for whom none can, or has room."""
-    sets = find_frequent_leaf_sets(
+    """Return a leaf for each subscriber, of those that can serve it, within capacities.
+
+    The leaf is an index into the leaves of the tree. It is -1 if no leaf can serve the subscriber,
+    or none of them has capacity at `max_load`.
+    """
+    leaf_sets = find_frequent_leaf_sets(
         covering_bits[:: max(1, len(covering_bits) // _SAMPLE_ROWS)], len(problem.tree.leaves)
     )
-    set_of = map_to_leaf_sets(covering_bits, sets)
+    leaf_set_of_row = map_to_leaf_sets(covering_bits, leaf_sets)
     quotas = compute_leaf_quotas(
-        problem, sets, np.bincount(set_of[set_of >= 0], minlength=len(sets))
+        problem,
+        leaf_sets,
+        np.bincount(leaf_set_of_row[leaf_set_of_row >= 0], minlength=len(leaf_sets)),
     )
-    return assign_by_quotas(set_of, quotas, np.zeros(len(sets), np.int64))
+    return assign_by_quotas(leaf_set_of_row, quotas, np.zeros(len(leaf_sets), np.int64))
 
 
 def assign_all(problem: Problem, filters: BrokerFilters) -> Plan:
-    """All subscribers served with filters that some of them have, widened where they must be.
+    """Return a plan for all subscribers with these filters, widened where necessary.
 
-    The load is the one that is wanted, or else the least that is tried and found room for.
+    The plan respects the smallest of `problem.load_factors` at which all subscribers find capacity;
+    if there is none, some leaves exceed `max_load`.
 
     Cost: a distance for each subscriber and leaf, 16 bytes for each subscriber and 64 leaves, and a
     flow whose size does not depend on the number of subscribers.
     """
     leaves = problem.tree.leaves
-    near = find_leaves_within_delay(problem)
-    bits = find_all_covering_leaves(problem, near, filters)
-    without = find_uncovered(bits)
-    if len(without):
-        some, most = problem.take(without), problem.compute_capacities(problem.max_load)
-        _, filters = extend_assignment(some, filters, np.zeros(len(leaves), np.int64), most)
-        bits[without] = find_all_covering_leaves(some, near[without], filters)
+    allowed_bits = find_leaves_within_delay(problem)
+    covering_bits = find_all_covering_leaves(problem, allowed_bits, filters)
+    uncovered = find_uncovered(covering_bits)
+    if len(uncovered):
+        uncovered_problem = problem.take(uncovered)
+        capacities = problem.compute_capacities(problem.max_load)
+        _, filters = extend_assignment(
+            uncovered_problem, filters, np.zeros(len(leaves), np.int64), capacities
+        )
+        covering_bits[uncovered] = find_all_covering_leaves(
+            uncovered_problem, allowed_bits[uncovered], filters
+        )
     for factor in problem.load_factors:
-        plan = _assign_all_at_load(problem.with_max_load(factor), near, bits, filters)
+        plan = _assign_all_at_load(
+            problem.with_max_load(factor), allowed_bits, covering_bits, filters
+        )
         if plan.feasible_load_factor is not None:
             break
     return replace(plan, problem=problem)
@@ -98,54 +112,63 @@ def assign_all(problem: Problem, filters: BrokerFilters) -> Plan:
 def _assign_all_at_load(
     problem: Problem, allowed_bits: Bits, covering_bits: Bits, filters: BrokerFilters
 ) -> Plan:
-    """The same at the most load of the problem; `near` is who may serve each, `bits` who can."""
+    """Return a plan for all subscribers within `max_load` of the problem, if that is possible.
+
+    Args:
+        problem: the problem, with the load factor to try as its `max_load`.
+        allowed_bits: the leaves that may serve each subscriber.
+        covering_bits: those of them whose filter covers its box.
+        filters: the filters to start from.
+    """
     leaves, leaf_of = problem.tree.leaves, assign_within_capacity(problem, covering_bits)
     if (leaf_of < 0).any():
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(leaves))
-        most = problem.compute_capacities(problem.max_load)
+        capacities = problem.compute_capacities(problem.max_load)
         leaf_of, filters = make_room_for_unassigned(
-            problem, allowed_bits, covering_bits, leaf_of, loads, most, filters
+            problem, allowed_bits, covering_bits, leaf_of, loads, capacities, filters
         )
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
 
 
 def enforce_capacity(plan: Plan) -> Plan:
-    """The plan, where leaves serve no more than they should; else another with about its filters.
+    """Return the plan if its loads respect `target_load`, else one with similar filters.
 
-    Its problem is held to the least load that is tried and found room for. Where there is room at
-    no load, leaves serve more than they may.
+    The result's problem has as `max_load` the smallest of `load_factors` that the result respects.
+    If it respects none, leaves exceed `max_load`, which remains as it was.
     """
     problem = plan.problem
-    found = (
+    feasible_plan = (
         plan
         if plan.feasible_load_factor == problem.target_load
         else assign_all(problem, plan.filters)
     )
     return replace(
-        found, problem=problem.with_max_load(found.feasible_load_factor or problem.max_load)
+        feasible_plan,
+        problem=problem.with_max_load(feasible_plan.feasible_load_factor or problem.max_load),
     )
 
 
 def relieve_overload(plan: Plan, moves_first: NDArray[np.bool_]) -> Plan:
-    """The plan; where leaves serve more than they may, so many are served elsewhere.
+    """Return the plan with subscribers of overloaded leaves moved to other leaves.
 
-    Those go first of whom it is said, and who have most leaves to choose from.
+    As many subscribers move as a leaf has beyond its capacity at `max_load`: first those for which
+    `moves_first` is True, then those that most leaves can serve.
     """
     problem, leaves = plan.problem, plan.problem.tree.leaves
-    most = problem.compute_capacities(problem.max_load)
-    over = np.maximum(0, plan.loads - most)
-    if not over.any():
+    capacities = problem.compute_capacities(problem.max_load)
+    excess = np.maximum(0, plan.loads - capacities)
+    if not excess.any():
         return plan
-    near = find_leaves_within_delay(problem)
-    bits = find_all_covering_leaves(problem, near, plan.filters)
-    choices = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+    allowed_bits = find_leaves_within_delay(problem)
+    covering_bits = find_all_covering_leaves(problem, allowed_bits, plan.filters)
+    choices = np.bitwise_count(covering_bits).sum(axis=1, dtype=np.int64)
     order = np.lexsort((-choices, ~moves_first))
-    at = np.searchsorted(leaves, plan.assignment)
-    goes = order[rank_within_key(at[order]) < over[at[order]]]
-    leaf_of = at.astype(np.int32)
-    leaf_of[goes] = -1
+    previous_leaf_of = np.searchsorted(leaves, plan.assignment)
+    moving_rows = order[rank_within_key(previous_leaf_of[order]) < excess[previous_leaf_of[order]]]
+    leaf_of = previous_leaf_of.astype(np.int32)
+    leaf_of[moving_rows] = -1
     leaf_of, filters = make_room_for_unassigned(
-        problem, near, bits, leaf_of, plan.loads - over, most, plan.filters
+        problem, allowed_bits, covering_bits, leaf_of, plan.loads - excess, capacities, plan.filters
     )
     return Plan(problem, leaves[leaf_of].astype(np.int32), filters)
 
@@ -159,19 +182,29 @@ def make_room_for_unassigned(
     capacities: NDArray[np.int64],
     filters: BrokerFilters,
 ) -> tuple[NDArray[np.int32], BrokerFilters]:
-    """Return a leaf for all, also for those who have none (-1), and filters widened for them.
+    """Return a leaf for each subscriber, and filters that are widened where necessary.
 
-    Others move where that makes room. `loads` is of all that leaves serve, the given subscribers
-    and others. Who finds no room at all goes where it costs least.
+    Other subscribers move if that frees capacity for unassigned ones. Subscribers for which no
+    capacity can be freed are assigned where they cost least.
+
+    Args:
+        problem: the subscribers and the tree.
+        allowed_bits: the leaves that may serve each subscriber.
+        covering_bits: those of them whose filter covers its box.
+        leaf_of: the leaf of each subscriber, or -1.
+        loads: the number of subscribers that each leaf serves, including any that are not in
+            `problem`.
+        capacities: the number that it may serve.
+        filters: the filters to start from.
     """
     covering_bits, leaf_of, loads = covering_bits.copy(), leaf_of.copy(), loads.copy()
     sizes = (problem.subscribers.upper - problem.subscribers.lower).prod(axis=1)
     make_room(allowed_bits, covering_bits, sizes, leaf_of, loads, capacities)
     filters = _widen_filters(problem, covering_bits, leaf_of, filters)
-    left = np.flatnonzero(leaf_of < 0)
-    if len(left):
-        leaf_of[left], filters = extend_assignment(
-            problem.take(left), filters, capacities, capacities
+    unassigned = np.flatnonzero(leaf_of < 0)
+    if len(unassigned):
+        leaf_of[unassigned], filters = extend_assignment(
+            problem.take(unassigned), filters, capacities, capacities
         )
     return leaf_of, filters
 
@@ -179,14 +212,16 @@ def make_room_for_unassigned(
 def _widen_filters(
     problem: Problem, covering_bits: Bits, leaf_of: NDArray[np.int32], filters: BrokerFilters
 ) -> BrokerFilters:
-    """Filters for those, too, who are at a leaf whose filter does not have what they want."""
-    own = np.zeros_like(covering_bits)
+    """Return filters that also cover subscribers whose leaf does not cover their box yet."""
+    leaf_bits = np.zeros_like(covering_bits)
     rows = np.flatnonzero(leaf_of >= 0)
-    own[rows, leaf_of[rows] >> 6] = np.uint64(1) << (leaf_of[rows] & 63).astype(np.uint64)
-    others = rows[~(own[rows] & covering_bits[rows]).any(axis=1)]
-    if not len(others):
+    leaf_bits[rows, leaf_of[rows] >> 6] = np.uint64(1) << (leaf_of[rows] & 63).astype(np.uint64)
+    uncovered = rows[~(leaf_bits[rows] & covering_bits[rows]).any(axis=1)]
+    if not len(uncovered):
         return filters
     count = len(problem.tree.leaves)
-    there = replace(problem.take(others), allowed_leaves=unpack_leaf_sets(own[others], count))
-    none = np.zeros(count, np.int64)
-    return extend_assignment(there, filters, none, none + len(others))[1]
+    uncovered_problem = replace(
+        problem.take(uncovered), allowed_leaves=unpack_leaf_sets(leaf_bits[uncovered], count)
+    )
+    zero_loads = np.zeros(count, np.int64)
+    return extend_assignment(uncovered_problem, filters, zero_loads, zero_loads + len(uncovered))[1]

@@ -1,8 +1,9 @@
-"""Subscribers placed at leaves whose filters have what they want, within the leaves' room.
+"""Quotas of leaves: how many subscribers of each leaf set each leaf serves.
 
-Only how many there are of each set of leaves is needed, and sets are few: whoever has a set that is
-not among those kept is treated as if it had the largest of them that is within its own. Neither
-these counts nor the flow grow with the number of subscribers. (papers: assignment)
+The leaf set of a subscriber has the leaves that may serve it and whose filter covers its box. Only
+the number of subscribers of each set is needed, and only a limited number of sets is distinguished:
+a subscriber with another set counts for the largest distinguished set within its own. Neither these
+counts nor the flow grow with the number of subscribers. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -26,50 +27,62 @@ __all__ = [
 Ints = NDArray[np.int64]
 
 MAX_LEAF_SETS = 4096
-"""Sets of leaves that are told apart."""
+"""Largest number of frequent leaf sets that are distinguished."""
 
 
 def find_frequent_leaf_sets(covering_bits: Bits, leaf_count: int) -> Bits:
-    """The sets that are had most often, and each leaf alone; larger ones come first."""
-    some, of = find_unique_rows(covering_bits)
-    often = np.argsort(-np.bincount(of, minlength=len(some)), kind="stable")[:MAX_LEAF_SETS]
-    kept, _ = find_unique_rows(
-        np.concatenate([some[often], pack_leaf_sets(np.eye(leaf_count, dtype=np.bool_))])
+    """Return the most frequent leaf sets and each leaf alone, as bits; larger sets come first."""
+    distinct_sets, set_of = find_unique_rows(covering_bits)
+    most_frequent = np.argsort(-np.bincount(set_of, minlength=len(distinct_sets)), kind="stable")[
+        :MAX_LEAF_SETS
+    ]
+    frequent_sets, _ = find_unique_rows(
+        np.concatenate(
+            [distinct_sets[most_frequent], pack_leaf_sets(np.eye(leaf_count, dtype=np.bool_))]
+        )
     )
-    kept = kept[kept.any(axis=1)]
-    sizes = unpack_leaf_sets(kept, leaf_count).sum(axis=1)
-    return kept[np.argsort(-sizes, kind="stable")]
+    frequent_sets = frequent_sets[frequent_sets.any(axis=1)]
+    sizes = unpack_leaf_sets(frequent_sets, leaf_count).sum(axis=1)
+    return frequent_sets[np.argsort(-sizes, kind="stable")]
 
 
 def map_to_leaf_sets(covering_bits: Bits, leaf_sets: Bits) -> NDArray[np.int32]:
-    """Which of some sets each row is counted to; -1 for those who have no leaf.
+    """Return for each row the first leaf set within its own set; -1 for rows without a leaf.
 
     Cost: a sort of the rows, and a comparison for each distinct row and set.
     """
-    some, of = find_unique_rows(covering_bits)
-    found: NDArray[np.int32] = find_first_subset(some, leaf_sets).astype(np.int32)
-    found[~some.any(axis=1)] = -1
-    each: NDArray[np.int32] = found[of]
-    return each
+    distinct_sets, distinct_of_row = find_unique_rows(covering_bits)
+    leaf_set_of_distinct: NDArray[np.int32] = find_first_subset(distinct_sets, leaf_sets).astype(
+        np.int32
+    )
+    leaf_set_of_distinct[~distinct_sets.any(axis=1)] = -1
+    leaf_set_of_row: NDArray[np.int32] = leaf_set_of_distinct[distinct_of_row]
+    return leaf_set_of_row
 
 
 def compute_leaf_quotas(problem: Problem, leaf_sets: Bits, leaf_set_counts: Ints) -> Ints:
-    """How many of each set each leaf serves, at the least load that serves all, or at the most."""
+    """Return how many subscribers of each leaf set (row) each leaf (column) serves.
+
+    It uses the smallest of `problem.load_factors` that serves all subscribers, or else the largest,
+    with as many subscribers as possible.
+    """
     total = int(leaf_set_counts.sum())
-    may = unpack_leaf_sets(leaf_sets, len(problem.tree.leaves))
+    may_serve = unpack_leaf_sets(leaf_sets, len(problem.tree.leaves))
     for factor in problem.load_factors:
-        found = solve_max_flow(may, leaf_set_counts, problem.compute_capacities(factor, total))
-        if found.sum() == total:
+        quotas = solve_max_flow(
+            may_serve, leaf_set_counts, problem.compute_capacities(factor, total)
+        )
+        if quotas.sum() == total:
             break
-    return found
+    return quotas
 
 
 def assign_by_quotas(
     leaf_set_of_row: NDArray[np.int32], quotas: Ints, served_counts: Ints
 ) -> NDArray[np.int32]:
-    """A leaf for each row, of those that serve its set; -1 for whom there is none.
+    """Return a leaf for each row within the quota of its leaf set; -1 if the quota is used up.
 
-    `served_counts[s]` of set s have been served already.
+    `served_counts[s]` subscribers of set s have been assigned before.
 
     >>> leaf_set_of_row = np.array([0, 0, 1, 0, 0], np.int32)
     >>> quotas = np.array([[1, 2], [0, 1]])
@@ -81,16 +94,20 @@ def assign_by_quotas(
     starts = np.cumsum(counts) - counts
     has_set = order[len(order) - counts.sum() :]
     sets = leaf_set_of_row[has_set]
-    rank = np.arange(len(has_set)) - starts[sets] + served_counts[sets]
-    found = np.full(len(leaf_set_of_row), -1, np.int32)
-    found[has_set] = find_leaf_of_rank(np.cumsum(quotas, axis=1), sets, rank)
-    return found
+    ranks = np.arange(len(has_set)) - starts[sets] + served_counts[sets]
+    leaf_of = np.full(len(leaf_set_of_row), -1, np.int32)
+    leaf_of[has_set] = find_leaf_of_rank(np.cumsum(quotas, axis=1), sets, ranks)
+    return leaf_of
 
 
 def find_leaf_of_rank(quota_ends: Ints, leaf_set_rows: NDArray[np.int32], ranks: Ints) -> Ints:
-    """The leaf of somebody by its set and its place among those of the set; -1 if it has none.
+    """Return the leaf of each subscriber by its rank within its leaf set; -1 beyond the quotas.
 
-    Leaf l serves those of set s before `ends[s, l]` whom no leaf before it does.
+    Args:
+        quota_ends: cumulative quotas: `quota_ends[s, l]` subscribers of set s are served by leaves
+            0 to l.
+        leaf_set_rows: the leaf set of each subscriber.
+        ranks: the number of subscribers of the same set before it.
     """
     leaves = (quota_ends[leaf_set_rows] <= ranks[:, None]).sum(axis=1)
     return np.where(leaves < quota_ends.shape[1], leaves, -1)

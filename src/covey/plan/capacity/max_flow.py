@@ -1,7 +1,7 @@
-"""How many subscribers of each set of leaves each leaf serves, within its room: a maximum flow.
+"""Maximum flow: how many subscribers of each leaf set each leaf serves, within its capacity.
 
-Subscribers who may go to the same leaves are one vertex, so the graph does not grow with their
-number. (papers: assignment)
+Subscribers with the same leaf set are one vertex, so that the graph does not grow with the number
+of subscribers. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ Ints = NDArray[np.int64]
 
 
 def solve_max_flow(leaf_sets: Bools, leaf_set_counts: Ints, capacities: Ints) -> Ints:
-    """Row s: how many of the `counts[s]` that may go to `sets[s]` each leaf gets; as many as fit.
+    """Return how many subscribers of each leaf set (row) each leaf (column) serves.
+
+    As many subscribers as possible are served.
+
+    Args:
+        leaf_sets: the leaves of each set, a row for each set.
+        leaf_set_counts: the number of subscribers of each set.
+        capacities: the capacity of each leaf.
+
+    Raises:
+        CoveyError: if scipy is not installed.
 
     Cost: that of a maximum flow with a vertex for each set and leaf; a second for 10,000 sets.
     """
@@ -27,25 +37,27 @@ def solve_max_flow(leaf_sets: Bools, leaf_set_counts: Ints, capacities: Ints) ->
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import maximum_flow
     except ImportError as missing:
-        raise CoveyError("flows need scipy: pip install 'covey[plan]'") from missing
+        raise CoveyError("maximum flows need scipy: pip install 'covey[plan]'") from missing
     s, leaves = leaf_sets.shape
     rows, columns = np.nonzero(leaf_sets)
     source, sink = s + leaves, s + leaves + 1
     begins = np.concatenate([np.full(s, source), rows, s + np.arange(leaves)])
     ends = np.concatenate([np.arange(s), s + columns, np.full(leaves, sink)])
-    room = np.concatenate([leaf_set_counts, leaf_set_counts[rows], capacities]).astype(np.int32)
-    graph = csr_matrix((room, (begins, ends)), shape=(sink + 1, sink + 1))
-    found = maximum_flow(graph, source, sink).flow
-    served = np.asarray(found[:s, s : s + leaves].todense(), np.int64)
+    edge_capacities = np.concatenate([leaf_set_counts, leaf_set_counts[rows], capacities]).astype(
+        np.int32
+    )
+    graph = csr_matrix((edge_capacities, (begins, ends)), shape=(sink + 1, sink + 1))
+    flow = maximum_flow(graph, source, sink).flow
+    served = np.asarray(flow[:s, s : s + leaves].todense(), np.int64)
     return served
 
 
 def find_min_load_factor(
     leaf_sets: Bools, leaf_set_counts: Ints, fair_shares: NDArray[np.float64]
 ) -> tuple[float, Ints]:
-    """The least load factor at which all find room, to a thousandth; and who goes where then.
+    """Return the smallest load factor that serves all, to a thousandth, and the counts at it.
 
-    Every set has a leaf.
+    The counts are those of `solve_max_flow`. Every leaf set must have a leaf.
     """
     total = int(leaf_set_counts.sum())
 
@@ -61,9 +73,9 @@ def find_min_load_factor(
         best = at(high)
     while high - low > 1e-3:
         middle = (low + high) / 2
-        found = at(middle)
-        if found.sum() == total:
-            high, best = middle, found
+        counts = at(middle)
+        if counts.sum() == total:
+            high, best = middle, counts
         else:
             low = middle
     return high, best

@@ -1,17 +1,20 @@
-"""Groups of equal subscribers, and filters in cells: what planners compute with.
+"""Groups of equal subscribers, and filters in cells: the form in which planners compute.
 
-Two subscribers are in one group if they want the same box and may be served by the same leaves.
-The cost of planning then grows with the number of different subscribers, not with their number.
-The ends of all boxes cut each axis of event space, so that boxes become small integers and
-containment is exact; with too many ends, boxes are rounded outward, or inward for bounds.
+Two subscribers are in one group if they want the same box and may be served by the same leaves. The
+cost of planning then grows with the number of different subscribers, not with the number of all.
+The ends of all boxes divide each axis of event space into cells, so that boxes become small
+integers and containment is exact. If there are too many ends, boxes are rounded outward, or inward
+for bounds.
 
 Modules, in the order in which data passes through them:
 
-- `leaf_sets`: sets of leaves as rows of bits: which are near enough, and which filters cover.
+- `leaf_sets`: sets of leaves as bit rows: the leaves within the delay, and those whose filters
+  cover.
 - `event_grid`: `EventGrid`, boxes as ranges of cells, and the bandwidth measure of cells.
 - `demand_groups`: `DemandGroups`, the groups of a problem: box classes, leaf sets and sizes.
-- `filter_state`: filters in cells while they change; conversion to and from `BrokerFilters`.
-- `assignment_counts`: how many subscribers of each group each leaf serves; filters fitted to it.
+- `filter_state`: filters in cells while planners change them; conversion to and from
+  `BrokerFilters`.
+- `assignment_counts`: how many subscribers of each group each leaf serves; filters fitted to them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Who is served where while it is being planned: how many of each group, by leaf."""
+"""Assignments as counts: how many subscribers of each group each leaf serves."""
 
 from __future__ import annotations
 
@@ -30,25 +30,41 @@ def count_by_leaf(
     *,
     weights: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int32]:
-    """How many of each group each of so many leaves serves, from the leaf of each subscriber."""
-    served = np.zeros((leaf_count, len(demand.group_sizes)), np.int32)
-    np.add.at(served, (leaf_of, demand.group_of_subscriber), 1 if weights is None else weights)
-    return served
+    """Return how many subscribers of each group each leaf serves.
+
+    Args:
+        leaf_of: the leaf of each subscriber, as an index into the leaves of the tree.
+        leaf_count: the number of leaves.
+        demand: the groups.
+        weights: how many subscribers each row stands for; by default one.
+
+    Returns:
+        One row for each leaf and one column for each group.
+    """
+    group_counts = np.zeros((leaf_count, len(demand.group_sizes)), np.int32)
+    np.add.at(
+        group_counts, (leaf_of, demand.group_of_subscriber), 1 if weights is None else weights
+    )
+    return group_counts
 
 
 def expand_to_subscribers(
     group_counts: NDArray[np.int32], demand: DemandGroups
 ) -> NDArray[np.int32]:
-    """A leaf for each subscriber, as many of each group at each leaf as it serves."""
+    """Return a leaf for each subscriber, so that each leaf serves its number of each group.
+
+    `group_counts` has a row for each leaf and a column for each group. Within a group, subscribers
+    in row order are assigned to leaves in ascending order.
+    """
     by_group = np.argsort(demand.group_of_subscriber, kind="stable")
     groups, leaves = np.nonzero(group_counts.T)
-    found = np.empty(len(by_group), np.int32)
-    found[by_group] = np.repeat(leaves, group_counts.T[groups, leaves])
-    return found
+    leaf_of = np.empty(len(by_group), np.int32)
+    leaf_of[by_group] = np.repeat(leaves, group_counts.T[groups, leaves])
+    return leaf_of
 
 
 def to_tree_arrays(problem: Problem, demand: DemandGroups) -> TreeArrays:
-    """The tree as compiled loops take it."""
+    """Return the broker tree as arrays for kernels."""
     tree = problem.tree
     inner = [b for b in tree.bottom_up.tolist() if (tree.parents == b).any()]
     children = [np.flatnonzero(tree.parents == broker) for broker in inner]
@@ -60,7 +76,7 @@ def to_tree_arrays(problem: Problem, demand: DemandGroups) -> TreeArrays:
 
 
 def _rank_related_leaves(demand: DemandGroups) -> NDArray[np.int64]:
-    """For each leaf the others, by how many subscribers both could serve."""
+    """Return for each leaf the other leaves, sorted by the number of subscribers both may serve."""
     sets = demand.leaf_sets.astype(np.float64)
     common = (sets * demand.subscribers_by_leaf_set[:, None]).T @ sets
     np.fill_diagonal(common, -1.0)
@@ -68,15 +84,17 @@ def _rank_related_leaves(demand: DemandGroups) -> NDArray[np.int64]:
 
 
 def count_by_box_class(group_counts: NDArray[np.int32], demand: DemandGroups) -> NDArray[np.int64]:
-    """How many of each kind of box each leaf serves."""
-    found = np.zeros((len(group_counts), len(demand.box_classes)), np.int64)
+    """Return how many subscribers of each box class (column) each leaf (row) serves."""
+    class_counts = np.zeros((len(group_counts), len(demand.box_classes)), np.int64)
     for leaf, row in enumerate(group_counts):
-        found[leaf] = np.bincount(demand.class_of_group, row, minlength=len(demand.box_classes))
-    return found
+        class_counts[leaf] = np.bincount(
+            demand.class_of_group, row, minlength=len(demand.box_classes)
+        )
+    return class_counts
 
 
 def to_group_arrays(demand: DemandGroups) -> GroupArrays:
-    """The groups as compiled loops take them."""
+    """Return the groups as arrays for kernels."""
     return GroupArrays(
         demand.box_classes, demand.leaf_sets, demand.class_of_group, demand.leaf_set_of_group
     )
@@ -85,7 +103,11 @@ def to_group_arrays(demand: DemandGroups) -> GroupArrays:
 def fit_filters(
     problem: Problem, leaf_of: NDArray[np.int64], filters: BrokerFilters
 ) -> BrokerFilters:
-    """Filters of a plan shrunk to what is served, where a fit is better, by the leaf of each."""
+    """Return filters that are fitted to the subscribers of each leaf.
+
+    A filter is replaced only if the fitted one has less bandwidth. `leaf_of` has the leaf of each
+    subscriber, as an index into the leaves of the tree.
+    """
     demand = DemandGroups.from_problem(problem, filters=filters)
     state = to_filter_state(filters, problem.max_rectangles, demand)
     served = count_by_leaf(leaf_of, len(problem.tree.leaves), demand)
@@ -96,7 +118,7 @@ def fit_filters(
 def fit_filter_state(
     problem: Problem, demand: DemandGroups, group_counts: NDArray[np.int32]
 ) -> FilterState:
-    """Filters for what each leaf serves, and for the brokers above."""
+    """Return filters for the subscribers of each leaf, and for the brokers above the leaves."""
     state = make_empty_state(problem)
     state.bandwidths[:] = np.inf
     _refit_state(problem, demand, group_counts, state)
@@ -106,6 +128,7 @@ def fit_filter_state(
 def _refit_state(
     problem: Problem, demand: DemandGroups, group_counts: NDArray[np.int32], state: FilterState
 ) -> None:
+    """Fit the filters of all leaves and of the brokers above them, in place."""
     scratch = np.empty((5, problem.max_rectangles + 1, demand.box_classes.shape[1]), np.int32)
     refit_filters(
         count_by_box_class(group_counts, demand),

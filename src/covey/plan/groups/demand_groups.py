@@ -1,7 +1,6 @@
-"""Subscribers who are alike, put together: the same box, and the same brokers near enough.
+"""Groups of equal subscribers: the same box, and the same leaves that may serve them.
 
-What is planned with then does not grow with the number of subscribers, only with how many different
-ones there are.
+The cost of planning grows with the number of different subscribers, not with the number of all.
 """
 
 from __future__ import annotations
@@ -22,16 +21,24 @@ __all__ = ["DemandGroups"]
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int32]
 
-_MAX_TABLE_CELLS = 1 << 24  # of a table that counts events
-_MAX_BOUNDARIES = 1024  # of an axis
+_MAX_TABLE_CELLS = 1 << 24  # of the table that counts events
+_MAX_BOUNDARIES = 1024  # per axis
 
 
 @dataclass(frozen=True, slots=True)
 class DemandGroups:
-    """Kinds of boxes, sets of leaves, and groups that have one of each.
+    """Box classes, leaf sets, and the groups of subscribers that share one of each.
 
-    Subscriber s is of group `group_of[s]`; group g wants `kinds[kind_of[g]]`, may be served by
-    `sets[set_of[g]]`, and has `counts[g]` subscribers.
+    Args:
+        grid: the cells of event space.
+        measure: the bandwidth of a box of cells.
+        box_classes: the distinct boxes of subscribers, one row each, in cells.
+        leaf_sets: the distinct sets of leaves that may serve a subscriber: a row for each set, a
+            column for each leaf.
+        class_of_group: the box class of each group, a row of `box_classes`.
+        leaf_set_of_group: the leaf set of each group, a row of `leaf_sets`.
+        group_sizes: the number of subscribers of each group.
+        group_of_subscriber: the group of each subscriber.
 
     Cost: a distance for each subscriber and leaf, and a sort of the subscribers.
     """
@@ -47,9 +54,11 @@ class DemandGroups:
 
     @property
     def subscribers_by_leaf_set(self) -> NDArray[np.int64]:
-        """How many subscribers have each set of leaves."""
-        found = np.bincount(self.leaf_set_of_group, self.group_sizes, minlength=len(self.leaf_sets))
-        return found.astype(np.int64)
+        """Number of subscribers that have each leaf set."""
+        counts = np.bincount(
+            self.leaf_set_of_group, self.group_sizes, minlength=len(self.leaf_sets)
+        )
+        return counts.astype(np.int64)
 
     @classmethod
     def from_problem(
@@ -61,31 +70,40 @@ class DemandGroups:
         filters: BrokerFilters | None = None,
         round_inward: bool = False,
     ) -> DemandGroups:
-        """The groups of a problem; without latency every leaf may serve everybody.
+        """Return the groups of a problem.
 
-        With weights, subscriber s counts as `weights[s]`. Ends of `filters` are cuts, too. Where
-        there are too many, boxes are wider than what is wanted, or if `is_inner` narrower.
+        Args:
+            problem: the subscribers, the tree and the limits.
+            with_latency: respect delay and `allowed_leaves`; else every leaf may serve every
+                subscriber.
+            weights: how many subscribers each row stands for; by default one.
+            filters: filters whose rectangle ends become boundaries of cells, too, so that they are
+                represented exactly where boundaries suffice.
+            round_inward: if an axis has too many ends for exact cells, make boxes smaller instead
+                of larger.
         """
         lower, upper = problem.subscribers.lower, problem.subscribers.upper
         d = lower.shape[1]
-        most = (
+        max_boundaries = (
             _MAX_BOUNDARIES
             if problem.event_sample is None
             else min(_MAX_BOUNDARIES, round(_MAX_TABLE_CELLS ** (1 / d)) // 2)
         )
         if filters is None:
-            cells = EventGrid.from_boxes(lower, upper, max_boundaries=most)
+            cells = EventGrid.from_boxes(lower, upper, max_boundaries=max_boundaries)
         else:
             low, high = filters.all_rectangles
             cells = EventGrid.from_boxes(
-                np.concatenate([lower, low]), np.concatenate([upper, high]), max_boundaries=most
+                np.concatenate([lower, low]),
+                np.concatenate([upper, high]),
+                max_boundaries=max_boundaries,
             )
         measure = (
             cells.volume_measure
             if problem.event_sample is None
             else cells.build_count_measure(problem.event_sample)
         )
-        kinds, kind_of = find_unique_rows(
+        box_classes, class_of = find_unique_rows(
             (cells.to_inner_cell_boxes if round_inward else cells.to_cell_boxes)(lower, upper)
         )
         leaves = len(problem.tree.leaves)
@@ -94,8 +112,8 @@ class DemandGroups:
             sets = unpack_leaf_sets(bits, leaves)
         else:
             sets = np.ones((1, leaves), np.bool_)
-            set_of = np.zeros(len(kind_of), np.int32)
-        groups, group_of = find_unique_rows(np.stack([kind_of, set_of], axis=1))
+            set_of = np.zeros(len(class_of), np.int32)
+        groups, group_of = find_unique_rows(np.stack([class_of, set_of], axis=1))
         counts = np.bincount(group_of, weights, minlength=len(groups)).astype(np.int64)
-        kind_of, set_of = np.ascontiguousarray(groups.T)
-        return cls(cells, measure, kinds, sets, kind_of, set_of, counts, group_of)
+        class_of, set_of = np.ascontiguousarray(groups.T)
+        return cls(cells, measure, box_classes, sets, class_of, set_of, counts, group_of)

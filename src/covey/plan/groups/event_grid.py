@@ -1,8 +1,9 @@
-"""Event space in cells: boxes become whole numbers, and what bandwidth each has is looked up.
+"""Grid of event space: boxes as ranges of cells, and the bandwidth measure of a box of cells.
 
-Ends of all boxes cut each axis. Filters are unions of boxes that enclose boxes, so their ends are
-among these, and whether one contains another is exact. With more than `most` ends on an axis boxes
-are widened to some of them, or for bounds narrowed.
+The ends of all boxes are the boundaries of cells on each axis. Filters are unions of boxes that
+enclose such boxes, so that their ends are boundaries as well, and containment is decided exactly.
+If an axis has more than `max_boundaries` ends, boxes are widened to some of the ends, or narrowed
+for bounds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ Boxes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class EventGrid:
-    """Cuts of each axis, ascending. A box is a row of its first cells and those after its last.
+    """Boundaries of cells on each axis, ascending.
+
+    A box of cells is a row of integers: on each axis the boundary where it begins, then on each
+    axis the boundary where it ends.
+
+    Args:
+        axes: the boundaries of each axis, in coordinates of event space.
+        is_exact: True if all ends of the boxes that the grid was built from are boundaries.
 
     >>> lower, upper = np.array([[0.0], [2.0]]), np.array([[2.0], [5.0]])
     >>> cells = EventGrid.from_boxes(lower, upper)
@@ -35,7 +43,11 @@ class EventGrid:
 
     @classmethod
     def from_boxes(cls, lower: Floats, upper: Floats, *, max_boundaries: int = 1024) -> EventGrid:
-        """The ends of boxes, or so many of them on an axis."""
+        """Return the grid of the ends of boxes, or of at most `max_boundaries` ends per axis.
+
+        If an axis has more distinct ends, boundaries are chosen at equal ranks, the first and the
+        last included.
+        """
         axes, is_exact = [], True
         for k in range(lower.shape[1]):
             ends = np.unique(np.concatenate([lower[:, k], upper[:, k]]))
@@ -50,15 +62,18 @@ class EventGrid:
         return cls(tuple(axes), is_exact)
 
     def to_cell_boxes(self, lower: Floats, upper: Floats) -> Boxes:
-        """Boxes of cells that contain these, which lie between the first and the last cuts."""
-        found = [
+        """Return the smallest boxes of cells that contain these boxes.
+
+        The boxes must lie between the first and the last boundary of each axis.
+        """
+        columns = [
             np.searchsorted(axis, lower[:, k], side="right") - 1 for k, axis in enumerate(self.axes)
         ]
-        found += [np.searchsorted(axis, upper[:, k]) for k, axis in enumerate(self.axes)]
-        return np.stack(found, axis=1).astype(np.int32)
+        columns += [np.searchsorted(axis, upper[:, k]) for k, axis in enumerate(self.axes)]
+        return np.stack(columns, axis=1).astype(np.int32)
 
     def to_inner_cell_boxes(self, lower: Floats, upper: Floats) -> Boxes:
-        """Boxes of cells that are within these; without a cell if there is none."""
+        """Return the largest boxes of cells within these boxes, of length zero if no cell fits."""
         first = [np.searchsorted(axis, lower[:, k]) for k, axis in enumerate(self.axes)]
         last = [
             np.searchsorted(axis, upper[:, k], side="right") - 1 for k, axis in enumerate(self.axes)
@@ -67,7 +82,7 @@ class EventGrid:
         return np.stack([*first, *ends], axis=1).astype(np.int32)
 
     def to_coordinates(self, boxes: Boxes) -> tuple[Floats, Floats]:
-        """Lower and upper ends of boxes of cells."""
+        """Return the lower and the upper ends of boxes of cells, in coordinates of event space."""
         d = len(self.axes)
         lower = np.stack([axis[boxes[..., k]] for k, axis in enumerate(self.axes)], axis=-1)
         upper = np.stack([axis[boxes[..., d + k]] for k, axis in enumerate(self.axes)], axis=-1)
@@ -75,21 +90,26 @@ class EventGrid:
 
     @property
     def padded_axes(self) -> Floats:
-        """The cuts as rows of one array, each as long as the longest."""
+        """Boundaries of all axes as rows of equal length, padded with the last boundary."""
         longest = max(map(len, self.axes))
         return np.stack([np.pad(axis, (0, longest - len(axis)), mode="edge") for axis in self.axes])
 
     def build_count_measure(self, event_sample: Floats) -> BandwidthMeasure:
-        """The measure that counts some events, each as its share of all."""
-        slots, inside = [], np.ones(len(event_sample), np.bool_)
+        """Return the measure that counts sampled events, each as its share of the sample."""
+        slots, is_inside = [], np.ones(len(event_sample), np.bool_)
         for k, axis in enumerate(self.axes):
-            after = np.searchsorted(axis, event_sample[:, k], side="right")
-            on_cut = (after > 0) & (axis[np.maximum(after, 1) - 1] == event_sample[:, k])
-            slots.append(2 * after - 1 - on_cut)  # 2i is on cut i, 2i + 1 beyond it
-            inside &= (after > 0) & (event_sample[:, k] <= axis[-1])
+            boundaries_up_to = np.searchsorted(axis, event_sample[:, k], side="right")
+            on_boundary = (boundaries_up_to > 0) & (
+                axis[np.maximum(boundaries_up_to, 1) - 1] == event_sample[:, k]
+            )
+            # Slot 2i is on boundary i, slot 2i + 1 between the boundaries i and i + 1.
+            slots.append(2 * boundaries_up_to - 1 - on_boundary)
+            is_inside &= (boundaries_up_to > 0) & (event_sample[:, k] <= axis[-1])
         shape = tuple(2 * len(axis) for axis in self.axes)
         table = np.zeros(shape)
-        np.add.at(table, tuple(1 + slot[inside] for slot in slots), 1.0 / max(1, len(event_sample)))
+        np.add.at(
+            table, tuple(1 + slot[is_inside] for slot in slots), 1.0 / max(1, len(event_sample))
+        )
         for k in range(len(shape)):
             table = np.cumsum(table, axis=k)
         strides = np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
@@ -97,5 +117,5 @@ class EventGrid:
 
     @property
     def volume_measure(self) -> BandwidthMeasure:
-        """The measure of uniform events: volume."""
+        """Measure of uniformly distributed events: the volume."""
         return BandwidthMeasure(self.padded_axes, np.empty(0), np.empty(0, np.int64))

@@ -1,4 +1,4 @@
-"""Filters while they are being made, in cells, and the plan that they are in the end."""
+"""Filters in cells while planners change them, and their conversion to filters and plans."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["copy_state", "make_empty_state", "to_filter_state", "to_filters", "t
 
 
 def make_empty_state(problem: Problem) -> FilterState:
-    """Filters without a rectangle."""
+    """Return filters without rectangles for all brokers of a problem."""
     brokers, d = len(problem.tree), problem.subscribers.lower.shape[1]
     filters = np.zeros((brokers, problem.max_rectangles, 2 * d), np.int32)
     return FilterState(filters, np.zeros(brokers, np.int64), np.zeros(brokers))
 
 
 def copy_state(state: FilterState) -> FilterState:
-    """The same, which does not change when the other does."""
+    """Return an independent copy of filters."""
     return FilterState(state.filters.copy(), state.box_counts.copy(), state.bandwidths.copy())
 
 
 def to_filters(state: FilterState, demand: DemandGroups) -> BrokerFilters:
-    """The filters as they are in event space."""
+    """Return the filters in coordinates of event space."""
     lower, upper = demand.grid.to_coordinates(state.filters)
     return BrokerFilters(lower, upper, state.box_counts.copy())
 
@@ -37,7 +37,10 @@ def to_filters(state: FilterState, demand: DemandGroups) -> BrokerFilters:
 def to_plan(
     problem: Problem, demand: DemandGroups, leaf_of: NDArray[np.int32], state: FilterState
 ) -> Plan:
-    """The plan with the leaf of each subscriber, by its number among leaves, and these filters."""
+    """Return the plan with these filters and leaves.
+
+    `leaf_of` has the leaf of each subscriber, as an index into the leaves of the tree.
+    """
     broker_of = problem.tree.leaves[leaf_of].astype(np.int32)
     return Plan(problem, broker_of, to_filters(state, demand))
 
@@ -45,25 +48,27 @@ def to_plan(
 def to_filter_state(
     broker_filters: BrokerFilters, max_rectangles: int, demand: DemandGroups
 ) -> FilterState:
-    """Filters in the cells of a demand, at most `max_rectangles` rectangles each.
+    """Return filters in the cells of groups, of at most `max_rectangles` rectangles each.
 
-    Ends that are no cuts are widened.
+    Ends that are not boundaries of cells are moved outward to the next boundary.
+
+    Raises:
+        InvalidArgumentError: if a filter has more than `max_rectangles` rectangles.
     """
-    most = broker_filters.rectangle_counts.max()
-    if most > max_rectangles:
+    largest_count = broker_filters.rectangle_counts.max()
+    if largest_count > max_rectangles:
         raise InvalidArgumentError(
-            f"a filter has {most} rectangles, and max_rectangles is {max_rectangles}: "
-            "start from a simpler plan"
+            f"a filter has {largest_count} rectangles, and max_rectangles is {max_rectangles}: "
+            "start from a plan with fewer rectangles"
         )
     d, brokers = len(demand.grid.axes), len(broker_filters)
     filters = np.zeros((brokers, max_rectangles, 2 * d), np.int32)
-    is_there = (
-        np.arange(max_rectangles) < broker_filters.rectangle_counts[:, None]
-    )  # what is beyond may be anywhere
+    # Rows beyond a broker's count are padding that may lie outside the grid.
+    is_there = np.arange(max_rectangles) < broker_filters.rectangle_counts[:, None]
     filters[is_there] = demand.grid.to_cell_boxes(*broker_filters.all_rectangles)
-    common = np.empty((max_rectangles, 2 * d), np.int32)
+    overlap_scratch = np.empty((max_rectangles, 2 * d), np.int32)
     volumes = [
-        measure_union(rows, int(count), demand.measure, common)
+        measure_union(rows, int(count), demand.measure, overlap_scratch)
         for rows, count in zip(filters, broker_filters.rectangle_counts, strict=True)
     ]
     return FilterState(filters, broker_filters.rectangle_counts.astype(np.int64), np.array(volumes))

@@ -1,6 +1,6 @@
-"""Which leaves can serve whom: near enough, and with a filter that has what is wanted.
+"""Sets of leaves that can serve a subscriber: those within the delay, and those that cover its box.
 
-Sets of leaves are rows of bits, as `covey.plan.kernels.leaf_bits` has them.
+A set is a row of bits in the layout of `covey.plan.kernels.leaf_bits`.
 """
 
 from __future__ import annotations
@@ -34,19 +34,21 @@ Floats = NDArray[np.float64]
 
 
 def find_leaves_within_delay(problem: Problem) -> Bits:
-    """The leaves that may serve each subscriber, whatever it wants.
+    """Return the set of leaves that may serve each subscriber, independent of filters and loads.
+
+    These are the leaves of `allowed_leaves` if the problem has it, else those within `max_delay`.
 
     Cost: a distance for each subscriber and leaf.
     """
     if problem.allowed_leaves is not None:
         return pack_leaf_sets(problem.allowed_leaves)
-    places = problem.subscribers.positions
+    positions = problem.subscribers.positions
     return np.concatenate(
         [
             select_near_leaves(
-                compute_leaf_distances(problem.tree, places[rows]), problem.max_stretch
+                compute_leaf_distances(problem.tree, positions[rows]), problem.max_stretch
             )
-            for rows in iter_row_chunks(len(places))
+            for rows in iter_row_chunks(len(positions))
         ]
     )
 
@@ -57,33 +59,40 @@ def find_covering_leaves(
     filters: BrokerFilters,
     leaf_brokers: NDArray[np.int64],
 ) -> Bits:
-    """Of some leaves for each subscriber, those whose filter contains what it wants.
+    """Return for each subscriber those of its allowed leaves whose filter contains its box.
 
-    The union of a leaf's rectangles is only looked at where no leaf has it in one rectangle.
+    A leaf counts if a single rectangle contains the box. The union of a leaf's rectangles is tested
+    only for subscribers that no single rectangle covers.
+
+    Args:
+        allowed_bits: the allowed leaves of each subscriber, as bits.
+        subscribers: the boxes.
+        filters: the filters of all brokers.
+        leaf_brokers: the broker number of each leaf.
     """
     low, high, counts = (
         filters.lower[leaf_brokers],
         filters.upper[leaf_brokers],
         filters.rectangle_counts[leaf_brokers],
     )
-    found: Bits = select_covering_leaves(
+    covering_bits: Bits = select_covering_leaves(
         allowed_bits, subscribers.lower, subscribers.upper, low, high, counts
     )
-    missing = np.flatnonzero(~found.any(axis=1))
+    missing = np.flatnonzero(~covering_bits.any(axis=1))
     if len(missing):
-        some = unpack_leaf_sets(allowed_bits[missing], len(leaf_brokers))
+        may_serve = unpack_leaf_sets(allowed_bits[missing], len(leaf_brokers))
         for column, leaf in enumerate(leaf_brokers.tolist()):
-            rows = np.flatnonzero(some[:, column])
-            take = missing[rows]
-            some[rows, column] = filters.covers(
-                leaf, subscribers.lower[take], subscribers.upper[take]
+            rows = np.flatnonzero(may_serve[:, column])
+            subscriber_rows = missing[rows]
+            may_serve[rows, column] = filters.covers(
+                leaf, subscribers.lower[subscriber_rows], subscribers.upper[subscriber_rows]
             )
-        found[missing] = pack_leaf_sets(some)
-    return found
+        covering_bits[missing] = pack_leaf_sets(may_serve)
+    return covering_bits
 
 
 def pack_leaf_sets(leaf_sets: Bools) -> Bits:
-    """Rows of bits from a column for each leaf.
+    """Return rows of bits for a table with a column for each leaf.
 
     >>> pack_leaf_sets(np.array([[True, False, True]])).tolist()
     [[5]]
@@ -95,26 +104,28 @@ def pack_leaf_sets(leaf_sets: Bools) -> Bits:
 
 
 def unpack_leaf_sets(bits: Bits, leaf_count: int) -> Bools:
-    """A column for each of so many leaves."""
-    whole = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8)
-    return np.unpackbits(whole, axis=1, count=leaf_count, bitorder="little").view(np.bool_)
+    """Return a table with a column for each leaf for rows of bits."""
+    raw_bytes = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8)
+    return np.unpackbits(raw_bytes, axis=1, count=leaf_count, bitorder="little").view(np.bool_)
 
 
 def find_unique_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The rows that are there, each once, and for each row which of them it is."""
-    whole = np.ascontiguousarray(rows)
-    keys = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
-    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
-    return whole[first], of.ravel().astype(np.int32)
+    """Return the distinct rows, and for each row its index among them."""
+    contiguous = np.ascontiguousarray(rows)
+    keys = contiguous.view(
+        np.dtype((np.void, contiguous.dtype.itemsize * contiguous.shape[1]))
+    ).ravel()
+    _, first, row_of = np.unique(keys, return_index=True, return_inverse=True)
+    return contiguous[first], row_of.ravel().astype(np.int32)
 
 
 def rank_within_key(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of those with the same key come before each.
+    """Return for each element the number of earlier elements with the same key.
 
     >>> rank_within_key(np.array([7, 3, 7, 7])).tolist()
     [0, 0, 1, 2]
     """
     order = np.argsort(keys, kind="stable")
-    found = np.empty(len(keys), np.int64)
-    found[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
-    return found
+    ranks = np.empty(len(keys), np.int64)
+    ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
+    return ranks

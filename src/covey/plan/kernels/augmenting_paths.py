@@ -1,8 +1,10 @@
-"""Room for those who found none: others move on, as few as can be to where filters must widen.
+"""Capacity for unassigned subscribers by chains of moves, with as few widened filters as possible.
 
-Leaves are the vertices of a small graph: from one to another if somebody served there could be
-served here. A way that begins where one waits and ends where there is room moves one along each of
-its edges; edges whose filters have what is wanted are free.
+Leaves are the vertices of a small graph. An edge leads from one leaf to another if a row that the
+first serves could be served by the second. A path that begins at a leaf that may serve an
+unassigned row and ends at a leaf with free capacity moves one row along each of its edges. An edge
+is free if the filter of its end covers the box of a row to be moved; other edges cost 1, because a
+filter must widen.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ Ints = NDArray[np.int64]
 
 @kernel
 def _has_leaf(bits: Bits, row: int, leaf: int) -> bool:
-    has: bool = (bits[row, leaf >> 6] >> np.uint64(leaf & 63)) & np.uint64(1) != 0
-    return has
+    """Return whether the bits of a row contain a leaf."""
+    contains: bool = (bits[row, leaf >> 6] >> np.uint64(leaf & 63)) & np.uint64(1) != 0
+    return contains
 
 
 @kernel
@@ -34,44 +37,65 @@ def make_room(
     loads: Ints,
     capacities: Ints,
 ) -> int:
-    """Gives a leaf to rows that have none (-1), moving others; gives how many are left without.
+    """Assign a leaf to rows without one (-1), moving others; return how many remain without.
 
-    Of rows at a leaf that could move, the one with the smallest size moves.
+    Along each edge the first row moves whose box the other filter covers, or, if there is none, the
+    row with the smallest size.
+
+    Args:
+        allowed_bits: the leaves that may serve each row.
+        covering_bits: those of them whose filter contains the box of the row.
+        sizes: the measure of the box of each row.
+        leaf_of: the leaf of each row, or -1; changed in place.
+        loads: the number of rows that each leaf serves; changed in place.
+        capacities: the number that it may serve.
     """
     leaves = len(loads)
-    could = np.zeros((2, leaves, leaves), np.int64)  # rows at one that may go to another: free, all
+    # Rows at one leaf (second axis) that may move to another (third): free ones, and all.
+    movable_counts = np.zeros((2, leaves, leaves), np.int64)
     for row in range(len(leaf_of)):
         if leaf_of[row] >= 0:
-            _count_moves(allowed_bits, covering_bits, row, leaf_of[row], 1, could)
-    left = 0
+            _count_moves(allowed_bits, covering_bits, row, leaf_of[row], 1, movable_counts)
+    unassigned_count = 0
     for row in range(len(leaf_of)):
         if leaf_of[row] >= 0:
             continue
-        end, before = _find_augmenting_path(
-            allowed_bits, covering_bits, row, could, loads, capacities
+        end, previous_leaf = _find_augmenting_path(
+            allowed_bits, covering_bits, row, movable_counts, loads, capacities
         )
         if end < 0:
-            left += 1
+            unassigned_count += 1
             continue
         loads[end] += 1
-        while before[end] >= 0:  # back from where there is room
-            start = before[end]
+        while previous_leaf[end] >= 0:  # backwards from the leaf with free capacity
+            start = previous_leaf[end]
             moved = _find_smallest_row(
-                allowed_bits, covering_bits, sizes, leaf_of, start, end, could[0, start, end] > 0
+                allowed_bits,
+                covering_bits,
+                sizes,
+                leaf_of,
+                start,
+                end,
+                movable_counts[0, start, end] > 0,
             )
-            _count_moves(allowed_bits, covering_bits, moved, start, -1, could)
-            _count_moves(allowed_bits, covering_bits, moved, end, 1, could)
+            _count_moves(allowed_bits, covering_bits, moved, start, -1, movable_counts)
+            _count_moves(allowed_bits, covering_bits, moved, end, 1, movable_counts)
             leaf_of[moved] = end
             end = start
         leaf_of[row] = end
-        _count_moves(allowed_bits, covering_bits, row, end, 1, could)
-    return left
+        _count_moves(allowed_bits, covering_bits, row, end, 1, movable_counts)
+    return unassigned_count
 
 
 @kernel
 def _count_moves(
     allowed_bits: Bits, covering_bits: Bits, row: int, leaf: int, delta: int, movable_counts: Ints
 ) -> None:
+    """Add `delta` to the counts of the moves that a row at a leaf makes possible.
+
+    `movable_counts[1, leaf, other]` counts all rows that may move from a leaf to another one,
+    `movable_counts[0, leaf, other]` those whose box the other leaf's filter covers.
+    """
     for other in range(movable_counts.shape[1]):
         if other != leaf and _has_leaf(allowed_bits, row, other):
             movable_counts[1, leaf, other] += delta
@@ -88,29 +112,36 @@ def _find_augmenting_path(
     loads: Ints,
     capacities: Ints,
 ) -> tuple[int, Ints]:
-    """The leaf with room at the end of the cheapest way, or -1; and for each the leaf before it."""
+    """Return the leaf with free capacity at the end of the cheapest path, or -1.
+
+    The second result has for each leaf the leaf before it on its path, or -1 at the start.
+    """
     leaves = len(loads)
-    costs, before = np.full(leaves, leaves + 1), np.full(leaves, -1, np.int64)
+    costs, previous_leaf = np.full(leaves, leaves + 1), np.full(leaves, -1, np.int64)
     is_done = np.zeros(leaves, np.bool_)
     for leaf in range(leaves):
         if _has_leaf(allowed_bits, row, leaf):
             costs[leaf] = 0 if _has_leaf(covering_bits, row, leaf) else 1
     for _ in range(leaves):
-        at = -1
+        nearest = -1
         for leaf in range(leaves):
-            if not is_done[leaf] and costs[leaf] <= leaves and (at < 0 or costs[leaf] < costs[at]):
-                at = leaf
-        if at < 0:
+            if (
+                not is_done[leaf]
+                and costs[leaf] <= leaves
+                and (nearest < 0 or costs[leaf] < costs[nearest])
+            ):
+                nearest = leaf
+        if nearest < 0:
             break
-        if loads[at] < capacities[at]:
-            return at, before
-        is_done[at] = True
+        if loads[nearest] < capacities[nearest]:
+            return nearest, previous_leaf
+        is_done[nearest] = True
         for other in range(leaves):
-            if movable_counts[1, at, other] > 0:
-                cost = costs[at] + (0 if movable_counts[0, at, other] > 0 else 1)
+            if movable_counts[1, nearest, other] > 0:
+                cost = costs[nearest] + (0 if movable_counts[0, nearest, other] > 0 else 1)
                 if cost < costs[other]:
-                    costs[other], before[other] = cost, at
-    return -1, before
+                    costs[other], previous_leaf[other] = cost, nearest
+    return -1, previous_leaf
 
 
 @kernel
@@ -123,7 +154,12 @@ def _find_smallest_row(
     end: int,
     is_free: bool,
 ) -> int:
-    best = -1
+    """Return the row to move from one leaf to another.
+
+    If `is_free`, it is the first row whose box the other filter covers, else the row with the
+    smallest size that the other leaf may serve; -1 if there is none.
+    """
+    smallest = -1
     for row in range(len(leaf_of)):
         if leaf_of[row] != start or not _has_leaf(
             covering_bits if is_free else allowed_bits, row, end
@@ -131,6 +167,6 @@ def _find_smallest_row(
             continue
         if is_free:
             return row
-        if best < 0 or sizes[row] < sizes[best]:
-            best = row
-    return best
+        if smallest < 0 or sizes[row] < sizes[smallest]:
+            smallest = row
+    return smallest

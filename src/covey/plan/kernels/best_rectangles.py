@@ -1,4 +1,4 @@
-"""The few rectangles whose boxes have the most value beyond the volume of their union."""
+"""Search for the few rectangles whose boxes have most value beyond the volume of their union."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def _sum_values(tables: Floats, mask: int) -> float:
+    """Return the sum of the values of the boxes in a mask, from one table for each of its bytes."""
     total = 0.0
     for part in range(len(tables)):
         total += tables[part, (mask >> (8 * part)) & 255]
@@ -26,13 +27,21 @@ def find_best_rectangles(
     values: Floats, masks: Ints, lower: Floats, upper: Floats, sizes: Floats, max_rectangles: int,
     must_share_box: bool, value_to_beat: float, chosen: Ints,
 ) -> float:  # fmt: skip
-    """The most that values exceed the volume of a union of `count` rectangles or fewer, at most 3.
+    """Return the largest excess of values over the volume of a union of at most 3 rectangles.
 
-    Box i has `values[i]`. Rectangle r contains the boxes of `masks[r]`, a bit each. If `is_shared`,
-    only unions count of which two rectangles have a box in common. Writes which rectangles, -1 for
-    none; if nothing is more than `least`, that is the answer and nothing is written.
+    Args:
+        values: the value of each box.
+        masks: bit i of `masks[r]` says that rectangle r contains box i.
+        lower: lower ends of the rectangles.
+        upper: upper ends of the rectangles.
+        sizes: volumes of the rectangles.
+        max_rectangles: the largest number of rectangles of a union, at most 3.
+        must_share_box: only consider unions in which two rectangles contain a common box.
+        value_to_beat: the excess that a union must exceed.
+        chosen: receives the three rectangles of the best union, -1 for none. If no union exceeds
+            `value_to_beat`, that value is returned and nothing is written.
 
-    Cost: all triples, but for those whose values added up are less than what was found.
+    Cost: all triples, except for those that the values of their rectangles exclude.
     """
     tables = np.zeros((8, 256))
     for part in range(8):
@@ -56,23 +65,23 @@ def find_best_rectangles(
             b = order[j]
             if gains[a] + (max_rectangles - 1) * gains[b] - sizes[a] <= best:
                 break
-            two = sizes[a] + sizes[b] - _compute_common_volume(lower, upper, a, b, a)
-            both = _sum_values(tables, masks[a] | masks[b])
+            two_volume = sizes[a] + sizes[b] - _compute_common_volume(lower, upper, a, b, a)
+            both_values = _sum_values(tables, masks[a] | masks[b])
             shares = not must_share_box or masks[a] & masks[b] != 0
-            if shares and both - two > best:
-                best = both - two
+            if shares and both_values - two_volume > best:
+                best = both_values - two_volume
                 chosen[0], chosen[1], chosen[2] = a, b, -1
             for k in range(j + 1, len(order) if max_rectangles > 2 else 0):
                 c = order[k]
-                if both + gains[c] - two <= best:
+                if both_values + gains[c] - two_volume <= best:
                     break
                 if not shares and masks[c] & (masks[a] | masks[b]) == 0:
                     continue
-                three = two + sizes[c] - _compute_common_volume(lower, upper, a, c, a)
-                three += _compute_common_volume(lower, upper, a, b, c) - _compute_common_volume(
-                    lower, upper, b, c, b
-                )
-                gain = _sum_values(tables, masks[a] | masks[b] | masks[c]) - three
+                three_volume = two_volume + sizes[c] - _compute_common_volume(lower, upper, a, c, a)
+                three_volume += _compute_common_volume(
+                    lower, upper, a, b, c
+                ) - _compute_common_volume(lower, upper, b, c, b)
+                gain = _sum_values(tables, masks[a] | masks[b] | masks[c]) - three_volume
                 if gain > best:
                     best = gain
                     chosen[0], chosen[1], chosen[2] = a, b, c
@@ -81,7 +90,7 @@ def find_best_rectangles(
 
 @kernel
 def _compute_common_volume(lower: Floats, upper: Floats, a: int, b: int, c: int) -> float:
-    """The volume that three rectangles have in common."""
+    """Return the volume of the intersection of three rectangles."""
     volume = 1.0
     for k in range(lower.shape[1]):
         low = max(lower[a, k], lower[b, k], lower[c, k])

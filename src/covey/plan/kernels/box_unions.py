@@ -1,7 +1,7 @@
-"""Filters: unions of a few boxes of cells, what bandwidth they have, and what they cover.
+"""Filters as unions of a few boxes of cells: their measure, containment, and insertion of a box.
 
-All of it is exact: inclusion and exclusion over the subsets of a filter's boxes. `common` is room
-for as many boxes as a filter may have.
+All results are exact: they use inclusion and exclusion over the subsets of a filter's boxes.
+`overlap_scratch` is working memory for as many boxes as a filter may have.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ Floats = NDArray[np.float64]
 
 
 class BandwidthMeasure(NamedTuple):
-    """What bandwidth a box of cells has: its volume, or how many events of a sample are in it.
+    """Measure of boxes of cells: their volume, or the share of sampled events in them.
 
-    `table`, if it is not empty, has at twice the number of a cut what is before that cut, and one
-    further what is up to it.
+    Args:
+        boundaries: the boundaries of each axis, in coordinates of event space.
+        cumulative_shares: the cumulative table of event shares, flattened; empty if the measure is
+            volume. On each axis, index 2i has the events before boundary i, and index 2i + 1 those
+            up to it, included.
+        strides: the step of each axis in the flattened table.
     """
 
     boundaries: Floats
@@ -40,14 +44,17 @@ class BandwidthMeasure(NamedTuple):
 
 @kernel
 def measure_box(box: Boxes, measure: BandwidthMeasure) -> float:
-    """The measure of one box."""
-    found: float = _measure_row(box.reshape(1, len(box)), 0, measure)
-    return found
+    """Return the measure of one box."""
+    total: float = _measure_row(box.reshape(1, len(box)), 0, measure)
+    return total
 
 
 @kernel
 def _measure_row(boxes: Boxes, row: int, measure: BandwidthMeasure) -> float:
-    """The measure of the box in a row; views of rows would cost more than what is computed."""
+    """Return the measure of the box in a row.
+
+    The row is passed by number, because a view of it would cost more than the computation.
+    """
     d = boxes.shape[1] // 2
     if len(measure.cumulative_shares) == 0:
         volume = 1.0
@@ -58,14 +65,16 @@ def _measure_row(boxes: Boxes, row: int, measure: BandwidthMeasure) -> float:
         return volume
     total = 0.0
     for corner in range(1 << d):
-        at, is_less = 0, False
+        offset, is_negative = 0, False
         for k in range(d):
             if corner >> k & 1:
-                at += measure.strides[k] * 2 * boxes[row, k]
-                is_less = not is_less
+                offset += measure.strides[k] * 2 * boxes[row, k]
+                is_negative = not is_negative
             else:
-                at += measure.strides[k] * (2 * boxes[row, d + k] + 1)
-        total += -measure.cumulative_shares[at] if is_less else measure.cumulative_shares[at]
+                offset += measure.strides[k] * (2 * boxes[row, d + k] + 1)
+        total += (
+            -measure.cumulative_shares[offset] if is_negative else measure.cumulative_shares[offset]
+        )
     return total
 
 
@@ -73,42 +82,43 @@ def _measure_row(boxes: Boxes, row: int, measure: BandwidthMeasure) -> float:
 def measure_union(
     boxes: Boxes, count: int, measure: BandwidthMeasure, overlap_scratch: Boxes
 ) -> float:
-    """The measure of the union of the first boxes.
+    """Return the measure of the union of the first `count` boxes.
 
-    Subsets are gone through by depth: where some boxes have nothing in common, more have not.
+    Subsets are enumerated depth first: if the boxes of a subset have no common point, its supersets
+    are skipped.
     """
     d = boxes.shape[1] // 2
-    total, subset, depth, at = 0.0, 0, 0, 0
+    total, subset, depth, next_box = 0.0, 0, 0, 0
     while True:
-        if at < count:
-            is_there = True
+        if next_box < count:
+            overlaps = True
             for k in range(d):
-                low, high = boxes[at, k], boxes[at, d + k]
+                low, high = boxes[next_box, k], boxes[next_box, d + k]
                 if depth:
                     low = max(low, overlap_scratch[depth - 1, k])
                     high = min(high, overlap_scratch[depth - 1, d + k])
-                    is_there &= low <= high
+                    overlaps &= low <= high
                 overlap_scratch[depth, k], overlap_scratch[depth, d + k] = low, high
-            if is_there:
-                share = _measure_row(overlap_scratch, depth, measure)
-                total += -share if depth & 1 else share
-                subset |= 1 << at
+            if overlaps:
+                volume = _measure_row(overlap_scratch, depth, measure)
+                total += -volume if depth & 1 else volume
+                subset |= 1 << next_box
                 depth += 1
-            at += 1
+            next_box += 1
             continue
         if depth == 0:
             return total
-        while not subset >> (at - 1) & 1:
-            at -= 1
-        subset ^= 1 << (at - 1)
+        while not subset >> (next_box - 1) & 1:
+            next_box -= 1
+        subset ^= 1 << (next_box - 1)
         depth -= 1
 
 
 @kernel
 def covers_box(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> bool:
-    """Whether the union of the first boxes contains another box, cell by cell."""
+    """Return whether the union of the first `count` boxes contains another box, cell by cell."""
     d = len(box) // 2
-    cells, most = 1, 0
+    cells, max_covered = 1, 0
     for k in range(d):
         cells *= box[d + k] - box[k]
     for i in range(count):
@@ -119,25 +129,29 @@ def covers_box(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> 
             inner *= max(0, high - low)
         if is_inside:
             return True
-        most += inner
-    if cells > 0 and most < cells:
+        max_covered += inner
+    if cells > 0 and max_covered < cells:
         return False
-    whole = 1
+    needed = 1
     for k in range(d):
-        whole *= _count_axis_cells(box[k], box[d + k], box[k] == box[d + k])
-    is_covered: bool = _count_covered_cells(boxes, count, box, overlap_scratch) == whole
+        needed *= _count_axis_cells(box[k], box[d + k], box[k] == box[d + k])
+    is_covered: bool = _count_covered_cells(boxes, count, box, overlap_scratch) == needed
     return is_covered
 
 
 @kernel
 def _count_axis_cells(low: int, high: int, is_flat: bool) -> int:
-    """Cells of an axis; where a box has no length, 1 for those that have what it is on."""
+    """Return the number of cells between two boundaries.
+
+    If the box to cover has no length on this axis (`is_flat`), return 1 if the boundaries enclose
+    its position, else 0.
+    """
     return int(low <= high) if is_flat else max(0, high - low)
 
 
 @kernel
 def _count_covered_cells(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> int:
-    """How many cells of a box are in one of the first boxes."""
+    """Return the number of cells of a box that the union of the first `count` boxes contains."""
     d = len(box) // 2
     covered = 0
     for subset in range(1, 1 << count):
@@ -159,7 +173,7 @@ def _count_covered_cells(boxes: Boxes, count: int, box: Boxes, overlap_scratch: 
 
 @kernel
 def enclose_box(box: Boxes, other: Boxes) -> None:
-    """Widens a box so that it contains another."""
+    """Widen a box in place so that it contains another one."""
     d = len(box) // 2
     for k in range(d):
         box[k] = min(box[k], other[k])
@@ -176,46 +190,61 @@ def insert_box(
     merge_scratch: Boxes,
     overlap_scratch: Boxes,
 ) -> tuple[int, float]:
-    """Writes to `out` a filter that has one more box, and as many as there is room for in `boxes`.
+    """Write to `out` a filter with one more box and at most `len(boxes)` boxes.
 
-    Where there would be too many, those two are made one that are cheapest to. Gives how many there
-    are and their measure; nothing is written, and it is (0, 0), if the filter covers the box.
-    `room` is for another filter.
+    If the filter is full, two boxes are merged: those for which the measure of the new union is
+    smallest.
+
+    Args:
+        boxes: the filter; its length is the largest number of boxes.
+        count: the number of boxes of the filter.
+        box: the box to insert.
+        measure: the bandwidth of boxes.
+        out: receives the new filter.
+        merge_scratch: working memory for one filter.
+        overlap_scratch: working memory for one filter.
+
+    Returns:
+        The number of boxes in `out` and their measure; (0, 0.0), with nothing written, if the
+        filter covers the box already.
     """
-    most = len(boxes)
+    max_boxes = len(boxes)
     if covers_box(boxes, count, box, overlap_scratch):
         return 0, 0.0
-    if count < most:
+    if count < max_boxes:
         out[:count] = boxes[:count]
         out[count] = box
         return count + 1, measure_union(out, count + 1, measure, overlap_scratch)
     best, first, second = np.inf, 0, 1
-    for i in range(most):
-        for j in range(i + 1, most + 1):
+    for i in range(max_boxes):
+        for j in range(i + 1, max_boxes + 1):
             _write_merged(boxes, box, i, j, merge_scratch)
             if _measure_row(merge_scratch, 0, measure) >= best:
                 continue
-            found = measure_union(merge_scratch, most, measure, overlap_scratch)
-            if found < best:
-                best, first, second = found, i, j
+            volume = measure_union(merge_scratch, max_boxes, measure, overlap_scratch)
+            if volume < best:
+                best, first, second = volume, i, j
     _write_merged(boxes, box, first, second, out)
-    return most, best
+    return max_boxes, best
 
 
 @kernel
 def _write_merged(boxes: Boxes, box: Boxes, first: int, second: int, out: Boxes) -> None:
-    """All boxes and one more, of which two have become one: it comes first."""
-    most, d = len(boxes), len(box) // 2
+    """Write to `out` all boxes and one more, with two of them merged into the first row.
+
+    `second` is `len(boxes)` if the box to insert is one of the two.
+    """
+    max_boxes, d = len(boxes), len(box) // 2
     for k in range(d):
-        low = boxes[second, k] if second < most else box[k]
-        high = boxes[second, d + k] if second < most else box[d + k]
+        low = boxes[second, k] if second < max_boxes else box[k]
+        high = boxes[second, d + k] if second < max_boxes else box[d + k]
         out[0, k], out[0, d + k] = min(boxes[first, k], low), max(boxes[first, d + k], high)
-    place = 1
-    for i in range(most):
+    out_row = 1
+    for i in range(max_boxes):
         if i != first and i != second:
             for k in range(2 * d):
-                out[place, k] = boxes[i, k]
-            place += 1
-    if second < most:
+                out[out_row, k] = boxes[i, k]
+            out_row += 1
+    if second < max_boxes:
         for k in range(2 * d):
-            out[place, k] = box[k]
+            out[out_row, k] = box[k]

@@ -1,4 +1,7 @@
-"""Brokers emptied and leaves filled again, with a record of it, so that it can be undone."""
+"""Destroy, repair and rollback: unassign subscribers of brokers, assign them again, undo it.
+
+Every move is recorded in a log, so that a step can be rolled back.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,21 @@ Bools = NDArray[np.bool_]
 Boxes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
-MoveLog = list[tuple[int, int, int]]  # leaf, group, and how many more of it the leaf serves
+MoveLog = list[tuple[int, int, int]]  # leaf, group, and the change of their number at the leaf
 
-_PORTIONS_PER_LEAF = 20  # of a leaf's room, in which a large group is divided among leaves
+_PORTIONS_PER_LEAF = 20  # a large group is assigned in portions of this part of a leaf's capacity
 
 
 class AssignmentState(NamedTuple):
-    """How many of each group, and of each kind, each leaf serves; how many of each group wait.
+    """Assignment as counts, with the subscribers that are not assigned at the moment.
 
-    `before`, if it is not empty, is how many of each group each leaf served at first, and `gone[0]`
-    how many of these it does not any more.
+    Args:
+        by_group: how many subscribers of each group (column) each leaf (row) serves.
+        by_class: the same for box classes.
+        unassigned_by_group: how many subscribers of each group have no leaf.
+        original_by_group: `by_group` before a replan, or empty if moves are not limited.
+        moved_count: one number: how many subscribers of `original_by_group` are not at their
+            original leaf.
     """
 
     by_group: Numbers
@@ -52,10 +60,10 @@ def _move_subscribers(
     leaves: LeafArrays,
     groups: GroupArrays,
 ) -> None:
-    """So many of those who wait go to a leaf, or with a number below 0 come from it."""
+    """Assign unassigned subscribers of a group to a leaf; a negative count unassigns them."""
     if len(assignment.original_by_group):
-        stays = assignment.original_by_group[leaf, group] - assignment.by_group[leaf, group]
-        assignment.moved_count[0] += max(0, stays - count) - max(0, stays)
+        missing = assignment.original_by_group[leaf, group] - assignment.by_group[leaf, group]
+        assignment.moved_count[0] += max(0, missing - count) - max(0, missing)
     assignment.by_group[leaf, group] += count
     assignment.by_class[leaf, groups.class_of_group[group]] += count
     leaves.loads[leaf] += count
@@ -66,7 +74,7 @@ def _move_subscribers(
 def rollback(
     log: MoveLog, assignment: AssignmentState, leaves: LeafArrays, groups: GroupArrays
 ) -> None:
-    """Who is served where, as it was before what is in a log; filters are left as they are."""
+    """Undo the moves of a log; filters are not changed."""
     for leaf, group, count in log:
         _move_subscribers(leaf, group, -count, assignment, leaves, groups)
 
@@ -82,50 +90,55 @@ def destroy(
     measure: BandwidthMeasure,
     scratch: Boxes,
 ) -> MoveLog:
-    """Takes all or one of their rectangles from brokers, and whom it was for; gives the log.
+    """Remove rectangles of brokers, and unassign the subscribers that they covered.
 
-    What is below a broker keeps what the broker still has.
+    With a probability of 1/3 each broker loses all its rectangles, else one of them. Brokers below
+    lose the rectangles that the broker above does not cover any more; subscribers stay assigned if
+    the filter of their leaf still covers their box.
+
+    Returns:
+        The log of the moves.
     """
     with_all = np.random.randint(3) == 0
     log = [(0, 0, 0)][:0]
     is_changed = np.zeros(len(state.box_counts), np.bool_)
     for broker in chosen_brokers:
-        count, left = state.box_counts[broker], 0
+        count, kept_boxes = state.box_counts[broker], 0
         if not with_all and count > 1:
             state.filters[broker, np.random.randint(count)] = state.filters[broker, count - 1]
-            left = count - 1
-        _truncate_filter(broker, left, state, measure, is_changed, scratch)
+            kept_boxes = count - 1
+        _truncate_filter(broker, kept_boxes, state, measure, is_changed, scratch)
     for leaf in range(len(leaves.paths)):
         path = leaves.paths[leaf]
         for level in range(len(path) - 2, -1, -1):
             if path[level + 1] >= 0 and is_changed[path[level + 1]]:
-                left = _keep_nested_rectangles(path[level], path[level + 1], state, scratch)
-                _truncate_filter(path[level], left, state, measure, is_changed, scratch)
+                kept_boxes = _keep_nested_rectangles(path[level], path[level + 1], state, scratch)
+                _truncate_filter(path[level], kept_boxes, state, measure, is_changed, scratch)
         if not is_changed[path[0]]:
             continue
-        filters, left = state.filters[path[0]], state.box_counts[path[0]]
+        filters, kept_boxes = state.filters[path[0]], state.box_counts[path[0]]
         for group in range(assignment.by_group.shape[1]):
-            some = assignment.by_group[leaf, group]
-            if some == 0:
+            served_count = assignment.by_group[leaf, group]
+            if served_count == 0:
                 continue
             box = groups.box_classes[groups.class_of_group[group]]
-            if not covers_box(filters, left, box, scratch[3]):
-                _move_subscribers(leaf, group, -some, assignment, leaves, groups)
-                log.append((leaf, group, -some))
+            if not covers_box(filters, kept_boxes, box, scratch[3]):
+                _move_subscribers(leaf, group, -served_count, assignment, leaves, groups)
+                log.append((leaf, group, -served_count))
     fit_inner_brokers(is_changed, state, tree, measure, 0, scratch)
     return log
 
 
 @kernel
 def _keep_nested_rectangles(broker: int, parent: int, state: FilterState, scratch: Boxes) -> int:
-    """Puts those rectangles of a broker first that another still covers; gives how many."""
-    kept = 0
+    """Move the rectangles of a broker that its parent covers to the front; return their number."""
+    nested_count = 0
     for i in range(state.box_counts[broker]):
         box = state.filters[broker, i]
         if covers_box(state.filters[parent], state.box_counts[parent], box, scratch[3]):
-            state.filters[broker, kept] = box
-            kept += 1
-    return kept
+            state.filters[broker, nested_count] = box
+            nested_count += 1
+    return nested_count
 
 
 @kernel
@@ -137,7 +150,7 @@ def _truncate_filter(
     is_changed: Bools,
     scratch: Boxes,
 ) -> None:
-    """Leaves a broker the first of its rectangles."""
+    """Reduce the filter of a broker to its first rectangles and measure it again."""
     is_changed[broker] = True
     state.box_counts[broker] = kept_boxes
     state.bandwidths[broker] = measure_union(state.filters[broker], kept_boxes, measure, scratch[3])
@@ -157,18 +170,22 @@ def repair(
     is_touched: Bools,
     scratch: Boxes,
 ) -> bool:
-    """Serves the groups that wait, in this order, where it costs least, and notes it in the log.
+    """Assign the unassigned groups, in this order, to the leaves where they cost least.
 
-    False, and it stops, if there is no room or the bandwidth exceeds a limit. `is_touched` becomes
-    true of leaves whose filters are widened.
+    Moves are appended to the log, and `is_touched` becomes True for leaves whose filters are
+    widened.
+
+    Returns:
+        False, after stopping early, if there is no leaf with capacity or the bandwidth exceeds
+        `limit`; else True.
     """
     if len(assignment.original_by_group):
         _return_to_original_leaves(log, assignment, leaves, state, groups, scratch)
     for group in group_order:
-        kind = groups.class_of_group[group]
+        box_class = groups.class_of_group[group]
         while assignment.unassigned_by_group[group]:
             leaf = find_cheapest_leaf(
-                kind,
+                box_class,
                 groups.box_classes,
                 groups.leaf_sets[groups.leaf_set_of_group[group]],
                 leaves,
@@ -180,15 +197,17 @@ def repair(
             )
             if leaf < 0:
                 return False
-            portion, room = (
+            portion, free_capacity = (
                 leaves.capacities[leaf] // _PORTIONS_PER_LEAF,
                 leaves.capacities[leaf] - leaves.loads[leaf],
             )
-            count = min(assignment.unassigned_by_group[group], room, max(1, portion))
+            count = min(assignment.unassigned_by_group[group], free_capacity, max(1, portion))
             _move_subscribers(leaf, group, count, assignment, leaves, groups)
             log.append((leaf, group, count))
             path = leaves.paths[leaf]
-            _, widened = widen_path(path, groups.box_classes[kind], state, measure, True, scratch)
+            _, widened = widen_path(
+                path, groups.box_classes[box_class], state, measure, True, scratch
+            )
             if widened:
                 is_touched[leaf] = True
                 invalidate_costs(leaves.paths, path, widened, costs)
@@ -206,16 +225,16 @@ def _return_to_original_leaves(
     groups: GroupArrays,
     scratch: Boxes,
 ) -> None:
-    """Serves those where they were whose leaf still has what they want."""
+    """Assign subscribers to their original leaf again if its filter still covers their box."""
     for number in range(len(log)):
         leaf, group, count = log[number]
         broker = leaves.paths[leaf, 0]
-        back = min(
+        returning_count = min(
             -count, assignment.original_by_group[leaf, group] - assignment.by_group[leaf, group]
         )
         box = groups.box_classes[groups.class_of_group[group]]
-        if back > 0 and covers_box(
+        if returning_count > 0 and covers_box(
             state.filters[broker], state.box_counts[broker], box, scratch[3]
         ):
-            _move_subscribers(leaf, group, back, assignment, leaves, groups)
-            log.append((leaf, group, back))
+            _move_subscribers(leaf, group, returning_count, assignment, leaves, groups)
+            log.append((leaf, group, returning_count))

@@ -1,4 +1,4 @@
-"""Filters for what leaves serve, and for the brokers above them."""
+"""Fitted filters for the subscribers of leaves, and for the brokers above the leaves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Numbers = NDArray[np.int32]
 
 
 class GroupArrays(NamedTuple):
-    """Subscribers who are alike; see `covey.plan.groups.demand_groups.DemandGroups`."""
+    """Groups of equal subscribers; see `covey.plan.groups.demand_groups.DemandGroups`."""
 
     box_classes: Boxes
     leaf_sets: Bools
@@ -30,9 +30,15 @@ class GroupArrays(NamedTuple):
 
 
 class TreeArrays(NamedTuple):
-    """Brokers that others are below, each before its parent, and these others.
+    """Broker tree for kernels.
 
-    `related` has for each leaf the other leaves, those first that could serve most of the same.
+    Args:
+        inner_brokers: the brokers that have brokers below them, each before its parent.
+        children: the children of all inner brokers, one broker after another.
+        child_starts: the children of `inner_brokers[i]` begin at `child_starts[i]` and end before
+            `child_starts[i + 1]`.
+        related_leaves: for each leaf the other leaves, sorted by the number of subscribers that
+            both may serve, largest first.
     """
 
     inner_brokers: Ints
@@ -46,7 +52,10 @@ def refit_filters(
     class_counts: Ints, is_touched: Bools, state: FilterState, groups: GroupArrays, paths: Ints,
     tree: TreeArrays, measure: BandwidthMeasure, seed: int, scratch: Boxes,
 ) -> None:  # fmt: skip
-    """Better filters, where they are found, for some leaves and for the brokers above them."""
+    """Fit the filters of touched leaves and of the brokers above them to the boxes they serve.
+
+    A filter of a leaf is replaced only if the fitted one has less bandwidth.
+    """
     is_changed = np.zeros(len(state.box_counts), np.bool_)
     out = np.empty(state.filters.shape[1:], np.int32)
     for leaf in np.flatnonzero(is_touched):
@@ -54,13 +63,13 @@ def refit_filters(
         count = keep_maximal(groups.box_classes, chosen, len(chosen))
         broker = paths[leaf, 0]
         limit = state.bandwidths[broker] * (1 - 1e-12)
-        found, volume = fit_rectangles(
+        box_count, volume = fit_rectangles(
             groups.box_classes, chosen, count, measure, limit, seed + leaf, out, scratch
         )
         is_changed[broker] = True
         if volume < limit:
-            state.filters[broker, :found] = out[:found]
-            state.box_counts[broker], state.bandwidths[broker] = found, volume
+            state.filters[broker, :box_count] = out[:box_count]
+            state.box_counts[broker], state.bandwidths[broker] = box_count, volume
     fit_inner_brokers(is_changed, state, tree, measure, seed, scratch)
 
 
@@ -73,11 +82,15 @@ def fit_inner_brokers(
     seed: int,
     scratch: Boxes,
 ) -> None:
-    """Filters above those that changed, fitted to them where they must be or it is better."""
+    """Fit the filters of all brokers above changed ones, in place.
+
+    A filter is replaced if it does not cover the filters below it, or if the fitted one has less
+    bandwidth. `is_changed` becomes True for these brokers.
+    """
     width = state.filters.shape[2]
-    for place in range(len(tree.inner_brokers)):
-        broker = tree.inner_brokers[place]
-        below = tree.children[tree.child_starts[place] : tree.child_starts[place + 1]]
+    for position in range(len(tree.inner_brokers)):
+        broker = tree.inner_brokers[position]
+        below = tree.children[tree.child_starts[position] : tree.child_starts[position + 1]]
         if not is_changed[below].any():
             continue
         is_changed[broker] = True
@@ -97,7 +110,7 @@ def fit_inner_brokers(
             ):
                 limit = np.inf
                 break
-        found, volume = fit_rectangles(boxes, chosen, count, measure, limit, seed, out, scratch)
+        box_count, volume = fit_rectangles(boxes, chosen, count, measure, limit, seed, out, scratch)
         if volume < limit:
-            state.filters[broker, :found] = out[:found]
-            state.box_counts[broker], state.bandwidths[broker] = found, volume
+            state.filters[broker, :box_count] = out[:box_count]
+            state.box_counts[broker], state.bandwidths[broker] = box_count, volume

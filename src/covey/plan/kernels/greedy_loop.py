@@ -1,4 +1,7 @@
-"""Subscribers assigned one by one, each where it widens filters least. (papers: assignment)"""
+"""Greedy assignment: subscribers one after another, each where it widens filters least.
+
+(papers: assignment)
+"""
 
 from __future__ import annotations
 
@@ -34,59 +37,72 @@ def assign_greedily(
     state: FilterState,
     measure: BandwidthMeasure,
 ) -> tuple[NDArray[np.int32], int]:
-    """The leaf of each subscriber, and for how many there was no room.
+    """Return the leaf of each subscriber, and how many are assigned beyond capacity.
 
-    Subscriber s wants box `kinds[kind_of[s]]` and may be served by `sets[set_of[s]]`. Ties go to
-    the leaf with the least load for its share. If `is_offline`, those with fewest leaves to choose
-    from come first, counted anew whenever a leaf is full. One for whom there is no room goes where
-    it costs least. Loads of `leaves` and filters of `state` start as they are, and change.
+    Ties go to the leaf with the smallest load relative to its fair share. A subscriber for which no
+    allowed leaf has capacity is assigned where it costs least.
+
+    Args:
+        box_classes: the distinct boxes, in cells.
+        leaf_sets: the distinct sets of allowed leaves: a row for each set, a column for each leaf.
+        class_of_subscriber: the box class of each subscriber.
+        leaf_set_of_subscriber: the leaf set of each subscriber.
+        order: the order in which subscribers are assigned.
+        is_offline: assign subscribers with the fewest allowed leaves first; whenever a leaf becomes
+            full, the remaining subscribers are sorted again.
+        leaves: the leaves; their loads are changed in place.
+        state: the filters; changed in place.
+        measure: the bandwidth of boxes.
     """
     count, choices = len(order), leaf_sets.sum(axis=1)
     leaf_of = np.full(count, -1, np.int32)
     paths = leaves.paths
     choices -= leaf_sets[:, leaves.loads >= leaves.capacities].sum(axis=1)
-    left = order.copy()
+    remaining = order.copy()
     costs = make_cost_cache(len(box_classes), len(paths))
     scratch = np.empty((5, state.filters.shape[1] + 1, box_classes.shape[1]), np.int32)
-    without, start, is_to_sort = 0, 0, is_offline
-    while start < len(left):
+    unassigned_count, start, is_to_sort = 0, 0, is_offline
+    while start < len(remaining):
         if is_to_sort:
-            left = _sort_by_choices(left[start:], leaf_set_of_subscriber, choices, len(paths))
+            remaining = _sort_by_choices(
+                remaining[start:], leaf_set_of_subscriber, choices, len(paths)
+            )
             start, is_to_sort = 0, False
-        one = left[start]
+        subscriber = remaining[start]
         start += 1
-        kind, allowed = class_of_subscriber[one], leaf_sets[leaf_set_of_subscriber[one]]
+        box_class = class_of_subscriber[subscriber]
+        allowed = leaf_sets[leaf_set_of_subscriber[subscriber]]
         best = find_cheapest_leaf(
-            kind, box_classes, allowed, leaves, True, state, measure, costs, scratch
+            box_class, box_classes, allowed, leaves, True, state, measure, costs, scratch
         )
         if best < 0:
-            without += 1
+            unassigned_count += 1
             best = find_cheapest_leaf(
-                kind, box_classes, allowed, leaves, False, state, measure, costs, scratch
+                box_class, box_classes, allowed, leaves, False, state, measure, costs, scratch
             )
-        leaf_of[one] = best
+        leaf_of[subscriber] = best
         leaves.loads[best] += 1
-        _, widened = widen_path(paths[best], box_classes[kind], state, measure, True, scratch)
+        _, widened = widen_path(paths[best], box_classes[box_class], state, measure, True, scratch)
         if widened:
             invalidate_costs(paths, paths[best], widened, costs)
         if leaves.loads[best] == leaves.capacities[best]:
             choices -= leaf_sets[:, best]
             is_to_sort = is_offline
-    return leaf_of, without
+    return leaf_of, unassigned_count
 
 
 @kernel
 def _sort_by_choices(
     remaining: Ints, leaf_set_of_subscriber: NDArray[np.int32], choices: Ints, leaf_count: int
 ) -> Ints:
-    """Subscribers by how many leaves they can choose from, in their order where that is equal."""
+    """Return subscribers sorted by their number of leaves with capacity; ties keep their order."""
     starts = np.zeros(leaf_count + 2, np.int64)
-    for one in remaining:
-        starts[choices[leaf_set_of_subscriber[one]] + 1] += 1
+    for subscriber in remaining:
+        starts[choices[leaf_set_of_subscriber[subscriber]] + 1] += 1
     starts = np.cumsum(starts)
-    found = np.empty_like(remaining)
-    for one in remaining:
-        place = choices[leaf_set_of_subscriber[one]]
-        found[starts[place]] = one
-        starts[place] += 1
-    return found
+    sorted_subscribers = np.empty_like(remaining)
+    for subscriber in remaining:
+        choice_count = choices[leaf_set_of_subscriber[subscriber]]
+        sorted_subscribers[starts[choice_count]] = subscriber
+        starts[choice_count] += 1
+    return sorted_subscribers

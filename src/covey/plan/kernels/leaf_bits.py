@@ -1,4 +1,4 @@
-"""Which leaves can serve a subscriber, as bits: leaf l is bit l % 64 of word l // 64."""
+"""Sets of leaves that can serve a subscriber, as bits: leaf l is bit l % 64 of word l // 64."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) -> Floats:
-    """How far each of some places is from the publisher by way of each leaf."""
+    """Return the distance of each position (row) from the publisher through each leaf (column)."""
     total = np.empty((len(positions), len(brokers)))
     for i in range(len(positions)):
         for leaf in range(len(brokers)):
@@ -34,7 +34,7 @@ def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) 
 
 @kernel
 def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
-    """The leaves by way of which it is at most so many times as far as by the nearest."""
+    """Return for each row the leaves whose path is at most `max_stretch` times the shortest."""
     bits = np.zeros((len(path_lengths), (path_lengths.shape[1] + 63) // 64), np.uint64)
     for i in range(len(path_lengths)):
         limit = max_stretch * path_lengths[i].min()
@@ -48,8 +48,8 @@ def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
 def select_covering_leaves(
     allowed_bits: Bits, lower: Floats, upper: Floats, low: Floats, high: Floats, counts: Ints
 ) -> Bits:
-    """Of those leaves the ones of which some rectangle contains the box of the row."""
-    found = np.zeros_like(allowed_bits)
+    """Return for each row those allowed leaves of which one rectangle contains the row's box."""
+    covering_bits = np.zeros_like(allowed_bits)
     for i in range(len(allowed_bits)):
         for leaf in range(len(counts)):
             bit = np.uint64(1) << np.uint64(leaf & 63)
@@ -61,15 +61,15 @@ def select_covering_leaves(
                     is_in &= low[leaf, rectangle, k] <= lower[i, k]
                     is_in &= high[leaf, rectangle, k] >= upper[i, k]
                 if is_in:
-                    found[i, leaf >> 6] |= bit
+                    covering_bits[i, leaf >> 6] |= bit
                     break
-    return found
+    return covering_bits
 
 
 @kernel
 def find_first_subset(bits: Bits, leaf_sets: Bits) -> Ints:
-    """For each row the first of some sets that has no leaf but those of the row; or -1."""
-    found = np.full(len(bits), -1, np.int64)
+    """Return for each row the first leaf set that is a subset of the row's leaves, or -1."""
+    set_of_row = np.full(len(bits), -1, np.int64)
     for i in range(len(bits)):
         for number in range(len(leaf_sets)):
             is_in = True
@@ -78,6 +78,6 @@ def find_first_subset(bits: Bits, leaf_sets: Bits) -> Ints:
                     is_in = False
                     break
             if is_in:
-                found[i] = number
+                set_of_row[i] = number
                 break
-    return found
+    return set_of_row

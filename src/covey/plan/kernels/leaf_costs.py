@@ -1,4 +1,8 @@
-"""Which leaf a box costs least at: asked again and again, so costs are kept while they hold."""
+"""Search for the leaf at which a box costs least, with a cache of costs.
+
+The same costs are needed many times, so that they are kept until a filter on the leaf's path is
+widened.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,11 @@ Ints = NDArray[np.int64]
 
 
 class CostCache(NamedTuple):
-    """`costs[kind, leaf]` as it was when `versions[leaf]` was `known[kind, leaf]`.
+    """Costs of box classes at leaves, with stamps that say which of them are current.
 
-    No version is given twice: `latest[0]` is the last of all, so versions can be put back together
-    with the filters that they were of.
+    `costs[box_class, leaf]` is current if `cost_stamps[box_class, leaf] == leaf_stamps[leaf]`. No
+    stamp is used twice: `last_stamp[0]` is the largest so far. A rollback of filters can therefore
+    restore `leaf_stamps` as they were, and the costs of that time are current again.
     """
 
     costs: Floats
@@ -33,7 +38,7 @@ class CostCache(NamedTuple):
 
 
 class LeafArrays(NamedTuple):
-    """Of each leaf: its way up the tree, its fair share, how many it may serve, and does."""
+    """Leaves for kernels: path up the tree, fair share, capacity and load of each leaf."""
 
     paths: Ints
     fair_shares: Floats
@@ -43,15 +48,22 @@ class LeafArrays(NamedTuple):
 
 @kernel
 def make_cost_cache(class_count: int, leaf_count: int) -> CostCache:
-    """Nothing is known."""
-    known = np.full((class_count, leaf_count), -1, np.int64)
-    versions, latest = np.zeros(leaf_count, np.int64), np.zeros(1, np.int64)
-    return CostCache(np.zeros((class_count, leaf_count)), known, versions, latest)
+    """Return an empty cost cache in which every cost is out of date."""
+    cost_stamps = np.full((class_count, leaf_count), -1, np.int64)
+    leaf_stamps, last_stamp = np.zeros(leaf_count, np.int64), np.zeros(1, np.int64)
+    return CostCache(np.zeros((class_count, leaf_count)), cost_stamps, leaf_stamps, last_stamp)
 
 
 @kernel
 def invalidate_costs(paths: Ints, path: Ints, widened_levels: int, costs: CostCache) -> None:
-    """Forgets costs at each leaf that is below one of the first brokers of a path."""
+    """Mark costs as out of date at every leaf below the first brokers of a path.
+
+    Args:
+        paths: the path of each leaf.
+        path: brokers from a leaf up, of which the first `widened_levels` have changed filters.
+        widened_levels: the number of changed filters.
+        costs: the cache; changed in place.
+    """
     costs.last_stamp[0] += 1
     for leaf in range(len(paths)):
         is_below = False
@@ -74,10 +86,10 @@ def find_cheapest_leaf(
     costs: CostCache,
     scratch: Boxes,
 ) -> int:
-    """The leaf, of those allowed, whose filters a kind of box widens least; -1 if there is none.
+    """Return the allowed leaf whose filters a box class widens least; -1 if there is none.
 
-    Ties go to the leaf with the least load for its share. `make_room_for_unassigned`: only those
-    that have some.
+    Ties go to the leaf with the smallest load relative to its fair share. With `only_with_room`,
+    full leaves are skipped.
     """
     best, is_free = -1, False
     for leaf in range(len(allowed_leaves)):
@@ -123,7 +135,7 @@ def find_cheapest_leaf(
 
 @kernel
 def _is_less_loaded(leaf: int, other: int, leaves: LeafArrays) -> bool:
-    """Whether a leaf has less load for its share than another."""
+    """Return whether a leaf has a smaller load relative to its fair share than another one."""
     loads, shares = leaves.loads, leaves.fair_shares
     has_less: bool = loads[leaf] * shares[other] < loads[other] * shares[leaf]
     return has_less

@@ -1,8 +1,8 @@
-"""Large neighbourhoods: empty a few brokers that can stand in for each other, and fill them anew.
+"""Large neighbourhood search: empty a few related brokers and assign their subscribers again.
 
-A step takes some brokers, of any level, drops all of what is served below them or what only one of
-their rectangles was for, assigns it again greedily in a random manner, fits the filters that
-changed, and is undone if the whole became worse than allowed.
+A step chooses some brokers of one level, removes rectangles of their filters, unassigns the
+subscribers that these covered, assigns them again greedily in a random order, fits the filters that
+changed, and is rolled back if the bandwidth became worse than allowed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MAX_RELATED_LEAVES = (
-    24  # leaves that share most subscribers with one, of which others are emptied with it
-)
+_MAX_RELATED_LEAVES = 24  # a step draws its other brokers from the paths of this many leaves
 
 
 @kernel
@@ -43,22 +41,33 @@ def run_lns(
     max_moved: int,
     seed: int,
 ) -> int:
-    """So many steps; gives how many were kept. What is served, loads and filters change.
+    """Run steps of the search; return how many were not rolled back.
 
-    A step may make the whole worse by `slack`, which falls to `slack_end`; it empties up to
-    `widest` brokers. At most `max_moved` of those that leaves served at first go elsewhere.
+    Args:
+        assignment: how many subscribers each leaf serves; changed in place.
+        leaves: the leaves; their loads are changed in place.
+        state: the filters; changed in place.
+        groups: the groups of subscribers.
+        tree: the broker tree.
+        measure: the bandwidth of boxes.
+        steps: the number of steps.
+        max_destroyed: the largest number of brokers that a step empties.
+        slack_start: the share by which a first step may increase the bandwidth.
+        slack_end: the same for the last step; it changes linearly between the two.
+        max_moved: the largest number of subscribers that may leave their original leaves.
+        seed: the seed of all random choices.
     """
     np.random.seed(seed)
     costs = make_cost_cache(len(groups.box_classes), len(leaves.paths))
     sizes = np.empty(len(groups.box_classes))
-    for kind in range(len(sizes)):
-        sizes[kind] = measure_box(groups.box_classes[kind], measure)
+    for box_class in range(len(sizes)):
+        sizes[box_class] = measure_box(groups.box_classes[box_class], measure)
     choices = groups.leaf_sets.sum(axis=1)
     scratch = np.empty((5, state.filters.shape[1] + 1, groups.box_classes.shape[1]), np.int32)
-    total, kept = state.bandwidths.sum(), 0
+    total, kept_steps = state.bandwidths.sum(), 0
     for step in range(steps):
         allowed = total * (1 + slack_start + (slack_end - slack_start) * step / steps)
-        before = costs.leaf_stamps.copy()
+        stamps_before = costs.leaf_stamps.copy()
         filters, counts, volumes = (
             state.filters.copy(),
             state.box_counts.copy(),
@@ -71,7 +80,7 @@ def run_lns(
             path = leaves.paths[leaf]
             invalidate_costs(leaves.paths, path, len(path), costs)
         order = _order_groups(np.array([group for _, group, _ in log]), groups, sizes, choices)
-        is_kept = repair(
+        is_accepted = repair(
             order,
             log,
             assignment,
@@ -84,7 +93,7 @@ def run_lns(
             is_touched,
             scratch,
         )
-        if is_kept:
+        if is_accepted:
             refit_filters(
                 assignment.by_class,
                 is_touched,
@@ -96,41 +105,46 @@ def run_lns(
                 step,
                 scratch,
             )
-            is_kept = state.bandwidths.sum() <= allowed and assignment.moved_count[0] <= max_moved
-        if is_kept:
+            is_accepted = (
+                state.bandwidths.sum() <= allowed and assignment.moved_count[0] <= max_moved
+            )
+        if is_accepted:
             costs.last_stamp[0] += 1
-            costs.leaf_stamps[costs.leaf_stamps != before] = costs.last_stamp[0]
+            costs.leaf_stamps[costs.leaf_stamps != stamps_before] = costs.last_stamp[0]
             total = state.bandwidths.sum()
-            kept += 1
+            kept_steps += 1
             continue
         rollback(log, assignment, leaves, groups)
-        costs.leaf_stamps[:] = before
+        costs.leaf_stamps[:] = stamps_before
         state.filters[:], state.box_counts[:], state.bandwidths[:] = filters, counts, volumes
-    return kept
+    return kept_steps
 
 
 @kernel
 def _choose_brokers(state: FilterState, paths: Ints, tree: TreeArrays, max_brokers: int) -> Ints:
-    """A broker, most likely one with much bandwidth, and some of its level that are related."""
+    """Return a random broker, drawn by bandwidth, and related brokers of the same level.
+
+    Related brokers are found through leaves that may serve many of the same subscribers.
+    """
     ends = np.cumsum(state.bandwidths)
     drawn = int(np.searchsorted(ends, np.random.random() * ends[-1]))
     chosen = np.full(max_brokers, -1, np.int64)
-    chosen[0], found = min(len(ends) - 1, drawn), 1
+    chosen[0], chosen_count = min(len(ends) - 1, drawn), 1
     below, levels = np.nonzero(paths == chosen[0])
-    one = np.random.randint(len(below)) if len(below) > 1 else 0
-    near = min(_MAX_RELATED_LEAVES, tree.related_leaves.shape[1])
-    for _ in range(max_brokers - 1 if near else 0):
-        leaf = tree.related_leaves[below[one], np.random.randint(near)]
-        other = paths[leaf, levels[one]]
-        if other >= 0 and not (chosen[:found] == other).any():
-            chosen[found] = other
-            found += 1
-    return chosen[:found]
+    position = np.random.randint(len(below)) if len(below) > 1 else 0
+    related_count = min(_MAX_RELATED_LEAVES, tree.related_leaves.shape[1])
+    for _ in range(max_brokers - 1 if related_count else 0):
+        leaf = tree.related_leaves[below[position], np.random.randint(related_count)]
+        other = paths[leaf, levels[position]]
+        if other >= 0 and not (chosen[:chosen_count] == other).any():
+            chosen[chosen_count] = other
+            chosen_count += 1
+    return chosen[:chosen_count]
 
 
 @kernel
 def _find_leaves_below(brokers: Ints, paths: Ints) -> Bools:
-    """Which leaves some brokers are on the way to, themselves included."""
+    """Return which leaves are below some brokers, or are such a broker."""
     is_below = np.zeros(len(paths), np.bool_)
     for leaf in range(len(paths)):
         for broker in brokers:
@@ -142,21 +156,25 @@ def _find_leaves_below(brokers: Ints, paths: Ints) -> Bools:
 def _order_groups(
     unassigned_groups: Ints, groups: GroupArrays, sizes: Floats, choices: Ints
 ) -> Ints:
-    """Groups in one of four random manners: few choices first, large boxes first, or anyhow."""
-    some = np.unique(unassigned_groups)
+    """Return the unassigned groups in one of four random orders.
+
+    Groups with few possible leaves come first, or groups with large boxes, with or without
+    randomness; or the order is fully random.
+    """
+    distinct_groups = np.unique(unassigned_groups)
     manner, largest = np.random.randint(4), 1e-300 + sizes.max()
-    keys = np.empty(len(some))
-    for i in range(len(some)):
-        size, few = (
-            sizes[groups.class_of_group[some[i]]],
-            choices[groups.leaf_set_of_group[some[i]]],
+    keys = np.empty(len(distinct_groups))
+    for i in range(len(distinct_groups)):
+        size, choice_count = (
+            sizes[groups.class_of_group[distinct_groups[i]]],
+            choices[groups.leaf_set_of_group[distinct_groups[i]]],
         )
         if manner == 0:
-            keys[i] = few - size / largest
+            keys[i] = choice_count - size / largest
         elif manner == 1:
             keys[i] = -size * (0.5 + np.random.random())
         elif manner == 2:
             keys[i] = np.random.random()
         else:
-            keys[i] = few * (0.2 + np.random.random())
-    return some[np.argsort(keys)]
+            keys[i] = choice_count * (0.2 + np.random.random())
+    return distinct_groups[np.argsort(keys)]

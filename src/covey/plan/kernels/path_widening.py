@@ -1,4 +1,4 @@
-"""A box that is added to the filter of a leaf, and what that widens on the way up."""
+"""Insertion of a box into the filter of a leaf and, where necessary, into those above it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 class FilterState(NamedTuple):
-    """The filters of all brokers, how many boxes each has, and what bandwidth."""
+    """Filters of all brokers in cells, with the number of boxes and the bandwidth of each."""
 
     filters: Boxes
     box_counts: Ints
@@ -34,14 +34,21 @@ def widen_path(
     apply: bool,
     scratch: Boxes,
 ) -> tuple[float, int]:
-    """What it costs that the filter of a leaf gets one more box, all above it included.
+    """Return the bandwidth that a box adds to the filters of a path, and how many are widened.
 
-    And how many brokers it widens. With `keep` the filters change. A filter above one that changes
-    gets those boxes of it that it does not cover, so that filters stay within the ones above them.
-    `path` is from the leaf up; `scratch` is five filters.
+    If a filter changes, those of its boxes that the next filter does not cover are inserted there,
+    so that filters remain nested.
+
+    Args:
+        path: brokers from a leaf up to the top level, padded with -1.
+        box: the box to insert, in cells.
+        state: the filters; changed in place if `apply` is True.
+        measure: the bandwidth of boxes.
+        apply: change the filters, instead of only computing the cost.
+        scratch: working memory for five filters.
     """
-    here = scratch[1, : state.filters.shape[1]]
-    below, room, common = scratch[0], scratch[2], scratch[3]
+    current = scratch[1, : state.filters.shape[1]]
+    below, merge_scratch, overlap_scratch = scratch[0], scratch[2], scratch[3]
     below[0] = box
     below_count, cost, widened = 1, 0.0, 0
     for level in range(len(path)):
@@ -49,20 +56,22 @@ def widen_path(
         if broker < 0:
             break
         count, volume = state.box_counts[broker], state.bandwidths[broker]
-        here[:count] = state.filters[broker, :count]
+        current[:count] = state.filters[broker, :count]
         is_wider = False
         for i in range(below_count):
-            now, found = insert_box(here, count, below[i], measure, scratch[4], room, common)
-            if now:
-                here[:now] = scratch[4, :now]
-                count, volume, is_wider = now, found, True
+            new_count, new_volume = insert_box(
+                current, count, below[i], measure, scratch[4], merge_scratch, overlap_scratch
+            )
+            if new_count:
+                current[:new_count] = scratch[4, :new_count]
+                count, volume, is_wider = new_count, new_volume, True
         if not is_wider:
             break
         widened += 1
         cost += volume - state.bandwidths[broker]
         below_count = count
-        below[:count] = here[:count]
+        below[:count] = current[:count]
         if apply:
-            state.filters[broker, :count] = here[:count]
+            state.filters[broker, :count] = current[:count]
             state.box_counts[broker], state.bandwidths[broker] = count, volume
     return cost, widened

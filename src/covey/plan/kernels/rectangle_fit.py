@@ -1,7 +1,7 @@
-"""A few boxes that contain many, with as little bandwidth as can be found.
+"""Fit of a few boxes that contain many, with as little bandwidth as possible.
 
-That is hard in general: several orders in which boxes are inserted one by one are tried, and the
-best cuts of boxes in a row into runs, along each end.
+The exact problem is hard. Two heuristics are tried: inserting the boxes one by one in several
+orders, and, for the order along each end of an axis, the best partition of the boxes into runs.
 """
 
 from __future__ import annotations
@@ -24,33 +24,36 @@ Boxes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_RANDOM_ORDERS = 4  # random ones
-_MAX_BLOCKS = 48  # into which a row of boxes is divided before it is cut into runs
+_RANDOM_ORDERS = 4  # besides the orders by size and along each end
+_MAX_BLOCKS = 48  # sorted boxes are grouped into at most this many blocks before the partition
 
 
 @kernel
 def keep_maximal(boxes: Boxes, chosen_rows: Ints, count: int) -> int:
-    """Keeps, of the first chosen boxes, those that no other of them contains; gives how many."""
+    """Move to the front those chosen boxes that no other one contains; return their number.
+
+    Of equal boxes one remains.
+    """
     d = boxes.shape[1] // 2
-    kept = 0
+    maximal_count = 0
     for i in range(count):
         is_within = False
         for j in range(count):
-            # Of those before i, the first `kept` are left; what they dropped is within one of them.
+            # Before i, only the first `maximal_count` remain; each dropped box is within one.
             other = chosen_rows[j]
-            if j == i or (kept <= j < i):
+            if j == i or (maximal_count <= j < i):
                 continue
-            inside = True
+            is_inside = True
             for k in range(d):
-                inside &= boxes[other, k] <= boxes[chosen_rows[i], k]
-                inside &= boxes[other, d + k] >= boxes[chosen_rows[i], d + k]
-            if inside:
+                is_inside &= boxes[other, k] <= boxes[chosen_rows[i], k]
+                is_inside &= boxes[other, d + k] >= boxes[chosen_rows[i], d + k]
+            if is_inside:
                 is_within = True
                 break
         if not is_within:
-            chosen_rows[kept] = chosen_rows[i]
-            kept += 1
-    return kept
+            chosen_rows[maximal_count] = chosen_rows[i]
+            maximal_count += 1
+    return maximal_count
 
 
 @kernel
@@ -64,10 +67,20 @@ def fit_rectangles(
     out: Boxes,
     scratch: Boxes,
 ) -> tuple[int, float]:
-    """Writes to `out` boxes that contain the first chosen ones; gives how many, and their measure.
+    """Write to `out` a few boxes that contain all chosen ones; return their number and measure.
 
-    `out` says by its length how many there may be; `scratch` is five filters. Where none are found
-    with less than `limit`, nothing is written, and it is (0, limit).
+    Args:
+        boxes: boxes of cells, one row each.
+        chosen_rows: the rows to contain.
+        count: how many of `chosen_rows` count.
+        measure: the bandwidth of boxes.
+        limit: the measure that the result must be below.
+        seed: the seed of the random orders.
+        out: receives the boxes; its length is their largest number.
+        scratch: working memory for five filters.
+
+    Returns:
+        (0, limit), with nothing written, if no result below `limit` is found.
     """
     if count == 0:
         return 0, 0.0
@@ -85,21 +98,21 @@ def fit_rectangles(
                 keys[i] = boxes[chosen_rows[i], order - 1]
             else:
                 keys[i] = -sizes[i] * (0.3 + np.random.random())
-        found, volume = _insert_all(
+        box_count, volume = _insert_all(
             boxes, chosen_rows[np.argsort(keys)], measure, len(out), best, scratch
         )
         if volume < best:
-            best, best_count = volume, found
-            out[:found] = scratch[0, :found]
+            best, best_count = volume, box_count
+            out[:box_count] = scratch[0, :box_count]
     for end in range(2 * d):
         for i in range(count):
             keys[i] = boxes[chosen_rows[i], end]
-        found, volume = _partition_into_runs(
+        box_count, volume = _partition_into_runs(
             boxes, chosen_rows[np.argsort(keys)], measure, len(out), scratch
         )
         if volume < best * (1 - 1e-12):
-            best, best_count = volume, found
-            out[:found] = scratch[0, :found]
+            best, best_count = volume, box_count
+            out[:box_count] = scratch[0, :box_count]
     return best_count, best
 
 
@@ -112,15 +125,18 @@ def _insert_all(
     limit: float,
     scratch: Boxes,
 ) -> tuple[int, float]:
-    """A filter of at most so many boxes in `scratch[0]`; it gives up where it exceeds a limit."""
+    """Insert boxes one by one into a filter in `scratch[0]`; return its count and measure.
+
+    Stop as soon as the measure reaches `limit`.
+    """
     count, volume = 0, 0.0
     for row in order:
-        now, found = insert_box(
+        new_count, new_volume = insert_box(
             scratch[0, :max_boxes], count, boxes[row], measure, scratch[1], scratch[2], scratch[3]
         )
-        if now:
-            scratch[0, :now] = scratch[1, :now]
-            count, volume = now, found
+        if new_count:
+            scratch[0, :new_count] = scratch[1, :new_count]
+            count, volume = new_count, new_volume
             if volume >= limit:
                 break
     return count, volume
@@ -130,7 +146,13 @@ def _insert_all(
 def _partition_into_runs(
     boxes: Boxes, order: Ints, measure: BandwidthMeasure, max_boxes: int, scratch: Boxes
 ) -> tuple[int, float]:
-    """The best cut of boxes, in this order, into so many runs, by the sum of what encloses each."""
+    """Write to `scratch[0]` the hulls of the best partition of sorted boxes into runs.
+
+    The partition minimizes the sum of the measures of the hulls, by dynamic programming.
+
+    Returns:
+        The number of runs, and the measure of the union of their hulls.
+    """
     count = len(order)
     blocks = min(count, _MAX_BLOCKS)
     starts = np.empty(blocks + 1, np.int64)
@@ -153,9 +175,9 @@ def _partition_into_runs(
     for runs in range(1, max_boxes + 1):
         for end in range(1, blocks + 1):
             for begin in range(end):
-                found = least[runs - 1, begin] + costs[begin, end - 1]
-                if found < least[runs, end]:
-                    least[runs, end], begins[runs, end] = found, begin
+                total = least[runs - 1, begin] + costs[begin, end - 1]
+                if total < least[runs, end]:
+                    least[runs, end], begins[runs, end] = total, begin
     runs, end = 0, blocks
     while end > 0:
         begin = begins[max_boxes - runs, end]

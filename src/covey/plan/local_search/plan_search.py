@@ -1,7 +1,8 @@
-"""The plan to use: a search that starts from any plan and improves it as long as it may.
+"""Entry of the planner: a search that improves any start plan.
 
-It keeps to latency, room and filters all the time, so it can be stopped at any moment. Of many
-subscribers it looks at a sample, then at those too whom the sample's filters miss.
+It is an anytime algorithm: every intermediate plan respects the limits on delay, capacity and
+filters. If there are many subscribers, it searches on a sample, and then also on the subscribers
+that the filters of the sample miss.
 """
 
 from __future__ import annotations
@@ -36,32 +37,47 @@ def search(
     seed: int = 0,
     progress: Callable[[float, float], None] | None = None,
 ) -> Plan:
-    """The best plan found in so many steps, and in about so many seconds if that is said.
+    """Return the best plan that the search finds.
 
-    It starts from `start`, or else from Gr*. Brokers are held to the load that is wanted, or else
-    to the least of `problem.load_factors` at which there is room: filters are widened for it first,
-    and only if there is no room at all a broker keeps more than it may. It is never worse than a
-    valid start of no more load. With more than twice as many subscribers as `sample`, the search is
-    for filters of a sample, which are then spread to all. Without `seconds` the same seed gives the
-    same plan. `progress` is called now and then with how much is done, from 0 to 1, and the
-    bandwidth.
+    The plan respects `target_load` if possible, or else the smallest of `problem.load_factors` at
+    which all subscribers find capacity. For this, filters are widened first; a leaf exceeds
+    `max_load` only if no other leaf has capacity. The plan is never worse than a valid start with a
+    load that is not higher. With `max_seconds=None` the same seed gives the same plan.
 
-    Without `steps` there are 4,000, or up to 64,000 where steps are quick because there are few
-    groups who want the same and may have the same brokers.
+    Args:
+        problem: what to plan for.
+        start: the plan to start from; by default the greedy plan Gr*.
+        steps: the number of steps; by default 4,000, or up to 64,000 if there are few groups of
+            equal subscribers, so that steps are quick.
+        max_seconds: stop after about this time.
+        sample_size: if there are more than twice as many subscribers, filters are searched for on a
+            sample of this size, and all subscribers are then assigned with them.
+        seed: the seed of all random choices.
+        progress: called repeatedly with the finished share of the work, from 0 to 1, and the lowest
+            bandwidth so far.
 
-    Cost: 5 to 10 milliseconds a step for 100 brokers and 50,000 groups, 0.3 for 500; and for all
-    subscribers about 20 microseconds each.
+    Raises:
+        InvalidArgumentError: if a number is out of its range, or the start does not fit the
+            problem.
+
+    Cost: 5 to 10 milliseconds a step for 100 brokers and 50,000 groups, 0.3 milliseconds for 500
+    groups; in addition about 20 microseconds for each of all subscribers.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("max_seconds", 0 if max_seconds is None else max_seconds, 0)
     check_range("sample_size", sample_size, 1)
     check_range("seed", seed, 0)
-    given = None if start is None else Plan(problem, start.assignment, start.filters)
-    found = _search_from(problem, given, steps, max_seconds, sample_size, seed, progress)
-    if given is not None and given.bandwidth < found.bandwidth and given.verify().is_valid:
-        mine, others = given.feasible_load_factor or np.inf, found.feasible_load_factor or np.inf
-        return given if mine <= others else found
-    return found
+    start_plan = None if start is None else Plan(problem, start.assignment, start.filters)
+    best_plan = _search_from(problem, start_plan, steps, max_seconds, sample_size, seed, progress)
+    if (
+        start_plan is not None
+        and start_plan.bandwidth < best_plan.bandwidth
+        and start_plan.verify().is_valid
+    ):
+        start_load = start_plan.feasible_load_factor or np.inf
+        best_load = best_plan.feasible_load_factor or np.inf
+        return start_plan if start_load <= best_load else best_plan
+    return best_plan
 
 
 def _search_from(
@@ -73,24 +89,29 @@ def _search_from(
     seed: int,
     progress: Callable[[float, float], None] | None,
 ) -> Plan:
-    until = None if max_seconds is None else time.monotonic() + max_seconds
+    """Return the best plan that the search finds.
+
+    Its bandwidth may be larger than that of the start, if the search uses a sample or reduces
+    loads.
+    """
+    deadline_s = None if max_seconds is None else time.monotonic() + max_seconds
     count = len(problem.subscribers)
     rows = np.arange(count)
     if count > 2 * sample_size:
         rows = np.sort(np.random.default_rng(seed).choice(count, sample_size, replace=False))
-    some = problem.take(rows)
-    effort = SearchBudget(
-        choose_step_count(some) if steps is None else steps, until, seed, progress
+    sample_problem = problem.take(rows)
+    budget = SearchBudget(
+        choose_step_count(sample_problem) if steps is None else steps, deadline_s, seed, progress
     )
     if count == len(rows):
         start = greedy(problem, seed=seed) if start is None else start
-        return replace(improve_plan(start, effort), problem=problem)
+        return replace(improve_plan(start, budget), problem=problem)
     if start is not None:
-        start = Plan(some, start.assignment[rows], start.filters)
-    near = find_leaves_within_delay(problem)
+        start = Plan(sample_problem, start.assignment[rows], start.filters)
+    allowed_bits = find_leaves_within_delay(problem)
 
     def missed(filters: BrokerFilters) -> Problem | None:
-        without = find_uncovered(find_all_covering_leaves(problem, near, filters))
-        return problem.take(without) if len(without) else None
+        uncovered = find_uncovered(find_all_covering_leaves(problem, allowed_bits, filters))
+        return problem.take(uncovered) if len(uncovered) else None
 
-    return assign_all(problem, search_sampled_filters(some, count, missed, start, effort))
+    return assign_all(problem, search_sampled_filters(sample_problem, count, missed, start, budget))

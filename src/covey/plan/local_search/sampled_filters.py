@@ -1,4 +1,4 @@
-"""Filters for many subscribers, searched for on some: a sample, then those too whom it misses."""
+"""Search for the filters of many subscribers: on a sample, then with the subscribers it misses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from covey.plan.model.problem import Problem
 
 __all__ = ["search_sampled_filters"]
 
-_FIRST_PHASE_SHARE = 0.7  # of the steps are taken on the sample alone
+_FIRST_PHASE_SHARE = 0.7  # share of the steps on the sample alone
 
 
 def search_sampled_filters(
@@ -29,38 +29,55 @@ def search_sampled_filters(
     start: Plan | None,
     budget: SearchBudget,
 ) -> BrokerFilters:
-    """Filters for so many subscribers, of whom some are a sample.
+    """Return filters for many subscribers, searched on a sample and on those that it misses.
 
-    `missed` gives those of all whom filters would miss, if there are any. They are added to the
-    sample, where each counts as one and those of the sample for all the others.
+    In the second phase missed subscribers are added to the sample. Each of them counts as one, and
+    each subscriber of the sample counts for several.
+
+    Args:
+        sample_problem: the problem with a sample of the subscribers.
+        subscriber_count: the number of all subscribers.
+        find_missed_problem: returns the problem of the subscribers, of all, that filters do not
+            cover; None if there is none.
+        start: the plan of the sample to start from; by default a greedy plan.
+        budget: the limits of the search.
     """
     start = greedy(sample_problem, seed=budget.seed) if start is None else start
-    first = _limit_to_first_phase(budget)
-    found = improve_plan(start, first)
-    sample_problem = found.problem
-    leaves, filters = np.searchsorted(sample_problem.tree.leaves, found.assignment), found.filters
-    weights = np.full(len(leaves), max(1, subscriber_count // len(leaves)))
-    others = find_missed_problem(filters)
-    if others is not None:
-        room = np.full(len(sample_problem.tree.leaves), subscriber_count)
-        more, filters = extend_assignment(others, filters, 0 * room, room)
-        leaves, weights = np.r_[leaves, more], np.r_[weights, np.ones(len(more), np.int64)]
-        sample_problem = sample_problem.concat_subscribers(others)
+    first_budget = _limit_to_first_phase(budget)
+    improved = improve_plan(start, first_budget)
+    sample_problem = improved.problem
+    leaf_of = np.searchsorted(sample_problem.tree.leaves, improved.assignment)
+    filters = improved.filters
+    weights = np.full(len(leaf_of), max(1, subscriber_count // len(leaf_of)))
+    missed_problem = find_missed_problem(filters)
+    if missed_problem is not None:
+        unlimited = np.full(len(sample_problem.tree.leaves), subscriber_count)
+        missed_leaf_of, filters = extend_assignment(
+            missed_problem, filters, 0 * unlimited, unlimited
+        )
+        leaf_of = np.r_[leaf_of, missed_leaf_of]
+        weights = np.r_[weights, np.ones(len(missed_leaf_of), np.int64)]
+        sample_problem = sample_problem.concat_subscribers(missed_problem)
     demand = DemandGroups.from_problem(sample_problem, weights=weights, filters=filters)
-    served = count_by_leaf(leaves, len(sample_problem.tree.leaves), demand, weights=weights)
+    group_counts = count_by_leaf(leaf_of, len(sample_problem.tree.leaves), demand, weights=weights)
     state = to_filter_state(filters, sample_problem.max_rectangles, demand)
-    rest = replace(budget, steps=budget.steps - first.steps, progress_start=_FIRST_PHASE_SHARE)
-    return to_filters(run_search(sample_problem, demand, served, state, rest)[1], demand)
+    second_budget = replace(
+        budget, steps=budget.steps - first_budget.steps, progress_start=_FIRST_PHASE_SHARE
+    )
+    return to_filters(
+        run_search(sample_problem, demand, group_counts, state, second_budget)[1], demand
+    )
 
 
 def _limit_to_first_phase(budget: SearchBudget) -> SearchBudget:
-    until = budget.deadline_s
-    if until is not None:
+    """Return the budget of the first phase."""
+    deadline_s = budget.deadline_s
+    if deadline_s is not None:
         now = time.monotonic()
-        until = now + _FIRST_PHASE_SHARE * (until - now)
+        deadline_s = now + _FIRST_PHASE_SHARE * (deadline_s - now)
     return replace(
         budget,
         steps=round(_FIRST_PHASE_SHARE * budget.steps),
-        deadline_s=until,
+        deadline_s=deadline_s,
         progress_end=_FIRST_PHASE_SHARE,
     )

@@ -1,4 +1,4 @@
-"""Rounds of a search, on subscribers that are grouped and filters in cells."""
+"""Rounds of the search, on groups of subscribers and filters in cells."""
 
 from __future__ import annotations
 
@@ -28,21 +28,28 @@ from covey.plan.model.problem import Problem
 
 __all__ = ["SearchBudget", "choose_step_count", "improve_plan", "run_search"]
 
-_ROUNDS = 100  # between which the best is kept, the clock is looked at, and progress is told
-_MAX_ROUND_STEPS = 200  # steps of a round
-_MAX_DESTROYED_BROKERS = 4  # brokers that a step empties
-_SLACK = 0.008  # by which a step may make things worse, at first
-_MIN_STEPS, _MAX_STEPS = 4_000, 64_000  # where groups are many, and where they are few
-_GROUP_VISITS = 32_000_000  # groups that all steps together look at
+_ROUNDS = 100  # after each, the best state is copied, the clock read and progress reported
+_MAX_ROUND_STEPS = 200
+_MAX_DESTROYED_BROKERS = 4  # per step
+_SLACK = 0.008  # share by which a step may increase the bandwidth, at the start
+_MIN_STEPS, _MAX_STEPS = 4_000, 64_000  # for many groups, and for few
+_GROUP_VISITS = 32_000_000  # the default number of steps is this, divided by the number of groups
 
 
 @dataclass(frozen=True, slots=True)
 class SearchBudget:
-    """How long a search may take, and what it tells on the way.
+    """Limits of a search, and the callback for its progress.
 
-    So many steps, or until a moment of `time_column.monotonic()`; `progress` is called with what is
-    done, from `begin` to `end`, and the bandwidth. At most `max_moved` of those that leaves serve
-    of each group by `before` may go elsewhere.
+    Args:
+        steps: the number of steps.
+        deadline_s: the value of `time.monotonic()` at which the search ends, or None.
+        seed: the seed of all random choices.
+        progress: called after each round with the progress and the lowest bandwidth so far.
+        progress_start: the progress that is reported at the start of this search.
+        progress_end: the progress that is reported at its end.
+        original_by_group: how many subscribers of each group (column) each leaf (row) served before
+            a replan; None if moves are not limited.
+        max_moved: how many of these may leave their leaf.
     """
 
     steps: int
@@ -56,7 +63,10 @@ class SearchBudget:
 
 
 def choose_step_count(problem: Problem) -> int:
-    """Steps after which a search finds little more: those of few groups are quick, and many."""
+    """Return the number of steps after which a search finds little more.
+
+    With few groups steps are quick, and more of them are worthwhile.
+    """
     return max(
         _MIN_STEPS,
         min(_MAX_STEPS, _GROUP_VISITS // len(DemandGroups.from_problem(problem).group_sizes)),
@@ -64,18 +74,19 @@ def choose_step_count(problem: Problem) -> int:
 
 
 def improve_plan(start: Plan, budget: SearchBudget) -> Plan:
-    """The best plan found from one, or where its leaves serve more than they should, from another.
+    """Return the best plan that the search finds from a start.
 
-    Its problem is held to the least load that is tried at which there is a plan to start from.
+    If leaves of the start exceed `target_load`, the search starts from a plan of
+    `enforce_capacity`. The problem of the result has as `max_load` the load factor of that plan.
     """
     start = enforce_capacity(start)
     problem = start.problem
     demand = DemandGroups.from_problem(problem, filters=start.filters)
     leaves = problem.tree.leaves
-    served = count_by_leaf(np.searchsorted(leaves, start.assignment), len(leaves), demand)
+    group_counts = count_by_leaf(np.searchsorted(leaves, start.assignment), len(leaves), demand)
     state = to_filter_state(start.filters, problem.max_rectangles, demand)
-    served, state = run_search(problem, demand, served, state, budget)
-    return to_plan(problem, demand, expand_to_subscribers(served, demand), state)
+    group_counts, state = run_search(problem, demand, group_counts, state, budget)
+    return to_plan(problem, demand, expand_to_subscribers(group_counts, demand), state)
 
 
 def run_search(
@@ -85,33 +96,52 @@ def run_search(
     state: FilterState,
     budget: SearchBudget,
 ) -> tuple[NDArray[np.int32], FilterState]:
-    """How many of each group each leaf serves, and filters, with the least bandwidth found.
+    """Return the best assignment that the search finds, and its filters.
 
-    Leaves that serve more than they may keep as many. What is given changes.
+    Leaves that exceed their capacity may keep their load, but not increase it.
+
+    Args:
+        problem: the limits; capacities are those at `max_load`.
+        demand: the groups.
+        by_group: the number of subscribers of each group (column) that each leaf (row) serves at
+            the start; changed in place.
+        state: the filters at the start; changed in place.
+        budget: the limits of the search.
+
+    Returns:
+        The counts of the best assignment, in the form of `by_group`, and its filters.
     """
     loads = by_group.sum(axis=1, dtype=np.int64)
-    room = problem.compute_capacities(problem.max_load, int(demand.group_sizes.sum()))
+    capacities = problem.compute_capacities(problem.max_load, int(demand.group_sizes.sum()))
     leaves = LeafArrays(
-        problem.tree.leaf_paths, problem.fair_shares, np.maximum(room, loads), loads
+        problem.tree.leaf_paths, problem.fair_shares, np.maximum(capacities, loads), loads
     )
-    before = by_group[:0] if budget.original_by_group is None else budget.original_by_group
-    gone = np.array([np.maximum(0, before - by_group[: len(before)]).sum()], np.int64)
-    waiting = np.zeros(len(demand.group_sizes), np.int64)
-    served = AssignmentState(by_group, count_by_box_class(by_group, demand), waiting, before, gone)
-    groups, network = to_group_arrays(demand), to_tree_arrays(problem, demand)
+    original_by_group = (
+        by_group[:0] if budget.original_by_group is None else budget.original_by_group
+    )
+    moved_count = np.array(
+        [np.maximum(0, original_by_group - by_group[: len(original_by_group)]).sum()], np.int64
+    )
+    unassigned = np.zeros(len(demand.group_sizes), np.int64)
+    assignment = AssignmentState(
+        by_group, count_by_box_class(by_group, demand), unassigned, original_by_group, moved_count
+    )
+    groups, tree_arrays = to_group_arrays(demand), to_tree_arrays(problem, demand)
     best = state.bandwidths.sum(), by_group.copy(), copy_state(state)
-    began, done, taken = time.monotonic(), 0.0, 0
+    start_s, done, steps_taken = time.monotonic(), 0.0, 0
     while done < 1:
-        each = min(-(-budget.steps // _ROUNDS), budget.steps - taken, _MAX_ROUND_STEPS)
-        seed = int(np.random.SeedSequence([budget.seed, taken]).generate_state(1)[0] >> 1)
-        was, done = done, (taken + each) / budget.steps if budget.steps else 1.0
-        taken += each
+        round_steps = min(-(-budget.steps // _ROUNDS), budget.steps - steps_taken, _MAX_ROUND_STEPS)
+        seed = int(np.random.SeedSequence([budget.seed, steps_taken]).generate_state(1)[0] >> 1)
+        previous_done = done
+        done = (steps_taken + round_steps) / budget.steps if budget.steps else 1.0
+        steps_taken += round_steps
         if budget.deadline_s is not None:
-            passed = time.monotonic() - began
-            done = max(done, min(1.0, passed / max(1e-9, budget.deadline_s - began)))
+            elapsed_s = time.monotonic() - start_s
+            done = max(done, min(1.0, elapsed_s / max(1e-9, budget.deadline_s - start_s)))
         run_lns(
-            served, leaves, state, groups, network, demand.measure, each, _MAX_DESTROYED_BROKERS,
-            _SLACK * (1 - was), _SLACK * (1 - done), budget.max_moved, seed,
+            assignment, leaves, state, groups, tree_arrays, demand.measure, round_steps,
+            _MAX_DESTROYED_BROKERS, _SLACK * (1 - previous_done), _SLACK * (1 - done),
+            budget.max_moved, seed,
         )  # fmt: skip
         if state.bandwidths.sum() < best[0]:
             best = state.bandwidths.sum(), by_group.copy(), copy_state(state)

@@ -2,8 +2,8 @@
 
 In each round a linear program chooses fractions of candidate rectangles for a sample, randomized
 rounding turns them into filters, and subscribers that these miss get twice the weight in the next
-sample. A flow then assigns all subscribers, and filters are fitted to what is assigned. `search`
-finds better plans in less time; SLP is what plans are compared with. (papers: assignment)
+sample. A maximum flow then assigns all subscribers, and filters are fitted to the subscribers of
+each leaf. `search` finds better plans in less time; SLP is for comparison. (papers: assignment)
 
 Modules, in the order in which data passes through them:
 

@@ -1,4 +1,7 @@
-"""Filters made to fit what their brokers serve, of few enough rectangles. (papers: assignment)"""
+"""Adjustment of filters: fit them to the subscribers of their brokers, with few rectangles.
+
+(papers: assignment)
+"""
 
 from __future__ import annotations
 
@@ -20,38 +23,51 @@ def adjust_filters(
     filters: BrokerFilters,
     random: np.random.Generator,
 ) -> BrokerFilters:
-    """Filters of brokers of one level for what they serve; who has no leaf (-1) does not count.
+    """Return filters of brokers of one level, fitted to the subscribers that they serve.
 
-    Each is the better of two: the rectangles of `given` shrunk to what they are for, where they are
-    few enough; and boxes round so many clusters.
+    Each filter is the better of two: the rectangles of the old filter, if they are few enough,
+    shrunk to the boxes that they contain; and bounding boxes of `max_rectangles` clusters of boxes.
+
+    Args:
+        problem: the subscribers, and the largest number of rectangles.
+        leaf_of: the broker of each subscriber; subscribers with -1 do not count.
+        filters: the old filters.
+        random: the source of random numbers for clustering.
     """
-    alpha, d = problem.max_rectangles, problem.subscribers.lower.shape[1]
+    max_rectangles, d = problem.max_rectangles, problem.subscribers.lower.shape[1]
     n = len(problem.tree)
-    lower, upper, counts = np.zeros((n, alpha, d)), np.zeros((n, alpha, d)), np.zeros(n, np.int64)
+    lower = np.zeros((n, max_rectangles, d))
+    upper = np.zeros((n, max_rectangles, d))
+    counts = np.zeros(n, np.int64)
     for broker in range(n):
         rows = np.flatnonzero(leaf_of == broker)
         if not len(rows):
             continue
-        wanted = problem.subscribers.take(rows)
-        boxes = np.hstack([wanted.lower, wanted.upper])
-        found = [enclose_clusters(wanted, cluster_points(boxes, alpha, random))]
-        if filters.rectangle_counts[broker] <= alpha:
-            found += _shrink_rectangles(wanted, *filters.rectangles_of(broker))
-        low, high = min(found, key=lambda ends: _compute_bandwidth(ends, problem.event_sample))
+        subscribers = problem.subscribers.take(rows)
+        boxes = np.hstack([subscribers.lower, subscribers.upper])
+        options = [enclose_clusters(subscribers, cluster_points(boxes, max_rectangles, random))]
+        if filters.rectangle_counts[broker] <= max_rectangles:
+            options += _shrink_rectangles(subscribers, *filters.rectangles_of(broker))
+        low, high = min(options, key=lambda ends: _compute_bandwidth(ends, problem.event_sample))
         counts[broker] = len(low)
         lower[broker, : len(low)], upper[broker, : len(low)] = low, high
     return BrokerFilters(lower, upper, counts)
 
 
 def _compute_bandwidth(ends: tuple[Floats, Floats], event_sample: Floats | None) -> float:
+    """Return the bandwidth of a filter of these rectangles."""
     low, high = ends
-    one = BrokerFilters(low[None], high[None], np.array([len(low)]))
-    return float(one.compute_bandwidth(event_sample)[0])
+    filters = BrokerFilters(low[None], high[None], np.array([len(low)]))
+    return float(filters.compute_bandwidth(event_sample)[0])
 
 
 def _shrink_rectangles(
     subscribers: Subscribers, low: Floats, high: Floats
 ) -> list[tuple[Floats, Floats]]:
-    """Rectangles shrunk to those they contain, each to the first that does; none if one is left."""
+    """Return rectangles shrunk to the boxes they contain, as a list of one pair of ends.
+
+    A box counts for the first rectangle that contains it. The list is empty if a box is in no
+    rectangle.
+    """
     is_in = find_containing(subscribers, low, high)
     return [enclose_clusters(subscribers, is_in.argmax(axis=0))] if is_in.any(axis=0).all() else []

@@ -1,8 +1,8 @@
-"""SLP for a tree of several levels: from the top, each broker's subscribers among its children.
+"""SLP for a tree of several levels: from the top, assign each broker's subscribers to its children.
 
-Who may go to a child is who may go to half of its leaves, or to a smaller part where there is none;
-how much more than its share a child may have is what is left of the whole for the levels below.
-(papers: assignment)
+A subscriber may be assigned to a child if at least half of the leaves below the child may serve it;
+if there is no such child, the threshold is halved. The load factor of a child is limited such that
+the levels below can still respect the limit of the whole. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -27,12 +27,20 @@ __all__ = ["SlpResult", "slp", "solve_multi_level"]
 
 Ints = NDArray[np.int64]
 
-_THRESHOLD = 0.5
+_THRESHOLD = 0.5  # share of a child's leaves that must be allowed for a subscriber
 
 
 @dataclass(frozen=True, slots=True)
 class _MultiLevelRun:
-    """What all calls share: who may be served by which leaf, and the leaves below each broker."""
+    """Arguments that all recursive calls share.
+
+    Args:
+        problem: the whole problem.
+        may_serve: the leaves (columns) that may serve each subscriber (row).
+        is_leaf_below: the leaves (columns) below each broker (row), itself included.
+        deadline_s: the value of `time.monotonic()` at which linear programs end.
+        seed: the seed of all random choices.
+    """
 
     problem: Problem
     may_serve: NDArray[np.bool_]
@@ -42,23 +50,23 @@ class _MultiLevelRun:
 
 
 def solve_multi_level(problem: Problem, max_seconds: float, seed: int) -> SlpResult:
-    """SLP: one level after another, then filters from the bottom up."""
+    """Return the SLP plan: assign one level after another, then fit filters from the bottom up."""
     leaves = problem.tree.leaves
-    may = unpack_leaf_sets(find_leaves_within_delay(problem), len(leaves))
-    below = np.zeros((len(problem.tree), len(leaves)), np.bool_)
+    may_serve = unpack_leaf_sets(find_leaves_within_delay(problem), len(leaves))
+    is_leaf_below = np.zeros((len(problem.tree), len(leaves)), np.bool_)
     for column, path in enumerate(problem.tree.leaf_paths):
-        below[path[path >= 0], column] = True
-    whole = _MultiLevelRun(problem, may, below, time.monotonic() + max_seconds, seed)
+        is_leaf_below[path[path >= 0], column] = True
+    run = _MultiLevelRun(problem, may_serve, is_leaf_below, time.monotonic() + max_seconds, seed)
     leaf_of = np.zeros(len(problem.subscribers), np.int64)
     programs: list[RelaxationResult] = []
-    missed = _assign_to_children(
-        whole, np.flatnonzero(problem.tree.parents < 0), leaf_of, None, programs
+    missed_count = _assign_to_children(
+        run, np.flatnonzero(problem.tree.parents < 0), leaf_of, None, programs
     )
     demand = DemandGroups.from_problem(problem)
-    served = count_by_leaf(leaf_of, len(leaves), demand)
-    state = fit_filter_state(problem, demand, served)
+    group_counts = count_by_leaf(leaf_of, len(leaves), demand)
+    state = fit_filter_state(problem, demand, group_counts)
     return SlpResult(
-        to_plan(problem, demand, leaf_of.astype(np.int32), state), tuple(programs), missed
+        to_plan(problem, demand, leaf_of.astype(np.int32), state), tuple(programs), missed_count
     )
 
 
@@ -69,46 +77,58 @@ def _assign_to_children(
     rows: Ints | None,
     programs: list[RelaxationResult],
 ) -> int:
-    """Writes the leaves of some subscribers, who are all below one of some children."""
-    problem, below = run.problem, run.is_leaf_below[children]
-    everybody = len(problem.subscribers)
-    rows = np.arange(everybody) if rows is None else rows
+    """Write the leaves of subscribers whose leaves are all below these children.
+
+    Args:
+        run: the arguments that all calls share.
+        children: the children of one broker, or the brokers of the top level.
+        leaf_of: receives the leaf of each subscriber, as an index into the leaves of the tree.
+        rows: the subscribers to assign; None for all.
+        programs: receives the linear programs that were solved.
+
+    Returns:
+        The number of subscribers that the filters of linear programs missed.
+    """
+    problem, is_leaf_below = run.problem, run.is_leaf_below[children]
+    total_count = len(problem.subscribers)
+    rows = np.arange(total_count) if rows is None else rows
     if not len(rows):
         return 0
     if len(children) == 1:
-        child_of, missed = np.zeros(len(rows), np.int64), 0
+        child_of, missed_count = np.zeros(len(rows), np.int64), 0
     else:
-        capacity = (below * problem.fair_shares).sum(axis=1)
-        excess = len(rows) / (capacity.sum() * everybody)
-        height = int((problem.tree.leaf_paths >= 0).sum(axis=1)[below.any(axis=0)].max())
+        capacity = (is_leaf_below * problem.fair_shares).sum(axis=1)
+        excess = len(rows) / (capacity.sum() * total_count)
+        height = int((problem.tree.leaf_paths >= 0).sum(axis=1)[is_leaf_below.any(axis=0)].max())
         height -= int(_compute_depth(problem.tree, children[0])) - 1
-        load, most = (
+        load, max_load = (
             max(1.0, (factor / excess) ** (1 / height))
             for factor in (problem.target_load, problem.max_load)
         )
-        among = replace(
+        level_problem = replace(
             problem.take(rows),
             tree=BrokerTree.from_arrays(problem.tree.publisher, problem.tree.brokers[children]),
-            allowed_leaves=_find_allowed_children(run.may_serve[rows], below),
+            allowed_leaves=_find_allowed_children(run.may_serve[rows], is_leaf_below),
             share_weights=capacity,
             target_load=load,
-            max_load=max(load, most),
+            max_load=max(load, max_load),
         )
-        left = run.deadline_s - time.monotonic()
-        found = solve_one_level(among, left * len(rows) / everybody, run.seed)
-        programs.extend(found.programs)
-        child_of, missed = found.plan.assignment.astype(np.int64), found.missed_count
+        remaining_s = run.deadline_s - time.monotonic()
+        result = solve_one_level(level_problem, remaining_s * len(rows) / total_count, run.seed)
+        programs.extend(result.programs)
+        child_of, missed_count = result.plan.assignment.astype(np.int64), result.missed_count
     for number, child in enumerate(children.tolist()):
-        mine = rows[child_of == number]
-        next_ones = np.flatnonzero(problem.tree.parents == child)
-        if len(next_ones):
-            missed += _assign_to_children(run, next_ones, leaf_of, mine, programs)
+        child_rows = rows[child_of == number]
+        grandchildren = np.flatnonzero(problem.tree.parents == child)
+        if len(grandchildren):
+            missed_count += _assign_to_children(run, grandchildren, leaf_of, child_rows, programs)
         else:
-            leaf_of[mine] = np.searchsorted(problem.tree.leaves, child)
-    return missed
+            leaf_of[child_rows] = np.searchsorted(problem.tree.leaves, child)
+    return missed_count
 
 
 def _compute_depth(tree: BrokerTree, broker: int) -> int:
+    """Return the number of brokers from the top level down to a broker, itself included."""
     depth = 0
     while broker >= 0:
         broker, depth = int(tree.parents[broker]), depth + 1
@@ -118,23 +138,37 @@ def _compute_depth(tree: BrokerTree, broker: int) -> int:
 def _find_allowed_children(
     may_serve: NDArray[np.bool_], is_leaf_below: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Who may go to which child: to the threshold of its leaves, which is halved if need be."""
-    part = may_serve.astype(np.float64) @ is_leaf_below.T / is_leaf_below.sum(axis=1)
-    allowed: NDArray[np.bool_] = part >= _THRESHOLD
+    """Return which children (columns) each subscriber (row) may be assigned to.
+
+    The threshold for the share of a child's leaves is halved for a subscriber until it has a child.
+    A subscriber without any allowed leaf below these children may be assigned to all of them.
+    """
+    allowed_share = may_serve.astype(np.float64) @ is_leaf_below.T / is_leaf_below.sum(axis=1)
+    allowed: NDArray[np.bool_] = allowed_share >= _THRESHOLD
     threshold = _THRESHOLD
-    while (nowhere := ~allowed.any(axis=1) & (part > 0).any(axis=1)).any():
+    while (without_child := ~allowed.any(axis=1) & (allowed_share > 0).any(axis=1)).any():
         threshold /= 2
-        allowed[nowhere] = part[nowhere] >= threshold
-    allowed[~allowed.any(axis=1)] = True  # a choice further up left them none
+        allowed[without_child] = allowed_share[without_child] >= threshold
+    allowed[~allowed.any(axis=1)] = True  # an assignment on a level above left no allowed leaf
     return allowed
 
 
 @check_arguments
 def slp(problem: Problem, *, max_seconds: float = 600.0, seed: int = 0) -> SlpResult:
-    """SLP1 for brokers that are all the publisher's, SLP for trees of several levels.
+    """Return the plan of SLP1 for trees of one level, or of SLP for trees of several levels.
 
-    Cost: a linear program a round, of some 30,000 rows and 100,000 columns for 100 brokers: minutes
-    each. Rounds end when all are covered, or after about so many seconds.
+    Args:
+        problem: what to plan for.
+        max_seconds: stop the rounds of linear programs after about this time, if they have not
+            covered all subscribers before.
+        seed: the seed of all random choices.
+
+    Raises:
+        InvalidArgumentError: if a number is out of its range.
+        CoveyError: if highspy or scipy is not installed.
+
+    Cost: one linear program per round, of some 30,000 rows and 100,000 columns for 100 brokers,
+    which takes minutes.
     """
     check_range("max_seconds", max_seconds, 0)
     check_range("seed", seed, 0)

@@ -1,6 +1,7 @@
-"""SLP1: linear programs, a flow, and filters made to fit, for brokers of one level.
+"""SLP1: linear programs, a maximum flow, and fitted filters, for brokers of one level.
 
-Who has no leaf when the time is over widens filters greedily. (papers: assignment)
+For subscribers without a leaf after the time limit, filters are widened greedily. (papers:
+assignment)
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ __all__ = ["SlpResult", "solve_one_level"]
 
 @dataclass(frozen=True, slots=True)
 class SlpResult:
-    """A plan, and what it took: all linear programs, and how many subscribers the last one missed.
+    """Plan of SLP, with the linear programs that were solved for it.
 
-    `fractional` is the value of the last program: relative to its sample and its candidates, no
-    bound for all plans.
+    Args:
+        plan: the plan.
+        programs: sizes and solutions of all linear programs.
+        missed_count: the number of subscribers that the filters of the last programs did not cover.
     """
 
     plan: Plan
@@ -40,21 +43,28 @@ class SlpResult:
 
     @property
     def fractional_value(self) -> float:
-        """The value of the last linear program."""
+        """Objective value of the last linear program; NaN if there is none.
+
+        It refers to a sample and to candidate rectangles, so that it is no bound for all plans.
+        """
         return self.programs[-1].objective_value if self.programs else np.nan
 
 
 def solve_one_level(problem: Problem, max_seconds: float, seed: int) -> SlpResult:
-    """SLP1, in about so many seconds."""
-    until = time.monotonic() + max_seconds
+    """Return the SLP1 plan; rounds of linear programs end after about `max_seconds`."""
+    deadline_s = time.monotonic() + max_seconds
     random = np.random.default_rng(seed)
-    filters, programs = run_sampling_rounds(problem, until, random)
-    bits = find_all_covering_leaves(problem, find_leaves_within_delay(problem), filters)
-    leaf_of = assign_within_capacity(problem, bits)
-    fitting = adjust_filters(problem, leaf_of, filters, random)
-    left = np.flatnonzero(leaf_of < 0)
-    if len(left):
+    filters, programs = run_sampling_rounds(problem, deadline_s, random)
+    covering_bits = find_all_covering_leaves(problem, find_leaves_within_delay(problem), filters)
+    leaf_of = assign_within_capacity(problem, covering_bits)
+    fitted_filters = adjust_filters(problem, leaf_of, filters, random)
+    unassigned = np.flatnonzero(leaf_of < 0)
+    if len(unassigned):
         loads = np.bincount(leaf_of[leaf_of >= 0], minlength=len(problem.tree))
-        most = problem.compute_capacities(problem.max_load)
-        leaf_of[left], fitting = extend_assignment(problem.take(left), fitting, loads, most)
-    return SlpResult(Plan(problem, leaf_of, fitting), tuple(programs), len(find_uncovered(bits)))
+        capacities = problem.compute_capacities(problem.max_load)
+        leaf_of[unassigned], fitted_filters = extend_assignment(
+            problem.take(unassigned), fitted_filters, loads, capacities
+        )
+    return SlpResult(
+        Plan(problem, leaf_of, fitted_filters), tuple(programs), len(find_uncovered(covering_bits))
+    )

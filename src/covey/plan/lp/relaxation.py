@@ -1,8 +1,8 @@
-"""The linear program of the assignment paper: which rectangles brokers should have, in parts.
+"""Linear program of the assignment paper: fractions of rectangles in the filters of brokers.
 
-Its value is what the paper calls fractional. It is no bound for all plans: it knows only the
-subscribers of a sample and some candidates, adds volumes up where rectangles overlap, and has no
-subscription that two rectangles cover together. (papers: assignment)
+The paper calls its value fractional. The value is no bound for all plans: the program knows only
+the subscribers of a sample and some candidates, adds up volumes where rectangles overlap, and does
+not allow two rectangles to cover a box jointly. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -24,7 +24,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RelaxationResult:
-    """`parts[i, k]` of rectangle k is in the filter of broker i; and what the program was."""
+    """Solution of one linear program, with its size.
+
+    Args:
+        fractions: `fractions[i, k]` is the fraction of rectangle k in the filter of broker i.
+        objective_value: the value of the solution.
+        rows: the number of constraints.
+        columns: the number of variables.
+        nonzeros: the number of nonzero coefficients.
+        seconds: the time to build and solve the program.
+    """
 
     fractions: Floats
     objective_value: float
@@ -43,47 +52,64 @@ def solve_relaxation(
     capacities: Ints,
     max_seconds: float,
 ) -> RelaxationResult | None:
-    """The solution for subscribers that may be served by `may[j]` and are within `has[j]`.
+    """Return the solution of the program; None if it has no solution or time runs out.
 
-    Of the first `balanced` of them, broker i serves at most `share[i]`. None if there is no
-    solution, or no time for it.
+    Args:
+        max_rectangles: the largest sum of fractions of a broker.
+        allowed: the brokers (columns) that may serve each subscriber (row).
+        contains: the rectangles (columns) that contain the box of each subscriber (row).
+        volumes: the volume of each rectangle.
+        balanced_count: capacities apply to this number of subscribers, the first ones.
+        capacities: how many of them each broker may serve.
+        max_seconds: the time limit of the solver, at least one second.
     """
     from scipy.sparse import coo_matrix
 
-    began = time.monotonic()
+    start_s = time.monotonic()
     (s, n), u = allowed.shape, contains.shape[1]
-    at, broker = np.nonzero(allowed)  # pairs of subscriber and broker, one x each
-    x = n * u + np.arange(len(at))
-    pair, rectangle = np.nonzero(contains[at])
-    some = at < balanced_count
+    subscriber, broker = np.nonzero(allowed)  # allowed pairs, one column each
+    assignment_columns = n * u + np.arange(len(subscriber))
+    pair, rectangle = np.nonzero(contains[subscriber])
+    is_balanced = subscriber < balanced_count
     rows = [
         np.repeat(np.arange(n), u),
-        n + at,
-        n + s + broker[some],
+        n + subscriber,
+        n + s + broker[is_balanced],
         n + s + n + pair,
-        n + s + n + np.arange(len(at)),
+        n + s + n + np.arange(len(subscriber)),
     ]
-    columns = [np.arange(n * u), x, x[some], broker[pair] * u + rectangle, x]
-    values = [np.ones(len(r)) for r in rows[:4]] + [-np.ones(len(at))]
-    height, width = n + s + n + len(at), n * u + len(at)
+    columns = [
+        np.arange(n * u),
+        assignment_columns,
+        assignment_columns[is_balanced],
+        broker[pair] * u + rectangle,
+        assignment_columns,
+    ]
+    values = [np.ones(len(r)) for r in rows[:4]] + [-np.ones(len(subscriber))]
+    height, width = n + s + n + len(subscriber), n * u + len(subscriber)
     matrix = coo_matrix(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), (height, width)
     ).tocsc()
-    endless = np.inf
-    low = np.r_[np.full(n, -endless), np.ones(s), np.full(n, -endless), np.zeros(len(at))]
-    high = np.r_[
-        np.full(n, max_rectangles), np.full(s, endless), capacities, np.full(len(at), endless)
+    infinity = np.inf
+    row_lower = np.r_[
+        np.full(n, -infinity), np.ones(s), np.full(n, -infinity), np.zeros(len(subscriber))
     ]
-    costs = np.r_[np.tile(volumes, n), np.zeros(len(at))]
-    run = make_solver(costs, np.ones(width), matrix, low, high)
+    row_upper = np.r_[
+        np.full(n, max_rectangles),
+        np.full(s, infinity),
+        capacities,
+        np.full(len(subscriber), infinity),
+    ]
+    costs = np.r_[np.tile(volumes, n), np.zeros(len(subscriber))]
+    run = make_solver(costs, np.ones(width), matrix, row_lower, row_upper)
     run.setOptionValue("solver", "ipm")
     run.setOptionValue("run_crossover", "off")
     run.setOptionValue("time_limit", max(1.0, max_seconds))
     run.run()
     if run.modelStatusToString(run.getModelStatus()) != "Optimal":
         return None
-    found = np.asarray(run.getSolution().col_value)[: n * u].reshape(n, u)
+    fractions = np.asarray(run.getSolution().col_value)[: n * u].reshape(n, u)
     value = float(run.getInfo().objective_function_value)
     return RelaxationResult(
-        np.clip(found, 0, 1), value, height, width, int(matrix.nnz), time.monotonic() - began
+        np.clip(fractions, 0, 1), value, height, width, int(matrix.nnz), time.monotonic() - start_s
     )

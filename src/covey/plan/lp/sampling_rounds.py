@@ -1,4 +1,4 @@
-"""Rounds of linear programs on samples, in which weights double for those a round misses.
+"""Rounds of linear programs on weighted samples; weights double for subscribers that are missed.
 
 (papers: assignment)
 """
@@ -24,47 +24,52 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_LOAD_SAMPLE_PER_BROKER = 10  # subscribers of the sample for load, for each broker
+_LOAD_SAMPLE_PER_BROKER = 10  # subscribers per broker in the sample that represents load
 _CLUSTERS_PER_BROKER = 5
 
 
 def run_sampling_rounds(
     problem: Problem, deadline_s: float, random: np.random.Generator
 ) -> tuple[BrokerFilters, list[RelaxationResult]]:
-    """Filters that cover everybody, or nearly, and may be of many rectangles."""
-    near = find_leaves_within_delay(problem)
+    """Return filters that cover all or nearly all subscribers, and the programs solved for them.
+
+    Filters may have more than `max_rectangles` rectangles.
+    """
+    allowed_bits = find_leaves_within_delay(problem)
     count = len(problem.subscribers)
     programs: list[RelaxationResult] = []
     filters = _make_empty_filters(problem)
     size = 4
     while size <= count:
         weights = np.ones(count)
-        valid, most = 0, 4 * size * np.log2(count / size)
-        while valid <= most:
+        valid_rounds, max_valid = 0, 4 * size * np.log2(count / size)
+        while valid_rounds <= max_valid:
             drawn = random.choice(
                 count, _compute_sample_size(size, count), p=weights / weights.sum()
             )
-            found = cover_sample(problem, np.unique(drawn), deadline_s, random)
-            if found is None:
+            rounded = cover_sample(problem, np.unique(drawn), deadline_s, random)
+            if rounded is None:
                 return widen_rectangles(filters), programs
-            filters, program = found
+            filters, program = rounded
             programs.append(program)
-            wide = widen_rectangles(filters)
-            if not len(find_uncovered(find_all_covering_leaves(problem, near, wide))):
-                return wide, programs
-            lacking = find_uncovered(find_all_covering_leaves(problem, near, filters))
-            if weights[lacking].sum() <= weights.sum() / (2 * size):
-                weights[lacking] *= 2
-                valid += 1
+            widened = widen_rectangles(filters)
+            if not len(find_uncovered(find_all_covering_leaves(problem, allowed_bits, widened))):
+                return widened, programs
+            missed = find_uncovered(find_all_covering_leaves(problem, allowed_bits, filters))
+            if weights[missed].sum() <= weights.sum() / (2 * size):
+                weights[missed] *= 2
+                valid_rounds += 1
         size *= 2
     return widen_rectangles(filters), programs
 
 
 def _compute_sample_size(size: int, count: int) -> int:
+    """Return the number of subscribers to draw for a sample."""
     return min(count, int(10 * size * np.log(size)))
 
 
 def _make_empty_filters(problem: Problem) -> BrokerFilters:
+    """Return filters without rectangles for all brokers of a problem."""
     n, d = len(problem.tree), problem.subscribers.lower.shape[1]
     return BrokerFilters(np.zeros((n, 1, d)), np.zeros((n, 1, d)), np.zeros(n, np.int64))
 
@@ -72,33 +77,45 @@ def _make_empty_filters(problem: Problem) -> BrokerFilters:
 def cover_sample(
     problem: Problem, sample_rows: Ints, deadline_s: float, random: np.random.Generator
 ) -> tuple[BrokerFilters, RelaxationResult] | None:
-    """Return rounded filters that cover those drawn and a sample for load, and their program.
+    """Return rounded filters for a sample, and their linear program; None if time runs out.
 
-    None if time is over.
+    Args:
+        problem: the subscribers and limits.
+        sample_rows: the subscribers to cover. A uniform sample that represents load is added.
+        deadline_s: the value of `time.monotonic()` at which to stop.
+        random: the source of random numbers.
     """
     n, count = len(problem.tree), len(problem.subscribers)
     attempts = int(np.log(count)) + 1
     for attempt in range(attempts):
-        left = deadline_s - time.monotonic()
-        if left <= 0:
+        remaining_s = deadline_s - time.monotonic()
+        if remaining_s <= 0:
             return None
-        even = random.choice(count, min(count, _LOAD_SAMPLE_PER_BROKER * n), replace=False)
-        rows = np.r_[even, np.setdiff1d(sample_rows, even)]
-        some = problem.take(rows)
-        may = unpack_leaf_sets(find_leaves_within_delay(some), n)
-        low, high = build_candidates(some.subscribers, _CLUSTERS_PER_BROKER * n, random)
-        has = find_containing(some.subscribers, low, high).T
+        load_rows = random.choice(count, min(count, _LOAD_SAMPLE_PER_BROKER * n), replace=False)
+        rows = np.r_[load_rows, np.setdiff1d(sample_rows, load_rows)]
+        sample_problem = problem.take(rows)
+        allowed = unpack_leaf_sets(find_leaves_within_delay(sample_problem), n)
+        low, high = build_candidates(sample_problem.subscribers, _CLUSTERS_PER_BROKER * n, random)
+        contains = find_containing(sample_problem.subscribers, low, high).T
         volumes = (high - low).prod(axis=1)
         factor = problem.target_load + (problem.max_load - problem.target_load) * attempt / attempts
-        share = problem.compute_capacities(factor, len(even))
-        found = solve_relaxation(problem.max_rectangles, may, has, volumes, len(even), share, left)
-        if found is None:
+        capacities = problem.compute_capacities(factor, len(load_rows))
+        program = solve_relaxation(
+            problem.max_rectangles,
+            allowed,
+            contains,
+            volumes,
+            len(load_rows),
+            capacities,
+            remaining_s,
+        )
+        if program is None:
             continue
-        return round_rectangles(found.fractions, may, has, low, high, random), found
+        return round_rectangles(program.fractions, allowed, contains, low, high, random), program
     return None
 
 
-_WIDENING_SHARE = 0.1  # by which filters are widened in the end
+_WIDENING_SHARE = 0.1  # share by which sides of rectangles are lengthened at the end
 _MAX_ROUNDINGS = 20
 
 
@@ -110,16 +127,28 @@ def round_rectangles(
     high: Floats,
     random: np.random.Generator,
 ) -> BrokerFilters:
-    """Rectangles drawn by their parts, again until they cover the sample, or as well as they do."""
-    chance = 1 - (1 - fractions) ** np.log(len(allowed))
-    best, least = None, len(allowed) + 1
+    """Return filters of rectangles drawn at random by their fractions.
+
+    Drawings are repeated until one covers the sample; else the one that misses fewest subscribers
+    is used.
+
+    Args:
+        fractions: the fraction of each rectangle (column) in the filter of each broker (row).
+        allowed: the brokers (columns) that may serve each subscriber (row).
+        contains: the rectangles (columns) that contain the box of each subscriber (row).
+        low: lower ends of the rectangles.
+        high: upper ends of the rectangles.
+        random: the source of random numbers.
+    """
+    probabilities = 1 - (1 - fractions) ** np.log(len(allowed))
+    best, min_missed = None, len(allowed) + 1
     for _ in range(_MAX_ROUNDINGS):
-        drawn = random.random(chance.shape) < chance
+        drawn = random.random(probabilities.shape) < probabilities
         is_in = contains.astype(np.float32) @ drawn.T > 0
-        lacking = int(np.count_nonzero(~(allowed & is_in).any(axis=1)))
-        if lacking < least:
-            best, least = drawn, lacking
-        if not lacking:
+        missed_count = int(np.count_nonzero(~(allowed & is_in).any(axis=1)))
+        if missed_count < min_missed:
+            best, min_missed = drawn, missed_count
+        if not missed_count:
             break
     assert best is not None
     counts = best.sum(axis=1)
@@ -131,6 +160,6 @@ def round_rectangles(
 
 
 def widen_rectangles(filters: BrokerFilters) -> BrokerFilters:
-    """Each rectangle longer by a tenth on every axis, about its centre."""
-    by = _WIDENING_SHARE / 2 * (filters.upper - filters.lower)
-    return replace(filters, lower=filters.lower - by, upper=filters.upper + by)
+    """Return filters with each rectangle a tenth longer on every axis, about its centre."""
+    margin = _WIDENING_SHARE / 2 * (filters.upper - filters.lower)
+    return replace(filters, lower=filters.lower - margin, upper=filters.upper + margin)

@@ -1,4 +1,4 @@
-"""Linear programs by HiGHS."""
+"""Linear programs, solved by HiGHS."""
 
 from __future__ import annotations
 
@@ -17,9 +17,17 @@ Floats = NDArray[np.float64]
 def make_solver(
     costs: Floats, column_upper: Floats, matrix: Any, row_lower: Floats, row_upper: Floats
 ) -> Any:
-    """HiGHS, with the program of the least costs at which rows of a matrix are within bounds.
+    """Return a HiGHS solver with a program that minimizes costs.
 
-    Columns are 0 at least.
+    Args:
+        costs: the cost of each column.
+        column_upper: the largest value of each column; the smallest is 0.
+        matrix: the coefficients, dense or sparse.
+        row_lower: the smallest value of each row.
+        row_upper: the largest value of each row.
+
+    Raises:
+        CoveyError: if highspy is not installed.
     """
     try:
         import highspy
@@ -35,19 +43,20 @@ def make_solver(
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_ = columns.indptr, columns.indices
     lp.a_matrix_.value_ = columns.data
-    found = highspy.Highs()  # type: ignore[no-untyped-call]
-    found.setOptionValue("output_flag", False)
-    found.passModel(lp)
-    return found
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.passModel(lp)
+    return solver
 
 
 def compute_dual_bound(costs: Floats, rows: Floats, row_lower: Floats) -> float:
-    """The least costs of columns between 0 and 1 whose rows are at least so much; by the dual.
+    """Return a lower bound of the costs of columns from 0 to 1 whose rows reach `row_lower`.
 
-    Prices of rows that no column can exceed are a bound, whatever the solver's tolerance.
+    It is computed from dual prices, so that it is valid for every tolerance of the solver. Where
+    the prices of rows exceed the cost of a column, the excess is subtracted.
     """
     run = make_solver(costs, np.ones(len(costs)), rows, row_lower, np.full(len(row_lower), np.inf))
     run.run()
     prices = np.maximum(0.0, np.asarray(run.getSolution().row_dual))
-    beyond = np.maximum(0.0, prices @ rows - costs)  # columns that are at 1
-    return float(prices @ row_lower - beyond.sum())
+    excess = np.maximum(0.0, prices @ rows - costs)  # of columns at their limit of 1
+    return float(prices @ row_lower - excess.sum())

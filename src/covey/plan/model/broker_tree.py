@@ -1,4 +1,4 @@
-"""Brokers in a network space: a tree below a publisher, whose leaves serve subscribers."""
+"""Broker tree: positions and parents of brokers below a publisher; the leaves serve subscribers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ from covey.plan.kernels.leaf_bits import compute_path_lengths
 __all__ = ["PUBLISHER", "BrokerTree"]
 
 PUBLISHER = -1
-"""The parent of a broker that gets its events from the publisher."""
+"""Parent of a broker that receives its events directly from the publisher."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CHUNK_ROWS = 1 << 15  # subscribers whose distances are held at once
+_CHUNK_ROWS = 1 << 15  # subscribers whose distances are in memory at the same time
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerTree:
-    """Where a publisher and n brokers are, and from whom each broker gets its events.
+    """Positions of a publisher and n brokers, and the parent of each broker.
 
-    Distances in the network space are latencies. `parents[i]` is a broker or `PUBLISHER`.
+    Positions are coordinates in the network space; the distance between two positions is the
+    latency between them.
+
+    Args:
+        publisher: coordinates of the publisher, of shape (dimensions,).
+        brokers: coordinates of the brokers, of shape (n, dimensions).
+        parents: `parents[i]` is the broker that sends events to broker i, or `PUBLISHER`.
 
     >>> parents = [PUBLISHER, 0, PUBLISHER]
     >>> tree = BrokerTree.from_arrays([0, 0], [[3, 4], [3, 5], [0, 1]], parents=parents)
@@ -49,46 +55,59 @@ class BrokerTree:
     def from_arrays(
         cls, publisher: ArrayLike, brokers: ArrayLike, *, parents: ArrayLike | None = None
     ) -> BrokerTree:
-        """From anything numpy reads; without `parents` all brokers are the publisher's."""
-        start, places = (
+        """Return the tree of these coordinates and parents.
+
+        Args:
+            publisher: coordinates of the publisher, anything that NumPy converts to one row of
+                numbers.
+            brokers: one row of coordinates for each broker.
+            parents: the parent of each broker, a broker number or `PUBLISHER`; by default the
+                parent of every broker is the publisher.
+
+        Raises:
+            InvalidArgumentError: if shapes do not fit, a coordinate is not finite, there is no
+                broker, or the parents do not form a tree.
+        """
+        start, coordinates = (
             as_numeric_array("a publisher's coordinates", publisher),
             as_numeric_array("brokers", brokers),
         )
-        if start.ndim != 1 or places.ndim != 2 or places.shape[1] != len(start):
+        if start.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(start):
             raise InvalidArgumentError(
-                f"a publisher of shape {start.shape} and brokers of shape {places.shape} are in no "
-                "common space: one row of coordinates, and one for each broker"
+                f"a publisher of shape {start.shape} and brokers of shape {coordinates.shape} have "
+                "no common space: give one row of coordinates for the publisher and one of the "
+                "same length for each broker"
             )
-        if not (np.isfinite(start).all() and np.isfinite(places).all()):
+        if not (np.isfinite(start).all() and np.isfinite(coordinates).all()):
             raise InvalidArgumentError(
-                "a publisher and brokers are at finite places, or nobody is near"
+                "coordinates of the publisher and of brokers must be finite numbers"
             )
-        if not len(places):
-            raise InvalidArgumentError("there is no broker: give one at least")
-        above = (
-            np.full(len(places), PUBLISHER)
+        if not len(coordinates):
+            raise InvalidArgumentError("there is no broker: give at least one")
+        parent_array = (
+            np.full(len(coordinates), PUBLISHER)
             if parents is None
             else as_numeric_array("parents", parents)
         )
-        _check_parents(above, len(places))
-        return cls(start, places, above.astype(np.int64))
+        _check_parents(parent_array, len(coordinates))
+        return cls(start, coordinates, parent_array.astype(np.int64))
 
     def __len__(self) -> int:
-        """How many brokers there are."""
+        """Return the number of brokers."""
         return len(self.brokers)
 
     @property
     def leaves(self) -> Ints:
-        """The brokers below which there is none, ascending: they serve subscribers."""
+        """Brokers without a broker below them, ascending; only these serve subscribers."""
         return np.setdiff1d(np.arange(len(self)), self.parents)
 
     @property
     def latencies(self) -> Floats:
-        """How far each broker is from the publisher, along the tree."""
-        above = np.where(
+        """Latency from the publisher to each broker, summed along the tree."""
+        parent_positions = np.where(
             (self.parents == PUBLISHER)[:, None], self.publisher, self.brokers[self.parents]
         )
-        hop = np.linalg.norm(self.brokers - above, axis=1)
+        hop = np.linalg.norm(self.brokers - parent_positions, axis=1)
         total = np.zeros(len(self))
         for broker in self.bottom_up[::-1]:
             parent = self.parents[broker]
@@ -97,57 +116,71 @@ class BrokerTree:
 
     @property
     def bottom_up(self) -> Ints:
-        """All brokers, each before its parent."""
+        """All broker numbers, each broker before its parent."""
         return np.argsort(-_compute_depths(self.parents), kind="stable")
 
     @property
     def leaf_paths(self) -> Ints:
-        """For each leaf the brokers from it up to the publisher's, and -1 where it has fewer."""
+        """Path of each leaf: a row of brokers from the leaf up to the top level, padded with -1."""
         leaves = self.leaves
         paths = np.full((len(leaves), int(_compute_depths(self.parents).max())), -1, np.int64)
-        at, level = leaves, 0
-        while (at >= 0).any():
-            paths[:, level] = at
-            at, level = np.where(at >= 0, self.parents[at], -1), level + 1
+        ancestors, level = leaves, 0
+        while (ancestors >= 0).any():
+            paths[:, level] = ancestors
+            ancestors, level = np.where(ancestors >= 0, self.parents[ancestors], -1), level + 1
         return paths
 
 
 def _check_parents(parents: NDArray[Any], count: int) -> None:
+    """Raise InvalidArgumentError unless every broker has a valid parent and they form a tree."""
     if parents.shape != (count,):
         raise InvalidArgumentError(
-            f"{count} brokers have {parents.shape} parents: give each broker one"
+            f"parents of shape {parents.shape} for {count} brokers: give each broker one parent"
         )
-    with np.errstate(invalid="ignore"):  # of what is no number
-        whole = parents.astype(np.int64)
-    wrong = np.flatnonzero((whole < PUBLISHER) | (whole >= count) | (whole != parents))
+    with np.errstate(invalid="ignore"):  # NaN and infinity fail the comparison below
+        whole_parents = parents.astype(np.int64)
+    wrong = np.flatnonzero(
+        (whole_parents < PUBLISHER) | (whole_parents >= count) | (whole_parents != parents)
+    )
     if len(wrong):
         raise InvalidArgumentError(
-            f"broker {wrong[0]} has parent {parents[wrong[0]]:.15g}: that is no broker, and the "
-            f"publisher is {PUBLISHER}"
+            f"broker {wrong[0]} has parent {parents[wrong[0]]:.15g}: a parent must be a broker "
+            f"number from 0 to {count - 1}, or {PUBLISHER} for the publisher"
         )
-    if (_compute_depths(whole) > count).any():
+    if (_compute_depths(whole_parents) > count).any():
         raise InvalidArgumentError("some brokers are below themselves: parents must form a tree")
 
 
 def _compute_depths(parents: Ints) -> Ints:
-    """How many brokers are on each one's way from the publisher, itself included."""
-    depths, at = np.zeros(len(parents), np.int64), np.arange(len(parents))
+    """Return the number of brokers on the path from the publisher to each broker, itself included.
+
+    In a cycle of brokers the number is larger than the number of all brokers.
+    """
+    depths, ancestors = np.zeros(len(parents), np.int64), np.arange(len(parents))
     for _ in range(len(parents) + 1):
-        is_there = at != PUBLISHER
-        if not is_there.any():
+        is_broker = ancestors != PUBLISHER
+        if not is_broker.any():
             break
-        depths += is_there
-        at = np.where(is_there, parents[at], PUBLISHER)
+        depths += is_broker
+        ancestors = np.where(is_broker, parents[ancestors], PUBLISHER)
     return depths
 
 
 def iter_row_chunks(row_count: int) -> Iterator[slice]:
-    """So many rows, some at a time."""
+    """Iterate over slices that cover this number of rows, each of at most `_CHUNK_ROWS` rows."""
     return (slice(start, start + _CHUNK_ROWS) for start in range(0, row_count, _CHUNK_ROWS))
 
 
 def compute_leaf_distances(tree: BrokerTree, positions: Floats) -> Floats:
-    """How far each of some places is from the publisher by way of each leaf."""
+    """Return the distance of each position from the publisher by way of each leaf.
+
+    Args:
+        tree: the broker tree.
+        positions: coordinates, one row for each position.
+
+    Returns:
+        One row for each position and one column for each leaf, in the order of `tree.leaves`.
+    """
     leaves = tree.leaves
     lengths: Floats = compute_path_lengths(positions, tree.brokers[leaves], tree.latencies[leaves])
     return lengths

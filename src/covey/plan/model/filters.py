@@ -1,4 +1,4 @@
-"""The filters of all brokers: of each, a few rectangles of event space."""
+"""Filters of all brokers: a few rectangles of event space for each broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BrokerFilters:
-    """Rectangle k of broker i is from `lower[i, k]` to `upper[i, k]`, for k below `counts[i]`."""
+    """Rectangles of the filters of all brokers.
+
+    Rectangle k of broker i reaches from `lower[i, k]` to `upper[i, k]`, both ends included, for
+    every k below `rectangle_counts[i]`. Rows beyond that are padding.
+    """
 
     lower: Floats
     upper: Floats
@@ -24,18 +28,22 @@ class BrokerFilters:
         return len(self.rectangle_counts)
 
     def rectangles_of(self, broker: int) -> tuple[Floats, Floats]:
-        """The rectangles of one broker: lower and upper ends."""
+        """Return the lower and the upper ends of one broker's rectangles."""
         count = self.rectangle_counts[broker]
         return self.lower[broker, :count], self.upper[broker, :count]
 
     @property
     def all_rectangles(self) -> tuple[Floats, Floats]:
-        """All rectangles of all brokers: lower and upper ends."""
+        """Lower and upper ends of the rectangles of all brokers, in the order of brokers."""
         is_there = np.arange(self.lower.shape[1]) < self.rectangle_counts[:, None]
         return self.lower[is_there], self.upper[is_there]
 
     def compute_bandwidth(self, event_sample: Floats | None = None) -> Floats:
-        """What comes to each broker: the share of some events, or else the volume of its filter."""
+        """Return the bandwidth of each broker.
+
+        It is the share of the events of a sample that are in the broker's filter, or without a
+        sample the exact volume of the filter.
+        """
         return np.array(
             [
                 _measure_union(*self.rectangles_of(broker), event_sample)
@@ -44,21 +52,29 @@ class BrokerFilters:
         )
 
     def covers(self, broker: int, lower: Floats, upper: Floats) -> NDArray[np.bool_]:
-        """Whether the union of a broker's rectangles contains each of some boxes, exactly."""
+        """Return whether the union of a broker's rectangles contains each box of a batch, exactly.
+
+        Args:
+            broker: the number of the broker.
+            lower: lower ends of the boxes, one row each.
+            upper: upper ends of the boxes.
+        """
         low, high = self.rectangles_of(broker)
-        found = np.zeros(len(lower), np.bool_)
-        for one in range(len(low)):
-            found |= (low[one] <= lower).all(axis=1) & (high[one] >= upper).all(axis=1)
+        is_covered = np.zeros(len(lower), np.bool_)
+        for rectangle in range(len(low)):
+            is_covered |= (low[rectangle] <= lower).all(axis=1) & (high[rectangle] >= upper).all(
+                axis=1
+            )
         if len(low) > 1:
             for row in np.flatnonzero(
-                ~found & _has_enough_volume(low, high, lower, upper)
+                ~is_covered & _has_enough_volume(low, high, lower, upper)
             ).tolist():
-                found[row] = _is_covered(low, high, lower[row], upper[row])
-        return found
+                is_covered[row] = _is_covered(low, high, lower[row], upper[row])
+        return is_covered
 
 
 def _rasterize_boxes(low: Floats, high: Floats) -> tuple[list[Floats], NDArray[np.bool_]]:
-    """Where the ends of boxes cut each axis, and which cells between are in one of them."""
+    """Return the distinct ends of boxes on each axis, and whether each cell between is in a box."""
     axes = [np.unique(np.concatenate([low[:, k], high[:, k]])) for k in range(low.shape[1])]
     is_in = np.zeros(tuple(len(axis) - 1 for axis in axes), np.bool_)
     for lower, upper in zip(low, high, strict=True):
@@ -72,6 +88,7 @@ def _rasterize_boxes(low: Floats, high: Floats) -> tuple[list[Floats], NDArray[n
 
 
 def _measure_union(low: Floats, high: Floats, event_sample: Floats | None) -> float:
+    """Return the volume of a union of boxes, or the share of the sampled events in it."""
     if not len(low):
         return 0.0
     if event_sample is not None:
@@ -89,25 +106,30 @@ def _measure_union(low: Floats, high: Floats, event_sample: Floats | None) -> fl
 def _has_enough_volume(
     low: Floats, high: Floats, lower: Floats, upper: Floats
 ) -> NDArray[np.bool_]:
-    """Whether boxes have in common with some, added up, what is each one's volume."""
+    """Return which boxes share enough volume with rectangles to be covered by their union.
+
+    `low` and `high` are the rectangles, `lower` and `upper` the boxes. This is a necessary
+    condition for covering, and cheap.
+    """
     common = np.zeros(len(lower))
-    for one in range(len(low)):
-        sides = np.minimum(high[one], upper) - np.maximum(low[one], lower)
+    for rectangle in range(len(low)):
+        sides = np.minimum(high[rectangle], upper) - np.maximum(low[rectangle], lower)
         common += np.maximum(0.0, sides).prod(axis=1)
     enough: NDArray[np.bool_] = common >= (upper - lower).prod(axis=1) * (1 - 1e-9)
     return enough
 
 
 def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:
-    """Whether a union of boxes contains a box that none of them does."""
+    """Return whether a union of boxes contains a box that no single one of them contains."""
     is_flat = lower == upper
-    if is_flat.any():  # what has no length on an axis is covered by what is there, on the others
-        there = ((low <= lower) & (high >= upper))[:, is_flat].all(axis=1)
+    if is_flat.any():  # on axes without length: take the boxes there, compare the other axes
+        contains_position = ((low <= lower) & (high >= upper))[:, is_flat].all(axis=1)
         low, high, lower, upper = (
-            ends[..., ~is_flat] for ends in (low[there], high[there], lower, upper)
+            ends[..., ~is_flat]
+            for ends in (low[contains_position], high[contains_position], lower, upper)
         )
         if is_flat.all():
-            return bool(there.any())
+            return bool(contains_position.any())
     clipped_low, clipped_high = np.maximum(low, lower), np.minimum(high, upper)
     meets = (clipped_low < clipped_high).all(axis=1)
     if not meets.any():

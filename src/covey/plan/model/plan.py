@@ -1,4 +1,4 @@
-"""A plan: who is served where, by which filters, and what that costs."""
+"""Plan: the assignment of subscribers to leaf brokers, the filters, and what they cost."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Violations:
-    """What a plan does not keep to; all are 0 if it is valid.
+    """Numbers of violated conditions of a plan; all are 0 if the plan is valid.
 
-    Subscribers who wait too long for events, or are not allowed their broker (`late`), who want
-    events that their broker does not get (`uncovered`), or for whom it has no room (`beyond`: those
-    above `max_load`); brokers whose filter is not within that of the broker above (`unnested`) or
-    is of more than `max_rectangles` rectangles (`too_many_rectangles`).
+    Args:
+        too_far: subscribers whose delay is more than `max_delay`, or who may not be served by their
+            leaf.
+        uncovered: subscribers whose box is not within the filter of their leaf.
+        over_capacity: subscribers beyond the capacities of leaves at `max_load`.
+        not_nested: brokers whose filter is not within the filter of the broker above.
+        too_many_rectangles: brokers whose filter has more than `max_rectangles` rectangles.
     """
 
     too_far: int
@@ -42,7 +45,7 @@ class Violations:
 
     @property
     def is_valid(self) -> bool:
-        """Whether there are none."""
+        """True if there is no violation."""
         return not (
             self.too_far
             or self.uncovered
@@ -54,9 +57,17 @@ class Violations:
 
 @dataclass(frozen=True)
 class Plan:
-    """`assignment[s]` is the broker, a leaf, that serves subscriber s.
+    """Assignment of all subscribers of a problem, and the filters of all brokers.
 
-    `bound`, if it is known, is a bandwidth that no plan of the problem can go below.
+    Args:
+        problem: what the plan is for.
+        assignment: `assignment[s]` is the number of the leaf broker that serves subscriber s.
+        filters: the rectangles of each broker.
+        lower_bound: a bandwidth that no plan of the problem can go below, if it is known.
+
+    Raises:
+        InvalidArgumentError: if the filters or the assignment do not fit the problem, or a
+            subscriber is served by a broker that is not a leaf.
     """
 
     problem: Problem
@@ -69,47 +80,49 @@ class Plan:
         problem, d = self.problem, self.problem.subscribers.lower.shape[1]
         if len(self.filters) != len(problem.tree) or self.filters.lower.shape[2] != d:
             raise InvalidArgumentError(
-                f"filters of {len(self.filters)} brokers and {self.filters.lower.shape[2]} "
+                f"filters of {len(self.filters)} brokers with {self.filters.lower.shape[2]} "
                 f"coordinates: the problem has {len(problem.tree)} brokers and {d} coordinates"
             )
         if self.assignment.shape != (len(problem.subscribers),):
             raise InvalidArgumentError(
-                f"an assignment of shape {self.assignment.shape}: a leaf for each of "
+                f"an assignment of shape {self.assignment.shape}: give one leaf for each of "
                 f"{len(problem.subscribers)} subscribers"
             )
         is_leaf = np.zeros(len(problem.tree) + 1, np.bool_)
         is_leaf[problem.tree.leaves] = True
-        within = (self.assignment >= 0) & (self.assignment < len(problem.tree))
-        wrong = np.flatnonzero(~is_leaf[np.where(within, self.assignment, -1)])
+        is_broker = (self.assignment >= 0) & (self.assignment < len(problem.tree))
+        wrong = np.flatnonzero(~is_leaf[np.where(is_broker, self.assignment, -1)])
         if len(wrong):
-            at = self.assignment[wrong[0]]
-            raise InvalidArgumentError(f"subscriber {wrong[0]} is served by {at}, which is no leaf")
+            broker = self.assignment[wrong[0]]
+            raise InvalidArgumentError(
+                f"subscriber {wrong[0]} is served by {broker}, which is not a leaf of the tree"
+            )
 
     @cached_property
     def bandwidth_by_broker(self) -> Floats:
-        """What comes to each broker: the volume of its filter, or the share of events in it."""
+        """Bandwidth of each broker: the volume of its filter, or the share of events in it."""
         return self.filters.compute_bandwidth(self.problem.event_sample)
 
     @property
     def bandwidth(self) -> float:
-        """What comes to all brokers together."""
+        """Bandwidth of all brokers together."""
         return float(self.bandwidth_by_broker.sum())
 
     @cached_property
     def loads(self) -> NDArray[np.int64]:
-        """How many subscribers each leaf serves, in the order of `problem.build_tree.leaves`."""
+        """Number of subscribers that each leaf serves, in the order of `problem.tree.leaves`."""
         leaves = self.problem.tree.leaves
         return np.bincount(self.assignment, minlength=len(self.problem.tree))[leaves]
 
     @property
     def load_factor(self) -> float:
-        """The most load of a leaf, in multiples of its fair share."""
+        """Largest load of a leaf, in multiples of its fair share."""
         fair = self.problem.fair_shares * len(self.assignment)
         return float((self.loads / fair).max())
 
     @property
     def feasible_load_factor(self) -> float | None:
-        """The least load that is tried within which all leaves are; None if they are in none."""
+        """Smallest factor of `problem.load_factors` that no leaf exceeds; None if there is none."""
         for factor in self.problem.load_factors:
             if (self.loads <= self.problem.compute_capacities(factor)).all():
                 return factor
@@ -117,64 +130,74 @@ class Plan:
 
     @cached_property
     def delays(self) -> Floats:
-        """How much longer each subscriber's way is than the shortest: 0.3 is three tenths more."""
-        places = self.problem.subscribers.positions
+        """Delay of each subscriber, as a share of the shortest path: 0.3 is three tenths longer."""
+        positions = self.problem.subscribers.positions
         leaf_of = np.searchsorted(self.problem.tree.leaves, self.assignment)
-        delays = np.empty(len(places))
-        for rows in iter_row_chunks(len(places)):
-            total = compute_leaf_distances(self.problem.tree, places[rows])
-            taken = total[np.arange(len(total)), leaf_of[rows]]
-            shortest, none = total.min(axis=1), np.where(taken > 0, np.inf, 1.0)
-            delays[rows] = np.divide(taken, shortest, out=none, where=shortest > 0) - 1
+        delays = np.empty(len(positions))
+        for rows in iter_row_chunks(len(positions)):
+            total = compute_leaf_distances(self.problem.tree, positions[rows])
+            actual = total[np.arange(len(total)), leaf_of[rows]]
+            shortest, if_zero = total.min(axis=1), np.where(actual > 0, np.inf, 1.0)
+            delays[rows] = np.divide(actual, shortest, out=if_zero, where=shortest > 0) - 1
         return delays
 
     def verify(self) -> Violations:
-        """Computes everything that a plan must keep to anew, from positions and boxes.
+        """Count all violations, computed from positions and boxes without any planner's data.
 
         Cost: a distance for each subscriber and leaf, and a comparison for each subscriber and
         rectangle of its broker.
         """
         problem = self.problem
-        wanted = problem.subscribers
+        subscribers = problem.subscribers
         uncovered = 0
         by_broker = np.argsort(self.assignment, kind="stable")
         bounds = np.searchsorted(self.assignment[by_broker], np.arange(len(problem.tree) + 1))
         for broker in range(len(problem.tree)):
             rows = by_broker[bounds[broker] : bounds[broker + 1]]
             if len(rows):
-                boxes = np.unique(np.hstack([wanted.lower[rows], wanted.upper[rows]]), axis=0)
+                boxes = np.unique(
+                    np.hstack([subscribers.lower[rows], subscribers.upper[rows]]), axis=0
+                )
                 uncovered += self._count_uncovered(broker, rows, boxes)
-        beyond = np.maximum(0, self.loads - problem.compute_capacities(problem.max_load)).sum()
+        over_capacity = np.maximum(
+            0, self.loads - problem.compute_capacities(problem.max_load)
+        ).sum()
         is_complex = np.count_nonzero(self.filters.rectangle_counts > problem.max_rectangles)
         return Violations(
             self._count_too_far(),
             uncovered,
-            int(beyond),
+            int(over_capacity),
             count_not_nested(problem.tree, self.filters),
             int(is_complex),
         )
 
     def _count_too_far(self) -> int:
-        """How many are served by a broker that is too far, or that they are not allowed to have."""
+        """Return the number of subscribers whose leaf is too far away or not allowed for them."""
         if self.problem.allowed_leaves is None:
             return int(np.count_nonzero(1 + self.delays > self.problem.max_stretch))
         leaf_of = np.searchsorted(self.problem.tree.leaves, self.assignment)
         return int(np.count_nonzero(~self.problem.allowed_leaves[np.arange(len(leaf_of)), leaf_of]))
 
     def _count_uncovered(self, broker: int, rows: NDArray[np.int64], boxes: Floats) -> int:
-        """How many of a broker's subscribers want events that it does not get."""
-        wanted = self.problem.subscribers
-        d = wanted.lower.shape[1]
+        """Return how many subscribers want a box that their broker's filter does not contain.
+
+        Args:
+            broker: the broker that serves them.
+            rows: the subscribers that it serves.
+            boxes: their distinct boxes, one row each, lower ends before upper ends.
+        """
+        subscribers = self.problem.subscribers
+        d = subscribers.lower.shape[1]
         missed = boxes[~self.filters.covers(broker, boxes[:, :d], boxes[:, d:])]
         count = 0
         for box in missed:
-            is_it = (wanted.lower[rows] == box[:d]) & (wanted.upper[rows] == box[d:])
-            count += int(np.count_nonzero(is_it.all(axis=1)))
+            wants_box = (subscribers.lower[rows] == box[:d]) & (subscribers.upper[rows] == box[d:])
+            count += int(np.count_nonzero(wants_box.all(axis=1)))
         return count
 
 
 def count_not_nested(tree: BrokerTree, filters: BrokerFilters) -> int:
-    """How many brokers have a filter that is not within that of the broker above."""
+    """Return the number of brokers whose filter is not within the filter of the broker above."""
     return sum(
         not filters.covers(parent, *filters.rectangles_of(broker)).all()
         for broker, parent in enumerate(tree.parents.tolist())

@@ -1,4 +1,7 @@
-"""Plans in a folder: brokers and filters in JSON, and who is served where in a table."""
+"""File format of plans: a folder with a JSON file of brokers and filters, and the assignment.
+
+The assignment is a Parquet file with the columns `subscriber` and `broker`.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,14 @@ _PLAN, _ASSIGNMENT, _FORMAT = "plan.json", "assignment.parquet", 1
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """What a stream needs of a plan.
+    """The part of a plan that a stream needs, as it is saved in a folder.
 
-    `attributes` are the names of an event's coordinates; `received` is what should come to each
-    broker, as the plan says: a share of events if it was made from some, else a volume.
+    Args:
+        tree: the brokers.
+        filters: the rectangles of each broker.
+        attributes: the attribute name of each coordinate of events.
+        bandwidth_by_broker: the bandwidth of each broker according to the plan.
+        is_event_share: True if bandwidth is a share of sampled events, False if it is a volume.
     """
 
     tree: BrokerTree
@@ -42,11 +49,17 @@ class SavedPlan:
     @classmethod
     @check_arguments
     def from_plan(cls, plan: Plan, attributes: Sequence[str]) -> SavedPlan:
-        """The plan, with a name for each coordinate of events."""
+        """Return the savable part of a plan, with an attribute name for each coordinate of events.
+
+        Raises:
+            InvalidArgumentError: if there are fewer or more names than coordinates, or a name
+                occurs twice.
+        """
         d = plan.filters.lower.shape[2]
         if len(attributes) != d or len(set(attributes)) != d:
             raise InvalidArgumentError(
-                f"{list(attributes)}: {d} different attributes, one a coordinate"
+                f"attributes {list(attributes)}: give {d} different attributes, one for each "
+                "coordinate of events"
             )
         problem = plan.problem
         return cls(
@@ -59,34 +72,44 @@ class SavedPlan:
 
     @check_arguments
     def save(self, folder: str | Path, assignment: NDArray[np.int32] | None = None) -> None:
-        """Writes it to a folder that is not there yet, with the assignment if that is given."""
-        place = Path(folder)
-        self.check_free(place)
+        """Write the plan to a new folder, with the assignment if one is passed.
+
+        Args:
+            folder: a folder that does not exist; its parents are created.
+            assignment: the broker of each subscriber; without it `assignment.parquet` is not
+                written.
+
+        Raises:
+            InvalidArgumentError: if the folder exists or cannot be written.
+        """
+        directory = Path(folder)
+        self.check_free(directory)
         try:
-            place.mkdir(parents=True)
+            directory.mkdir(parents=True)
             if assignment is not None:
-                rows = pa.table({"subscriber": np.arange(len(assignment)), "broker": assignment})
-                with (place / _ASSIGNMENT).open("wb") as file:  # Arrow may take a path for a URI
-                    pq.write_table(rows, file)
-            written = place / f"{_PLAN}.new"
-            written.write_text(json.dumps(self._to_json(), indent=1))
-            os.replace(written, place / _PLAN)
+                table = pa.table({"subscriber": np.arange(len(assignment)), "broker": assignment})
+                with (directory / _ASSIGNMENT).open("wb") as file:  # Arrow may read a path as a URI
+                    pq.write_table(table, file)
+            temporary_file = directory / f"{_PLAN}.new"
+            temporary_file.write_text(json.dumps(self._to_json(), indent=1))
+            os.replace(temporary_file, directory / _PLAN)
         except OSError as error:
             raise InvalidArgumentError(
-                f"a plan cannot be written to {folder}: {error.strerror or error}"
+                f"the plan cannot be written to {folder}: {error.strerror or error}"
             ) from None
 
     @staticmethod
     @check_arguments
     def check_free(folder: Path) -> None:
-        """Raises if a plan cannot be written to a folder: something is there, or in its way."""
+        """Raise InvalidArgumentError if the folder exists, or if a file stands in its path."""
         check_local_path("the folder of a plan", folder)
-        above = next(one for one in folder.absolute().parents if one.exists())
-        if folder.exists() or not above.is_dir():
-            there = folder if folder.exists() else above
-            raise InvalidArgumentError(f"there is something at {there}: choose another folder")
+        parent = next(ancestor for ancestor in folder.absolute().parents if ancestor.exists())
+        if folder.exists() or not parent.is_dir():
+            existing = folder if folder.exists() else parent
+            raise InvalidArgumentError(f"{existing} exists already: choose another folder")
 
     def _to_json(self) -> dict[str, Any]:
+        """Return the content of `plan.json`."""
         filters = [
             [
                 [low.tolist(), high.tolist()]
@@ -104,39 +127,49 @@ class SavedPlan:
     @classmethod
     @check_arguments
     def load(cls, folder: str | Path) -> SavedPlan:
-        """A plan that was saved."""
+        """Return the plan that was saved in a folder.
+
+        Raises:
+            InvalidArgumentError: if the folder has no plan, or its file cannot be read, has another
+                format number or is damaged.
+        """
         check_local_path("the folder of a plan", folder)
         path = Path(folder) / _PLAN
         try:
-            said = json.loads(path.read_text())
-            found = said.get("format")
+            document = json.loads(path.read_text())
+            file_format = document.get("format")
         except (FileNotFoundError, NotADirectoryError):
             raise InvalidArgumentError(
-                f"there is no plan at {folder}: `covey plan make` makes it"
+                f"there is no plan at {folder}: make one with `covey plan make`"
             ) from None
         except OSError as error:
             raise InvalidArgumentError(
                 f"{path} cannot be read: {error.strerror or error}"
             ) from None
         except (ValueError, AttributeError, RecursionError):
-            raise InvalidArgumentError(f"{path} is no plan: it is not JSON of one") from None
-        if found != _FORMAT:
-            raise InvalidArgumentError(f"{path} is of format {found}: this covey reads {_FORMAT}")
+            raise InvalidArgumentError(
+                f"{path} is not a plan: it is not JSON with an object in it"
+            ) from None
+        if file_format != _FORMAT:
+            raise InvalidArgumentError(
+                f"{path} has format {file_format}: this version of covey reads format {_FORMAT}"
+            )
         try:
-            return cls._from_json(said)
+            return cls._from_json(document)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InvalidArgumentError(f"{path} is no plan: {error!r}") from None
+            raise InvalidArgumentError(f"{path} is not a valid plan: {error!r}") from None
 
     @classmethod
     def _from_json(cls, document: dict[str, Any]) -> SavedPlan:
+        """Return the plan of a document that `_to_json` made."""
         tree = BrokerTree.from_arrays(
             document["publisher"], document["brokers"], parents=document["parents"]
         )
-        counts = np.array([len(one) for one in document["filters"]], np.int64)
+        counts = np.array([len(rectangles) for rectangles in document["filters"]], np.int64)
         lower = np.zeros((len(tree), max(1, int(counts.max())), len(document["attributes"])))
         upper = np.zeros_like(lower)
-        for broker, one in enumerate(document["filters"]):
-            for number, (low, high) in enumerate(one):
+        for broker, rectangles in enumerate(document["filters"]):
+            for number, (low, high) in enumerate(rectangles):
                 lower[broker, number], upper[broker, number] = low, high
         return cls(
             tree, BrokerFilters(lower, upper, counts), tuple(document["attributes"]),

@@ -1,6 +1,6 @@
-"""What is to be planned: subscribers, a tree of brokers, and what a plan must keep to.
+"""Problem to plan for: subscribers, a broker tree, and the limits that a plan must respect.
 
-(papers: assignment)
+The terms follow the assignment paper. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -17,20 +17,33 @@ from covey.plan.model.broker_tree import BrokerTree
 __all__ = ["MAX_RECTANGLES", "Problem", "Subscribers", "compute_leaf_capacities"]
 
 MAX_RECTANGLES = 6
-"""Of one filter: measures of unions are exact, and double with each rectangle."""
+"""Largest allowed `max_rectangles`.
+
+Volumes of unions are exact, and their cost doubles with each rectangle.
+"""
 
 MAX_EVENT_DIMENSIONS = 8
-"""Of events that are counted, in a table whose axes are the fewer cuts the more there are."""
+"""Largest number of coordinates of sampled events.
+
+Events are counted with one table for all axes, which has fewer boundaries per axis the more axes
+there are.
+"""
 
 Floats = NDArray[np.float64]
 
 _LOAD_FACTOR_COUNT = 3
-_MAX_FACTOR = 1e100  # beyond which delays and loads are as good as unlimited
+_MAX_FACTOR = 1e100  # larger delays and load factors are reduced to this: practically unlimited
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribers:
-    """Row i is at `positions[i]` of the network and wants what is within its box of event space."""
+    """Positions and boxes of subscribers, one row each.
+
+    Args:
+        positions: coordinates of each subscriber in the network space.
+        lower: lower ends of each subscriber's box in event space.
+        upper: upper ends, included.
+    """
 
     positions: Floats
     lower: Floats
@@ -41,72 +54,97 @@ class Subscribers:
 
     @classmethod
     def from_arrays(cls, positions: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Subscribers:
-        """From anything numpy reads; each box has some event."""
-        places = as_numeric_array("positions", positions)
+        """Return subscribers from anything that NumPy converts to tables of numbers.
+
+        Raises:
+            InvalidArgumentError: if the shapes do not fit, a number is not finite, boxes have no
+                coordinate, a lower end is above its upper end, or volumes are too large for
+                floating-point numbers.
+        """
+        coordinates = as_numeric_array("positions", positions)
         low, high = as_numeric_array("lower ends", lower), as_numeric_array("upper ends", upper)
-        if places.ndim != 2 or low.ndim != 2 or low.shape != high.shape or len(low) != len(places):
+        if (
+            coordinates.ndim != 2
+            or low.ndim != 2
+            or low.shape != high.shape
+            or len(low) != len(coordinates)
+        ):
             raise InvalidArgumentError(
-                f"positions {places.shape}, lower ends {low.shape} and upper ends {high.shape} do "
-                "not fit: a row of each for every subscriber"
+                f"positions {coordinates.shape}, lower ends {low.shape} and upper ends "
+                f"{high.shape} do not fit: give a row of each for every subscriber"
             )
-        finite = np.isfinite(places).all() and np.isfinite(low).all() and np.isfinite(high).all()
+        finite = (
+            np.isfinite(coordinates).all() and np.isfinite(low).all() and np.isfinite(high).all()
+        )
         if not finite:
             raise InvalidArgumentError(
-                "positions and ends of boxes are finite: leave out who is nowhere, and cut boxes "
-                "to where events are"
+                "positions and ends of boxes must be finite: leave out subscribers without a "
+                "position, and clip boxes to the range of events"
             )
         if not low.shape[1]:
             raise InvalidArgumentError(
-                "boxes have no side: give each subscriber a lower and an upper end"
+                "boxes have no coordinate: give each subscriber at least one lower and upper end"
             )
         with np.errstate(over="ignore"):
-            whole = (high.max(axis=0, initial=0.0) - low.min(axis=0, initial=0.0)).prod()
-        if not np.isfinite(whole):
-            raise InvalidArgumentError("boxes are so far apart that volumes are beyond all numbers")
+            total_volume = (high.max(axis=0, initial=0.0) - low.min(axis=0, initial=0.0)).prod()
+        if not np.isfinite(total_volume):
+            raise InvalidArgumentError(
+                "boxes are so far apart that the volume of all exceeds the largest "
+                "floating-point number: scale the coordinates down"
+            )
         empty = np.flatnonzero((low > high).any(axis=1))
         if len(empty):
             raise InvalidArgumentError(
-                f"subscriber {empty[0]} wants nothing: its lower ends are beyond its upper, or the "
-                "two were given the other way round"
+                f"subscriber {empty[0]} has an empty box: a lower end is above its upper end; "
+                "were the two exchanged?"
             )
-        return cls(places, low, high)
+        return cls(coordinates, low, high)
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def take(self, rows: NDArray[np.int64] | slice) -> Subscribers:
-        """Some of them."""
+        """Return the subscribers of these rows."""
         return Subscribers(self.positions[rows], self.lower[rows], self.upper[rows])
 
 
 def compute_leaf_capacities(
     fair_shares: Floats, load_factor: float, subscriber_count: int
 ) -> NDArray[np.int64]:
-    """How many of so many subscribers each leaf serves at most, at so many times its share.
+    """Return the capacity of each leaf at a load factor.
+
+    A capacity is at most the number of all subscribers, and is rounded down.
 
     >>> compute_leaf_capacities(np.array([0.25, 0.75]), 1.5, 10).tolist()
     [3, 10]
     """
-    room = np.floor(load_factor * fair_shares * subscriber_count * (1 + 1e-12))
-    return np.minimum(room, subscriber_count).astype(np.int64)
+    capacities = np.floor(load_factor * fair_shares * subscriber_count * (1 + 1e-12))
+    return np.minimum(capacities, subscriber_count).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Subscribers to be served by the leaves of a tree, with as little bandwidth as can be.
+    """Subscribers to be served by the leaves of a broker tree with as little bandwidth as possible.
 
-    - `max_rectangles`: of how many rectangles a broker's filter may consist.
-    - `max_delay`: how much longer an event's way to a subscriber may be than the shortest through
-      the tree: 0.3 is three tenths more.
-    - `target_load`, `max_load`: how many times its fair share a broker should serve at most, and
-      may.
-    - `allowed_leaves`: a row for each subscriber that says which leaves may serve it, in the order
-      of `tree.leaves`, instead of `max_delay`; for laws, say, that are no latency.
-    - `share_weights`: the fair share of each leaf, in the order of `tree.leaves`; without it,
-      equal.
-    - `event_sample`: a sample of what is published. Bandwidth is then the share of events that come
-      to brokers, summed over them; without it the volume of their filters, as if events were
-      uniform.
+    Args:
+        tree: the publisher and the brokers.
+        subscribers: positions and boxes.
+        max_rectangles: the largest number of rectangles of a broker's filter.
+        max_delay: how much longer the path to a subscriber may be than the shortest one through the
+            tree, as a share: 0.3 is three tenths more.
+        target_load: the load factor that a leaf should not exceed, in multiples of its fair share.
+        max_load: the load factor that no leaf may exceed.
+        allowed_leaves: True where a subscriber (row) may be served by a leaf (column, in the order
+            of `tree.leaves`). It replaces `max_delay`, for example where laws decide instead of
+            latency.
+        share_weights: the relative fair share of each leaf, in the order of `tree.leaves`; by
+            default all are equal.
+        event_sample: coordinates of a sample of published events, one row each. With it, bandwidth
+            is the share of events that each broker receives, summed over brokers; without it, the
+            volume of all filters, as if events were uniform.
+
+    Raises:
+        InvalidArgumentError: if an argument is out of its range or does not fit the others.
     """
 
     tree: BrokerTree
@@ -125,93 +163,105 @@ class Problem:
         d = self.subscribers.lower.shape[1]
         if self.subscribers.positions.shape[1] != len(self.tree.publisher):
             raise InvalidArgumentError(
-                "subscribers and brokers are in networks of different dimensions"
+                "subscribers and brokers must have positions with the same number of coordinates, "
+                f"got {self.subscribers.positions.shape[1]} and {len(self.tree.publisher)}"
             )
         if not len(self.subscribers):
-            raise InvalidArgumentError("there is no subscriber: nothing is to be planned")
+            raise InvalidArgumentError("there is no subscriber: give at least one")
         if not 1 <= self.max_rectangles <= MAX_RECTANGLES:
             raise InvalidArgumentError(
-                f"max_rectangles is {self.max_rectangles}: 1 to {MAX_RECTANGLES} rectangles"
+                f"max_rectangles must be from 1 to {MAX_RECTANGLES}, got {self.max_rectangles}"
             )
         if not 0 <= self.max_delay < np.inf:
             raise InvalidArgumentError(
-                f"max_delay={self.max_delay}: a delay is 0 or more, and finite"
+                f"max_delay must be at least 0 and finite, got {self.max_delay}"
             )
         if not 1 <= self.target_load <= self.max_load < np.inf:
             raise InvalidArgumentError(
-                f"target_load={self.target_load}, max_load={self.max_load}: "
-                "1 ≤ target_load ≤ max_load, and finite"
+                "load factors must be finite with 1 ≤ target_load ≤ max_load, "
+                f"got target_load={self.target_load} and max_load={self.max_load}"
             )
-        for name in ("max_delay", "target_load", "max_load"):  # a huge int is no number to NumPy
+        for name in ("max_delay", "target_load", "max_load"):  # NumPy cannot convert a huge int
             object.__setattr__(self, name, float(min(getattr(self, name), _MAX_FACTOR)))
-        given, leaves = self.share_weights, len(self.tree.leaves)
+        weights, leaves = self.share_weights, len(self.tree.leaves)
         if self.allowed_leaves is not None:
             if self.allowed_leaves.shape != (len(self.subscribers), leaves):
                 raise InvalidArgumentError(
-                    f"allowed_leaves is of shape {self.allowed_leaves.shape}: "
-                    f"a row for each subscriber, and a column for each of {leaves} leaves"
+                    f"allowed_leaves has shape {self.allowed_leaves.shape}: give a row for each of "
+                    f"{len(self.subscribers)} subscribers and a column for each of {leaves} leaves"
                 )
-            nowhere = np.flatnonzero(~self.allowed_leaves.any(axis=1))
-            if len(nowhere):
-                raise InvalidArgumentError(f"subscriber {nowhere[0]} is allowed nowhere")
-        is_share = given is None or ((given > 0) & np.isfinite(given)).all()
-        if not is_share or (given is not None and given.shape != (leaves,)):
+            without_leaf = np.flatnonzero(~self.allowed_leaves.any(axis=1))
+            if len(without_leaf):
+                raise InvalidArgumentError(
+                    f"allowed_leaves has no leaf for subscriber {without_leaf[0]}: "
+                    "allow at least one"
+                )
+        are_positive = weights is None or ((weights > 0) & np.isfinite(weights)).all()
+        if not are_positive or (weights is not None and weights.shape != (leaves,)):
             raise InvalidArgumentError(
-                f"share_weights has one positive share for each of {leaves} leaves"
+                f"share_weights must be one positive, finite share for each of {leaves} leaves"
             )
         if self.event_sample is not None and (
             self.event_sample.ndim != 2 or self.event_sample.shape[1] != d
         ):
-            raise InvalidArgumentError(f"events have {d} coordinates each, as boxes have")
+            raise InvalidArgumentError(
+                f"event_sample has shape {self.event_sample.shape}: give a row of {d} coordinates "
+                "for each event, as many as boxes have"
+            )
         if self.event_sample is not None and d > MAX_EVENT_DIMENSIONS:
             raise InvalidArgumentError(
-                f"events of {d} coordinates: at most {MAX_EVENT_DIMENSIONS} where bandwidth is "
-                "counted from events; leave them out, and it is volume"
+                f"event_sample has {d} coordinates: bandwidth can be counted from events of at "
+                f"most {MAX_EVENT_DIMENSIONS}; without event_sample it is the volume of filters"
             )
         if self.event_sample is not None and not (
             len(self.event_sample) and np.isfinite(self.event_sample).all()
         ):
-            raise InvalidArgumentError("a sample of events has some, of finite coordinates")
+            raise InvalidArgumentError(
+                "event_sample must have at least one event, and finite coordinates"
+            )
 
     def _convert_arrays(self) -> None:
-        """Takes anything numpy reads."""
-        for name, kind in (
+        """Convert the optional arrays from anything that NumPy converts to an array."""
+        for name, dtype in (
             ("allowed_leaves", np.bool_),
             ("share_weights", np.float64),
             ("event_sample", np.float64),
         ):
             if getattr(self, name) is not None:
                 object.__setattr__(
-                    self, name, as_numeric_array(name, getattr(self, name), dtype=kind)
+                    self, name, as_numeric_array(name, getattr(self, name), dtype=dtype)
                 )
 
     @property
     def max_stretch(self) -> float:
-        """How many times the shortest way a way may be; what rounding makes of it is allowed."""
+        """Largest allowed length of a path, in multiples of the shortest, plus a rounding error."""
         return (1 + self.max_delay) * (1 + 1e-9)
 
     @property
     def fair_shares(self) -> Floats:
-        """The fair share of each leaf; they add up to 1."""
+        """Fair share of each leaf; the shares add up to 1."""
         leaves = len(self.tree.leaves)
-        given = np.ones(leaves) if self.share_weights is None else self.share_weights
-        shares: Floats = given / given.sum()
+        weights = np.ones(leaves) if self.share_weights is None else self.share_weights
+        shares: Floats = weights / weights.sum()
         return shares
 
     @check_arguments
     def compute_capacities(
         self, load_factor: float, subscriber_count: int | None = None
     ) -> NDArray[np.int64]:
-        """How many subscribers each leaf serves at most, at so many times its share.
+        """Return the capacity of each leaf at a load factor.
 
-        Of all subscribers, or of so many that stand for them.
+        Args:
+            load_factor: the load in multiples of a leaf's fair share.
+            subscriber_count: the number of subscribers that the shares refer to, if it is not the
+                number of all: that of a sample, for example.
         """
         subscriber_count = len(self.subscribers) if subscriber_count is None else subscriber_count
         return compute_leaf_capacities(self.fair_shares, load_factor, subscriber_count)
 
     @property
     def load_factors(self) -> tuple[float, ...]:
-        """The loads that are tried in turn, from the one that is wanted to the most.
+        """Load factors that planners try in turn, from `target_load` to `max_load`.
 
         (papers: assignment)
         """
@@ -221,23 +271,26 @@ class Problem:
 
     @check_arguments
     def with_max_load(self, max_load: float) -> Problem:
-        """The same with brokers that may serve no more than so many times their fair share."""
+        """Return the same problem with another `max_load`, and a `target_load` not above it."""
         return replace(self, target_load=min(self.target_load, max_load), max_load=max_load)
 
     def concat_subscribers(self, other: Problem) -> Problem:
-        """The same for the subscribers of both."""
-        mine, others = self.subscribers, other.subscribers
-        wanted = Subscribers(
-            np.concatenate([mine.positions, others.positions]),
-            np.concatenate([mine.lower, others.lower]),
-            np.concatenate([mine.upper, others.upper]),
+        """Return this problem with the subscribers of another one appended to its own.
+
+        `allowed_leaves` is kept only if both problems have it.
+        """
+        own, added = self.subscribers, other.subscribers
+        subscribers = Subscribers(
+            np.concatenate([own.positions, added.positions]),
+            np.concatenate([own.lower, added.lower]),
+            np.concatenate([own.upper, added.upper]),
         )
         allowed = None
         if self.allowed_leaves is not None and other.allowed_leaves is not None:
             allowed = np.concatenate([self.allowed_leaves, other.allowed_leaves])
-        return replace(self, subscribers=wanted, allowed_leaves=allowed)
+        return replace(self, subscribers=subscribers, allowed_leaves=allowed)
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
-        """The same for some of the subscribers."""
+        """Return the same problem with the subscribers of these rows only."""
         allowed = None if self.allowed_leaves is None else self.allowed_leaves[rows]
         return replace(self, subscribers=self.subscribers.take(rows), allowed_leaves=allowed)

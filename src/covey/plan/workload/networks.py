@@ -1,4 +1,4 @@
-"""Networks to plan for: three regions of the world, brokers where subscribers are, and trees."""
+"""Networks to plan for: three regions of the world, brokers near subscribers, and broker trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPREAD = 14.0
 
 
 def draw_positions(random: np.random.Generator, count: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Places in the network, and the region of each: 4 : 1 : 4."""
+    """Return random positions in the network and the region of each, in the ratio 4 : 1 : 4."""
     regions = random.choice(3, count, p=_SHARES)
     return _draw_around_centres(random, regions), regions
 
@@ -27,34 +27,37 @@ def draw_positions(random: np.random.Generator, count: int) -> tuple[Floats, NDA
 def make_broker_tree(
     random: np.random.Generator, broker_count: int, *, degree: int | None = None
 ) -> BrokerTree:
-    """Brokers in the shares of subscribers, the publisher apart from all regions.
+    """Return a tree of brokers in the same regions as subscribers; the publisher is in no region.
 
-    With a `degree` the publisher feeds brokers that each feed at most so many others.
+    With a `degree` the tree has two levels, and a broker of the top level has at most this number
+    of children. Without it the publisher is the parent of all brokers.
     """
     regions = np.repeat(np.arange(3), _split_by_region(broker_count))
-    publisher, places = np.zeros(_DIMENSIONS), _draw_around_centres(random, regions)
+    publisher, positions = np.zeros(_DIMENSIONS), _draw_around_centres(random, regions)
     if degree is None:
-        return BrokerTree.from_arrays(publisher, places)
-    return build_clustered_tree(publisher, places, degree)
+        return BrokerTree.from_arrays(publisher, positions)
+    return build_clustered_tree(publisher, positions, degree)
 
 
 def _draw_around_centres(random: np.random.Generator, regions: NDArray[np.int64]) -> Floats:
-    places: Floats = _CENTRES[regions] + random.normal(0, _SPREAD, (len(regions), _DIMENSIONS))
-    return places
+    """Return a random position around the centre of each region."""
+    positions: Floats = _CENTRES[regions] + random.normal(0, _SPREAD, (len(regions), _DIMENSIONS))
+    return positions
 
 
 def _split_by_region(count: int) -> NDArray[np.int64]:
-    """So many, divided by the shares of the regions."""
+    """Return the number of brokers in each region."""
     ends = np.round(np.cumsum(_SHARES) * count).astype(np.int64)
     portions: NDArray[np.int64] = np.diff(np.r_[0, ends])
     return portions
 
 
 def build_clustered_tree(publisher: Floats, brokers: Floats, degree: int) -> BrokerTree:
-    """Two levels: as few brokers as can feed all others, each those near to it.
+    """Return a tree of two levels whose top level has as few brokers as `degree` allows.
 
-    Which brokers feed others is found by taking the farthest from all that were taken, again and
-    again, and then moving each to the middle of what is near it.
+    The top level is found by repeatedly choosing the broker that is farthest from all chosen ones.
+    Then each broker of the top level is replaced ten times by the most central of the brokers near
+    it.
     """
     heads = _choose_spread_heads(brokers, -(-len(brokers) // (degree + 1)))
     for _ in range(10):
@@ -66,29 +69,34 @@ def build_clustered_tree(publisher: Floats, brokers: Floats, degree: int) -> Bro
 
 
 def _choose_spread_heads(positions: Floats, count: int) -> NDArray[np.int64]:
-    taken = [int(np.linalg.norm(positions - positions.mean(axis=0), axis=1).argmin())]
-    away = np.linalg.norm(positions - positions[taken[0]], axis=1)
-    while len(taken) < count:
-        taken.append(int(away.argmax()))
-        away = np.minimum(away, np.linalg.norm(positions - positions[taken[-1]], axis=1))
-    return np.array(taken)
+    """Return brokers that are far from each other, beginning with the most central one."""
+    heads = [int(np.linalg.norm(positions - positions.mean(axis=0), axis=1).argmin())]
+    distances = np.linalg.norm(positions - positions[heads[0]], axis=1)
+    while len(heads) < count:
+        heads.append(int(distances.argmax()))
+        distances = np.minimum(distances, np.linalg.norm(positions - positions[heads[-1]], axis=1))
+    return np.array(heads)
 
 
 def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -> NDArray[np.int64]:
-    """For each place a head that has room, nearest pairs first; heads have themselves."""
-    away = np.linalg.norm(positions[:, None] - positions[heads][None], axis=2)
+    """Return the head of each position, nearest pairs first; a head is its own head.
+
+    Each head has at most `degree` other positions.
+    """
+    distances = np.linalg.norm(positions[:, None] - positions[heads][None], axis=2)
     head_of = np.full(len(positions), -1)
     head_of[heads] = heads
-    room = np.full(len(heads), degree)
-    for pair in np.argsort(away, axis=None, kind="stable"):
-        place, head = divmod(int(pair), len(heads))
-        if head_of[place] < 0 and room[head]:
-            head_of[place] = heads[head]
-            room[head] -= 1
+    free_slots = np.full(len(heads), degree)
+    for pair in np.argsort(distances, axis=None, kind="stable"):
+        position, head = divmod(int(pair), len(heads))
+        if head_of[position] < 0 and free_slots[head]:
+            head_of[position] = heads[head]
+            free_slots[head] -= 1
     return head_of
 
 
 def _find_medoid(positions: Floats, rows: NDArray[np.int64], head: int) -> int:
+    """Return the row nearest to the mean of these rows, or `head` if there are none."""
     if not len(rows):
         return head
     centre = positions[rows].mean(axis=0)

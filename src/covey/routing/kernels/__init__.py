@@ -1,6 +1,6 @@
-"""Compiled loops of routing tables. Private.
+"""Kernels of routing tables: compiled loops over arrays. Private.
 
-The loops take NumPy arrays and no objects of Python. They are in one folder because the cache of
+The loops take NumPy arrays and no Python objects. They are in one folder because the cache of
 machine code is keyed by the sources of a folder: a kernel may call kernels of this folder only.
 
 Modules, in the order in which data passes through them:
@@ -8,6 +8,7 @@ Modules, in the order in which data passes through them:
 - `dominance`: writes regions as points, and finds for each query point a stored point that is at
   most as large in every coordinate.
 - `run_blocks`: the two-level B+tree of runs of positions: find, split and join runs.
-- `counted_ranges`: adds ranges to the tree or takes them away, and answers what it contains.
-- `first_cover`: the first region that has each run of the curve, and the absorbers of a region.
+- `counted_ranges`: adds ranges to the tree or removes them, and tests what it contains.
+- `first_cover`: the first region that contains each run of the curve, and the absorbers of a
+  region.
 """

@@ -1,4 +1,4 @@
-"""How a range changes the tree of `covey.routing.counted_ranges`, and what the tree answers."""
+"""Changes of the tree of `covey.routing.counted_ranges` by ranges, and queries of it."""
 
 from __future__ import annotations
 
@@ -44,14 +44,29 @@ def apply_ranges(
     gap: int,
     kind_counts: Ints,
 ) -> tuple[int, Ints, Ints]:
-    """Changes range after range while there is room; gives how many, and the positions told."""
-    told = np.empty((2, 2 * len(firsts) + 16), np.int64)
+    """Add `increment` to the counts of ranges, one after another, while there is space for blocks.
+
+    Args:
+        blocks: the runs; see `covey.routing.kernels.run_blocks`.
+        directory: the directory of the blocks.
+        state: the number of entries and their capacity.
+        firsts: the first positions of ranges.
+        lasts: the last positions.
+        increment: 1 to add ranges, -1 to remove them.
+        gap: gaps of at most this many positions are advertised.
+        kind_counts: the numbers of ranges by kind; the kinds of these ranges are added.
+
+    Returns:
+        The number of ranges that were applied, and the first and last positions of the advertised
+        ranges that changed.
+    """
+    changed = np.empty((2, 2 * len(firsts) + 16), np.int64)
     count = 0
     for i in range(len(firsts)):
-        if state[ENTRIES_USED] + 2 > state[ENTRY_CAPACITY]:  # a range splits two blocks at most
-            return i, told[0, :count].copy(), told[1, :count].copy()
+        if state[ENTRIES_USED] + 2 > state[ENTRY_CAPACITY]:  # a range splits at most two blocks
+            return i, changed[0, :count].copy(), changed[1, :count].copy()
         first, last = firsts[i], lasts[i]
-        left, right = first, last  # of the run of positions beside it that no range contains
+        left, right = first, last  # ends of the neighbouring runs that no range contains
         e, s = find_run(blocks, directory, state, first)
         if blocks[directory[ENTRY_BLOCK, e], RUN_START, s] < first:
             if count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) == 0:
@@ -72,34 +87,34 @@ def apply_ranges(
             block = directory[ENTRY_BLOCK, e]
             if s == 0:
                 least = POSITION_END
-                after = (
+                next_start = (
                     directory[ENTRY_START, e + 1] if e + 1 < state[ENTRIES_USED] else POSITION_END
                 )
                 lowest = directory[MIN_COUNT, block] + directory[BLOCK_COUNT, block]
-                if after <= last + 1 and lowest > 0 and lowest + increment > 0:
+                if next_start <= last + 1 and lowest > 0 and lowest + increment > 0:
                     directory[BLOCK_COUNT, block] += increment
-                    x, e = after, e + 1
+                    x, e = next_start, e + 1
                     continue
-            was = count_ranges_at(blocks, directory, block, s)
+            previous_count = count_ranges_at(blocks, directory, block, s)
             blocks[block, RUN_COUNT, s] += increment
             least = min(least, blocks[block, RUN_COUNT, s])
             directory[MIN_COUNT, block] = min(directory[MIN_COUNT, block], least)
             y = find_next_start(blocks, directory, state, e, s) - 1
-            if was == 0 or was + increment == 0:
-                # The run that this one makes an end of, or is now part of.
+            if previous_count == 0 or previous_count + increment == 0:
+                # The run that no range contains and that this one shortens or is now part of.
                 a, b = left if x == first else x, right if y == last else y
-                if a == 0 or b == POSITION_END or b - a >= gap:  # it is no filled gap
+                if a == 0 or b == POSITION_END or b - a >= gap:  # not a filled gap
                     new += y - x + 1
                     low = a if 0 < a and x - a <= gap else x
                     high = b if b < POSITION_END and b - y <= gap else y
-                    if count == told.shape[1]:
-                        told = np.concatenate((told, np.empty_like(told)), axis=1)
-                    told[0, count], told[1, count] = low, high
+                    if count == changed.shape[1]:
+                        changed = np.concatenate((changed, np.empty_like(changed)), axis=1)
+                    changed[0, count], changed[1, count] = low, high
                     count += 1
             x = y + 1
             s += 1
             if s == directory[BLOCK_RUNS, block]:
-                if directory[ENTRY_START, e] >= first:  # all of it was seen
+                if directory[ENTRY_START, e] >= first:  # all its runs were visited
                     directory[MIN_COUNT, block] = least
                 e, s = e + 1, 0
         join_with_previous(blocks, directory, state, e, s)
@@ -110,78 +125,81 @@ def apply_ranges(
             kind_counts[_COVERED] += 1
             continue
         kind_counts[_NEW if new == last - first + 1 else _PARTIAL] += 1
-        beside = first > 0 and (first == left or (left > 0 and first - left <= gap))
-        if beside or last == right or (right < POSITION_END and right - last <= gap):
+        has_left_neighbour = first > 0 and (first == left or (left > 0 and first - left <= gap))
+        if has_left_neighbour or last == right or (right < POSITION_END and right - last <= gap):
             kind_counts[_MERGED] += 1
-    return len(firsts), told[0, :count].copy(), told[1, :count].copy()
+    return len(firsts), changed[0, :count].copy(), changed[1, :count].copy()
 
 
 @kernel
 def contains_positions(
     blocks: Ints, directory: Ints, state: Ints, positions: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Whether each position is in the union, or in a gap of it that is filled."""
-    found = np.zeros(len(positions), np.bool_)
+    """Return whether each position is in the union, or in a gap of it that is filled."""
+    is_contained = np.zeros(len(positions), np.bool_)
     for i in range(len(positions)):
         if positions[i] < 0:
             continue
         e, s = find_run(blocks, directory, state, positions[i])
-        found[i] = count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) > 0
-        if gap and not found[i]:
-            start, after = (
+        is_contained[i] = count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) > 0
+        if gap and not is_contained[i]:
+            start, next_start = (
                 blocks[directory[ENTRY_BLOCK, e], RUN_START, s],
                 find_next_start(blocks, directory, state, e, s),
             )
-            found[i] = start > 0 and after < POSITION_END and after - start <= gap
-    return found
+            is_contained[i] = start > 0 and next_start < POSITION_END and next_start - start <= gap
+    return is_contained
 
 
 @kernel
 def covers_ranges(
     blocks: Ints, directory: Ints, state: Ints, firsts: Ints, lasts: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Whether all of each range is in the union, or in gaps of it that are filled."""
-    found = np.ones(len(firsts), np.bool_)
+    """Return whether all positions of each range are in the union, or in gaps that are filled."""
+    is_covered = np.ones(len(firsts), np.bool_)
     for i in range(len(firsts)):
         e, s = find_run(blocks, directory, state, firsts[i])
         start = blocks[directory[ENTRY_BLOCK, e], RUN_START, s]
         while start <= lasts[i]:
-            after = find_next_start(blocks, directory, state, e, s)
+            next_start = find_next_start(blocks, directory, state, e, s)
             if count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s) == 0 and (
-                start == 0 or after == POSITION_END or after - start > gap
+                start == 0 or next_start == POSITION_END or next_start - start > gap
             ):
-                found[i] = False
+                is_covered[i] = False
                 break
             s += 1
             if s == directory[BLOCK_RUNS, directory[ENTRY_BLOCK, e]]:
                 e, s = e + 1, 0
-            start = after
-    return found
+            start = next_start
+    return is_covered
 
 
 @kernel
 def count_ranges(blocks: Ints, directory: Ints, state: Ints, positions: Ints) -> Ints:
-    """How many ranges contain each position."""
-    found = np.zeros(len(positions), np.int64)
+    """Return how many ranges contain each position."""
+    counts = np.zeros(len(positions), np.int64)
     for i in range(len(positions)):
         e, s = find_run(blocks, directory, state, positions[i])
-        found[i] = count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s)
-    return found
+        counts[i] = count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s)
+    return counts
 
 
 @kernel
 def list_runs(blocks: Ints, directory: Ints, state: Ints) -> tuple[Ints, Ints]:
-    """All runs in order, and the end of all positions."""
+    """Return the starts of all runs in order, and their counts.
+
+    A last item is the end of all positions, with a count of 0.
+    """
     total = 0
     for e in range(state[ENTRIES_USED]):
         total += directory[BLOCK_RUNS, directory[ENTRY_BLOCK, e]]
     starts, counts = np.full(total + 1, POSITION_END), np.zeros(total + 1, np.int64)
-    at = 0
+    run = 0
     for e in range(state[ENTRIES_USED]):
         for s in range(directory[BLOCK_RUNS, directory[ENTRY_BLOCK, e]]):
-            starts[at], counts[at] = (
+            starts[run], counts[run] = (
                 blocks[directory[ENTRY_BLOCK, e], RUN_START, s],
                 count_ranges_at(blocks, directory, directory[ENTRY_BLOCK, e], s),
             )
-            at += 1
+            run += 1
     return starts, counts

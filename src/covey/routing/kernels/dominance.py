@@ -1,4 +1,4 @@
-"""Points that are at most others in every coordinate, one by one."""
+"""Dominance of points: find stored points that are at most a query point in every coordinate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def write_ends(
     rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
     nulls: NDArray[np.bool_], ends: NDArray[np.int64], leaves_null_out: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Writes two coordinates and whether null is left out; what has no value is beyond all."""
+    """Write two coordinates and whether null is excluded, for each constraint.
+
+    Constraints without a value get the largest coordinates, beyond all values.
+    """
     for i in range(len(rows)):
         row, is_empty = rows[i], lower[i] > upper[i]
         ends[0, row] = _MAX_INT if is_empty else lower[i]
@@ -39,20 +42,24 @@ def find_dominating(
     covering_rows: NDArray[np.int64],
     doubtful_pairs: NDArray[np.int64],
 ) -> int:
-    """Writes for each query point the first stored one that is at most it and is exact, else -1.
+    """Write for each query point the first stored row that covers it for certain, or -1.
 
-    With `exclude_self` the query points are the stored ones, and no answer to themselves: of equal
-    ones the first is at most the others. Where there is none and others may cover, these are
-    written to `doubtful_pairs` as far as there is room; gives how many there are.
+    A stored point covers it for certain if it is at most the query point in every coordinate and
+    both are exact. If there is none, the stored rows that may cover it are written to
+    `doubtful_pairs`, as far as there is space. With `exclude_self` the query points are the stored
+    ones; a point does not cover itself, and of equal points the first covers the others.
+
+    Returns:
+        The number of doubtful pairs.
     """
-    left, doubted = np.empty(stored_count + 8, np.int64), 0
-    may = np.zeros((stored_count + 7) // 8 * 8, np.bool_)
+    selected_rows, doubtful_count = np.empty(stored_count + 8, np.int64), 0
+    flags = np.zeros((stored_count + 7) // 8 * 8, np.bool_)
     for i in range(query_points.shape[1]):
         covering_rows[i] = -1
-        n = _select_at_most(stored_points, stored_count, query_points, i, may, left)
-        first = doubted
+        n = _select_at_most(stored_points, stored_count, query_points, i, flags, selected_rows)
+        first = doubtful_count
         for j in range(n):
-            row = left[j]
+            row = selected_rows[j]
             if not alive[row] or (exclude_self and row == i):
                 continue
             if stored_exact[row] and query_exact[i]:
@@ -63,12 +70,12 @@ def find_dominating(
                 ):
                     continue
                 covering_rows[i] = row
-                doubted = first
+                doubtful_count = first
                 break
-            if doubted < doubtful_pairs.shape[1]:
-                doubtful_pairs[0, doubted], doubtful_pairs[1, doubted] = i, row
-            doubted += 1
-    return doubted
+            if doubtful_count < doubtful_pairs.shape[1]:
+                doubtful_pairs[0, doubtful_count], doubtful_pairs[1, doubtful_count] = i, row
+            doubtful_count += 1
+    return doubtful_count
 
 
 @kernel
@@ -80,10 +87,10 @@ def _select_at_most(
     flags: Any,
     selected_rows: Any,
 ) -> Any:
-    """Writes which of the stored points are at most a query point; gives how many.
+    """Write which stored points are at most a query point in every coordinate; return their number.
 
-    The first coordinates of all are compared at once, the others of those that are left. `flags`
-    has room for a flag each, and for seven more that are never set.
+    The first four coordinates of all points are compared together, the others only of the remaining
+    points. `flags` has space for a flag for each point, and for seven more that are never set.
     """
     if len(stored_points) >= 4:
         a, b, c, d = (
@@ -110,9 +117,9 @@ def _select_at_most(
                 selected_rows[n] = j
                 n += np.int64(flags[j])
     for k in range(4 if len(stored_points) >= 4 else 0, len(stored_points)):
-        kept: Any = 0
+        remaining: Any = 0
         for j in range(n):
-            selected_rows[kept] = selected_rows[j]
-            kept += np.int64(stored_points[k, selected_rows[j]] <= query_points[k, query_row])
-        n = kept
+            selected_rows[remaining] = selected_rows[j]
+            remaining += np.int64(stored_points[k, selected_rows[j]] <= query_points[k, query_row])
+        n = remaining
     return n

@@ -1,4 +1,4 @@
-"""Which region comes first for each run of the curve, and the absorbers that follow from it."""
+"""First region of each run of the curve, and the absorbers that follow from it."""
 
 from __future__ import annotations
 
@@ -16,46 +16,55 @@ Numbers = NDArray[np.int64]
 def find_first_covering_rows(
     offsets: Numbers, starts: Numbers, stops: Numbers, run_count: int
 ) -> Numbers:
-    """The first row that has each run: each run is painted once, and skipped from then on."""
-    owners, after = np.full(run_count, -1), np.arange(run_count + 1)
+    """Return for each run the first row whose ranges contain it, or -1.
+
+    A run that has a row is skipped in all later searches.
+    """
+    first_rows, next_open = np.full(run_count, -1), np.arange(run_count + 1)
     for row in range(len(offsets) - 1):
         for r in range(offsets[row], offsets[row + 1]):
-            at = starts[r]
+            run = starts[r]
             while True:
-                while after[at] != at:
-                    after[at] = after[after[at]]
-                    at = after[at]
-                if at >= stops[r]:
+                while next_open[run] != run:
+                    next_open[run] = next_open[next_open[run]]
+                    run = next_open[run]
+                if run >= stops[r]:
                     break
-                owners[at] = row
-                after[at] = at + 1
-    return owners
+                first_rows[run] = row
+                next_open[run] = run + 1
+    return first_rows
 
 
 @kernel
 def collect_absorbers(
     offsets: Numbers, starts: Numbers, stops: Numbers, covering_rows: Numbers, query_rows: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """The first rows of the runs of each query row, each once, ascending; or the row alone."""
-    found = np.empty(4 * len(query_rows) + 16, np.int64)
-    bounds, seen = np.zeros(len(query_rows) + 1, np.int64), np.full(len(offsets), -1)
+    """Return for each query row the first rows of its runs, each once, ascending.
+
+    If the query row is among them, it is the only one.
+
+    Returns:
+        The offsets of the rows of each query row, and all these rows.
+    """
+    absorber_rows = np.empty(4 * len(query_rows) + 16, np.int64)
+    result_offsets, seen = np.zeros(len(query_rows) + 1, np.int64), np.full(len(offsets), -1)
     count = 0
     for i in range(len(query_rows)):
-        row, begun, own = query_rows[i], count, False
+        row, begin, is_first = query_rows[i], count, False
         for r in range(offsets[row], offsets[row + 1]):
             for s in range(starts[r], stops[r]):
-                owner = covering_rows[s]
-                own |= owner == row
-                if seen[owner] == i:
+                first_row = covering_rows[s]
+                is_first |= first_row == row
+                if seen[first_row] == i:
                     continue
-                seen[owner] = i
-                if count == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[count] = owner
+                seen[first_row] = i
+                if count == len(absorber_rows):
+                    absorber_rows = np.concatenate((absorber_rows, np.empty_like(absorber_rows)))
+                absorber_rows[count] = first_row
                 count += 1
-        if own:
-            found[begun] = row
-            count = begun + 1
-        found[begun:count].sort()
-        bounds[i + 1] = count
-    return bounds, found[:count].copy()
+        if is_first:
+            absorber_rows[begin] = row
+            count = begin + 1
+        absorber_rows[begin:count].sort()
+        result_offsets[i + 1] = count
+    return result_offsets, absorber_rows[:count].copy()

@@ -1,10 +1,10 @@
-"""The B+tree of `covey.routing.counted_ranges`: runs in blocks, and a directory of the blocks.
+"""B+tree of `covey.routing.counted_ranges`: runs in blocks, and a directory of the blocks.
 
-A block has two rows: where each of its runs starts, and how many ranges contain the run besides
-those that contain all of the block. The directory has for each entry its block and where that
-starts, and for each block how many runs it has, how many ranges contain all of it, and what none of
-its counts is below. So a range that changes nothing of what is advertised in a block need not look
-into it.
+A block has two rows: the start of each run, and the number of ranges that contain the run but not
+the whole block. The directory has for each entry its block and the start of that block. It has for
+each block the number of its runs, the number of ranges that contain the whole block, and a lower
+limit of the counts of its runs. A range that changes nothing of what is advertised in a block can
+therefore skip the block.
 """
 
 from __future__ import annotations
@@ -41,27 +41,28 @@ __all__ = [
 Ints = NDArray[np.int64]
 
 MAX_BLOCK_RUNS = 128
-"""How many runs a block has at most."""
+"""Largest number of runs of a block."""
 ENTRY_BLOCK, ENTRY_START, BLOCK_RUNS, BLOCK_COUNT, MIN_COUNT = range(5)
-"""Rows of the directory, the first two by entry, the others by block."""
+"""Rows of the directory: the first two are indexed by entry, the others by block."""
 DIRECTORY_ROWS = 5
+"""Number of rows of the directory."""
 ENTRIES_USED, ENTRY_CAPACITY = 0, 1
-"""Of the state: how many entries there are, and for how many there is room."""
+"""Items of the state: the number of entries, and the number for which there is space."""
 RUN_START, RUN_COUNT = 0, 1
-"""Of a block."""
+"""Rows of a block."""
 POSITION_END = np.iinfo(np.int64).max
-"""The end of all positions."""
+"""End of all positions."""
 
 
 @kernel(inline="always")
 def count_ranges_at(blocks: Any, directory: Any, block: Any, slot: Any) -> Any:
-    """How many ranges contain a run."""
+    """Return how many ranges contain a run."""
     return blocks[block, RUN_COUNT, slot] + directory[BLOCK_COUNT, block]
 
 
 @kernel
 def find_run(blocks: Ints, directory: Ints, state: Ints, position: int) -> tuple[int, int]:
-    """The run that a position is in, as directory entry and slot in its block."""
+    """Return the run that contains a position, as directory entry and slot in its block."""
     low, high = 0, state[ENTRIES_USED]
     while high - low > 1:
         middle = (low + high) >> 1
@@ -76,7 +77,7 @@ def find_run(blocks: Ints, directory: Ints, state: Ints, position: int) -> tuple
 def find_run_near(
     blocks: Ints, directory: Ints, state: Ints, entry: int, position: int
 ) -> tuple[int, int]:
-    """The run that a position is in, at once if that is in the block of a given entry."""
+    """Return the run that contains a position; faster if that is in the block of this entry."""
     if (
         entry < state[ENTRIES_USED]
         and directory[ENTRY_START, entry] <= position
@@ -85,15 +86,15 @@ def find_run_near(
         return entry, _find_run_in_block(
             blocks, directory, state, directory[ENTRY_BLOCK, entry], position
         )
-    found: tuple[int, int] = find_run(blocks, directory, state, position)
-    return found
+    entry_and_slot: tuple[int, int] = find_run(blocks, directory, state, position)
+    return entry_and_slot
 
 
 @kernel
 def _find_run_in_block(
     blocks: Ints, directory: Ints, state: Ints, block: int, position: int
 ) -> int:
-    """The slot of the last run of a block that does not start after a position."""
+    """Return the slot of the last run of a block that does not start after a position."""
     slot, above = 0, directory[BLOCK_RUNS, block]
     while above - slot > 1:
         middle = (slot + above) >> 1
@@ -108,7 +109,7 @@ def _find_run_in_block(
 def find_previous_run(
     blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int
 ) -> tuple[int, int]:
-    """Block and slot of the run before one that is not the first."""
+    """Return block and slot of the run before another one, which must not be the first."""
     if slot > 0:
         return directory[ENTRY_BLOCK, entry], slot - 1
     block = directory[ENTRY_BLOCK, entry - 1]
@@ -117,7 +118,7 @@ def find_previous_run(
 
 @kernel
 def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> int:
-    """Where the run after one starts; the end of all positions after the last."""
+    """Return the start of the run after another one; the end of all positions after the last."""
     block = directory[ENTRY_BLOCK, entry]
     if slot + 1 < directory[BLOCK_RUNS, block]:
         return blocks[block, RUN_START, slot + 1]  # type: ignore[no-any-return]
@@ -126,7 +127,10 @@ def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot
 
 @kernel
 def split_run_at(blocks: Ints, directory: Ints, state: Ints, entry: int, position: int) -> int:
-    """Lets a run start at a position, which may be near an entry; gives its own entry."""
+    """Split a run so that one starts at a position; return the entry of that run.
+
+    `entry` is a directory entry near the position.
+    """
     entry, slot = find_run_near(blocks, directory, state, entry, position)
     block = directory[ENTRY_BLOCK, entry]
     if blocks[block, RUN_START, slot] == position:
@@ -148,7 +152,7 @@ def split_run_at(blocks: Ints, directory: Ints, state: Ints, entry: int, positio
 
 @kernel
 def _split_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None:
-    """Moves the second half of a block to a free one."""
+    """Move the second half of a block to an unused one."""
     block, used = directory[ENTRY_BLOCK, entry], state[ENTRIES_USED]
     other, half = directory[ENTRY_BLOCK, used], MAX_BLOCK_RUNS // 2
     for i in range(half):
@@ -173,7 +177,7 @@ def _split_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None
 
 @kernel
 def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> None:
-    """Joins a run, not the first, with the one before it if their counts agree."""
+    """Join a run, not the first, with the one before it if their counts are equal."""
     block = directory[ENTRY_BLOCK, entry]
     earlier, last = find_previous_run(blocks, directory, state, entry, slot)
     if count_ranges_at(blocks, directory, earlier, last) != count_ranges_at(
@@ -197,23 +201,23 @@ def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, s
 
 @kernel
 def _merge_with_next_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None:
-    """Makes one of a block and the next if they fill no more than half of it."""
+    """Merge a block and the next one if together they fill at most half a block."""
     block, other = directory[ENTRY_BLOCK, entry], directory[ENTRY_BLOCK, entry + 1]
-    have = directory[BLOCK_RUNS, block]
+    run_count = directory[BLOCK_RUNS, block]
     if (
-        have
+        run_count
         and directory[BLOCK_RUNS, other]
-        and have + directory[BLOCK_RUNS, other] > MAX_BLOCK_RUNS // 2
+        and run_count + directory[BLOCK_RUNS, other] > MAX_BLOCK_RUNS // 2
     ):
         return
-    more = directory[BLOCK_COUNT, other] - directory[BLOCK_COUNT, block]
+    count_difference = directory[BLOCK_COUNT, other] - directory[BLOCK_COUNT, block]
     for i in range(directory[BLOCK_RUNS, other]):
-        blocks[block, RUN_START, have + i], blocks[block, RUN_COUNT, have + i] = (
+        blocks[block, RUN_START, run_count + i], blocks[block, RUN_COUNT, run_count + i] = (
             blocks[other, RUN_START, i],
-            blocks[other, RUN_COUNT, i] + more,
+            blocks[other, RUN_COUNT, i] + count_difference,
         )
     directory[MIN_COUNT, block] = min(
-        directory[MIN_COUNT, block], directory[MIN_COUNT, other] + more
+        directory[MIN_COUNT, block], directory[MIN_COUNT, other] + count_difference
     )
     directory[BLOCK_RUNS, block] += directory[BLOCK_RUNS, other]
     directory[BLOCK_RUNS, other] = 0

@@ -1,15 +1,15 @@
-"""Manifests: which segments a version consists of, and how long versions are kept.
+"""Manifests: the files that describe versions, and the rules for deleting versions.
 
-A version is a number. Its manifest is a JSON file with a checksum of itself, which names the
-segment files, the file of tombstones, the file of the zone map, and the space of the predicates.
-It is published in one step, after all files that it names, and never changes.
+A version is a number. Its manifest is a JSON file with a checksum of itself. It names the segment
+files, the file of tombstones and the file of the zone map, and contains the space of the
+predicates. A manifest is published in one step, after all files that it names, and never changes.
 
 Modules, in the order of a version's life:
 
 - `space_json`: spaces as JSON and back: columns, derived attributes, session settings, limits.
 - `manifest`: `Manifest` and `SegmentEntry`; list, read, find by label.
 - `version_copy`: publish a version of one store as the next version of another.
-- `leases`: `Lease`, which keeps a version for a reader that will open it later.
+- `leases`: `Lease`, which keeps a version from vacuum for a reader that will open it later.
 - `vacuum`: delete old versions, then the files that no remaining manifest names.
 
 A manifest can be read without opening any segment. What a version contains is in

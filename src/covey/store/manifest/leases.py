@@ -1,7 +1,8 @@
-"""Leases: while one lives, the version that it names and all its files are kept.
+"""Leases: files that keep a version from vacuum until a given time.
 
-For those who know a version by its number and will open it later: a running job, a replay. A lease
-is an empty file whose name says version and end, so that nothing in it can be damaged.
+A lease is for a process that will open a version by its number later: a running job or a replay. It
+is an empty file whose name contains the version and the end of the lease, so that it has no content
+that could be damaged.
 """
 
 from __future__ import annotations
@@ -19,15 +20,18 @@ __all__ = ["LEASES_FOLDER", "Lease", "list_leases"]
 
 LEASES_FOLDER = "leases"
 
-_MAX_SECONDS = 10_000_000_000  # 300 years, whose end the name of a lease has digits for
+_MAX_SECONDS = 10_000_000_000  # about 300 years; its end fits the digits in the name of a lease
 _NAME = re.compile(r"(\d{12})-(\d{15})-[0-9a-f]{16}")
 
 
 class Lease:
-    """A claim on one version until a moment that can be put off; `with` releases it at the end.
+    """Lease of one version: vacuum does not delete the version before the lease ends.
 
-    Take it while the version is younger than what `Store.vacuum` keeps; then there is no moment at
-    which the version can go. Clocks of machines that collect and lease must roughly agree.
+    The end can be extended with `renew`. A lease is a context manager, which releases it on exit.
+
+    Take a lease while the version is within the retention of `Store.vacuum`; then the version is
+    protected at every moment. The clocks of machines that run vacuum and that take leases must
+    roughly agree.
     """
 
     def __init__(self, backend: StorageBackend, version: int, seconds: float) -> None:
@@ -42,21 +46,21 @@ class Lease:
             raise
 
     def renew(self, seconds: float) -> None:
-        """The lease ends so many seconds from now."""
+        """Set the end of the lease to the given number of seconds from now."""
         if not 0 < seconds <= _MAX_SECONDS:
             raise InvalidArgumentError(
-                f"a lease of {seconds} seconds has no effect: give more than 0, and at most "
-                f"{_MAX_SECONDS}"
+                f"the seconds of a lease must be more than 0 and at most {_MAX_SECONDS}, got "
+                f"{seconds}"
             )
-        before, end_ms = self._name, round((time.time() + seconds) * 1000)
+        previous_name, end_ms = self._name, round((time.time() + seconds) * 1000)
         name = f"{LEASES_FOLDER}/{self.version:012d}-{end_ms:015d}-{secrets.token_hex(8)}"
         self._backend.put_if_absent(name, b"")
         self._name = name
-        if before is not None:
-            self._backend.delete(before)
+        if previous_name is not None:
+            self._backend.delete(previous_name)
 
     def release(self) -> None:
-        """The lease ends now; a second time does nothing."""
+        """End the lease now; a second call does nothing."""
         if self._name is not None:
             self._backend.delete(self._name)
             self._name = None
@@ -72,7 +76,7 @@ class Lease:
 
 
 def list_leases(backend: StorageBackend) -> list[tuple[str, int, float]]:
-    """Of every lease its name, its version, and when it ends in seconds since 1970."""
+    """Return for each lease its file name, its version, and its end in seconds since 1970."""
     return [
         (f"{LEASES_FOLDER}/{file.name}", int(match[1]), int(match[2]) / 1000)
         for file in backend.list(LEASES_FOLDER)

@@ -1,7 +1,7 @@
-"""Versions: each names one exact set of subscriptions, as a list of segments and tombstones.
+"""The manifest of a version: its segments, tombstones, zone map and space.
 
-A version is a JSON file with a checksum of itself. It appears in one step, after all the
-files that it names, and never changes: whoever sees it sees all of it.
+A manifest is a JSON file with a checksum of itself. It becomes visible in one step, after all files
+that it names, and never changes, so that readers see the whole version.
 """
 
 from __future__ import annotations
@@ -43,11 +43,20 @@ _HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
 
 @dataclass(frozen=True, slots=True)
 class SegmentEntry:
-    """A segment as a version names it: its file, and how much of it is there and dead.
+    """Entry of a manifest for one segment: its file, its row counts and its role.
 
-    If it is `gated_by` another file, whatever it matches is in some region of that. If it is of a
-    `zone`, it has what events there can match; so many of the live ones are `replicas` of what
-    another zone has. One that `is_home` has what events of other zones are sent to it for, too.
+    Args:
+        file: SHA-256 of the segment file, which is its name.
+        size_bytes: size of the file.
+        regions: number of regions in the segment.
+        subscriptions: number of subscriptions in the segment, dead ones included.
+        dead: number of dead subscriptions.
+        gated_by: file of the segment that gates this one: every event that matches this segment is
+            in a region of that one. None if the segment is not gated.
+        zone: number of the zone whose events the segment is matched with; None if it belongs to no
+            zone.
+        replicas: number of live subscriptions whose home zone is another zone.
+        is_home: whether events of other zones are forwarded to this segment.
     """
 
     file: str
@@ -61,13 +70,13 @@ class SegmentEntry:
     is_home: bool = False
 
     def to_json(self) -> JsonObject:
-        """As what `json.dumps` takes."""
+        """Return the entry as a JSON object, without fields that have their default."""
         defaults = {"gated_by": None, "zone": None, "replicas": 0, "is_home": False}
         return {k: v for k, v in asdict(self).items() if k not in defaults or v != defaults[k]}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, JsonValue]) -> SegmentEntry:
-        """Return the entry that `to_json` was given; what cannot be one is a `ValueError`."""
+        """Return the entry that `to_json` encoded; raise ValueError if the object is not valid."""
         fields: Mapping[str, Any] = saved
         entry = cls(**fields)
         for name in ("size_bytes", "regions", "subscriptions", "dead", "replicas"):
@@ -81,11 +90,18 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The name of one exact set of subscriptions.
+    """Manifest of one version, that is of one exact set of subscriptions.
 
-    `space` has the derived attributes that its segments need. `written_ms` is the writer's clock.
-    `label` is what the writer calls it, so that a repeated attempt finds what the first has done.
-    `zone_map_file` is the file that says where its zones are, if it has any.
+    Args:
+        version: number of the version.
+        written_ms: time of the commit in milliseconds since 1970, by the writer's clock.
+        space: space of the version, with the derived attributes that its segments need.
+        id_kind: type of the ids.
+        segments: entries of the segments.
+        tombstones_file: file of the tombstones; None if no row is dead.
+        label: text that the writer gave to the version, so that a repeated attempt finds what the
+            first one committed.
+        zone_map_file: file of the zone map; None if the version has no zones.
     """
 
     version: int
@@ -99,17 +115,17 @@ class Manifest:
 
     @property
     def subscriptions(self) -> int:
-        """How many subscriptions count, each once."""
+        """Number of live subscriptions; replicas are not counted."""
         return sum(entry.subscriptions - entry.dead - entry.replicas for entry in self.segments)
 
     @property
     def files(self) -> set[str]:
-        """The files that it names."""
+        """Names of all files of the version except for the manifest itself."""
         named = {entry.file for entry in self.segments}
         return named | {file for file in (self.tombstones_file, self.zone_map_file) if file}
 
     def to_bytes(self) -> bytes:
-        """The file of this version."""
+        """Return the content of the manifest file."""
         saved = {
             "format": _FORMAT if self.zone_map_file is None else _ZONED_FORMAT,
             "version": self.version,
@@ -126,17 +142,20 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Manifest:
-        """The version of a file; one byte more, less or else is a `StoreError`."""
+        """Decode the content of a manifest file; raise StoreError if it is not valid.
+
+        The checksum detects every change of a byte.
+        """
         body = content.removeprefix(_HEAD).rpartition(_MIDDLE)[0]
         if content != _HEAD + body + _MIDDLE + _sha256_hex(body) + _TAIL:
-            raise StoreError("it is truncated or damaged: its checksum does not fit")
+            raise StoreError("it is truncated or damaged: its checksum does not match")
         try:
             saved = json.loads(body)
             if saved["format"] not in (_FORMAT, _ZONED_FORMAT):
                 raise StoreError(
-                    f"it has format {saved['format']}, this covey reads {_FORMAT} and "
+                    f"it has format {saved['format']}, but this covey reads {_FORMAT} and "
                     f"{_ZONED_FORMAT}: the store was written by another version of covey and must "
-                    "be made again"
+                    "be created again"
                 )
             return cls(
                 _check_count(saved["version"]),
@@ -149,80 +168,82 @@ class Manifest:
                 _check_file_name(saved.get("zone_map_file")),
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise StoreError(f"no covey has written it: {error!r}") from None
+            raise StoreError(f"it was not written by covey: {error!r}") from None
 
 
 def list_versions(backend: StorageBackend) -> dict[int, FileEntry]:
-    """The files of all versions by their numbers, ascending; what is unfinished is not seen."""
-    found = {
+    """Return the manifest files by version, ascending; unfinished files are left out."""
+    files_by_version = {
         int(match[1]): file
         for file in backend.list(VERSIONS_FOLDER)
         if (match := _NAME.fullmatch(file.name))
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(files_by_version.items()))
 
 
 def read_newest_manifest(backend: StorageBackend) -> Manifest:
-    """The version with the highest number; if its file is damaged that is an error, not ignored."""
-    numbers = list(list_versions(backend))
-    if not numbers:
-        raise StoreError(f"there is no store at {backend.location}: Store.create makes one")
-    return read_manifest(backend, numbers[-1])
+    """Read the manifest of the highest version; raise StoreError if it is damaged or missing."""
+    versions = list(list_versions(backend))
+    if not versions:
+        raise StoreError(f"there is no store at {backend.location}: create one with Store.create")
+    return read_manifest(backend, versions[-1])
 
 
 def read_manifest(backend: StorageBackend, number: int) -> Manifest:
-    """The version with this number."""
+    """Read the manifest of a version; raise StoreError if it is damaged or missing."""
     try:
-        version = Manifest.from_bytes(backend.read(manifest_name(number)))
-        if version.version != number:
-            raise StoreError(f"it says that it is version {version.version}")
+        manifest = Manifest.from_bytes(backend.read(manifest_name(number)))
+        if manifest.version != number:
+            raise StoreError(f"its content says version {manifest.version}")
     except FileNotFoundError:
         raise StoreError(
             f"there is no version {number} in {backend.location}: vacuum deleted it, or it never "
-            "was"
+            "existed"
         ) from None
     except StoreError as error:
         raise StoreError(
-            f"version {number} in {backend.location} cannot be read: {error}. Bring its file "
-            "back from a copy, or delete it to go back to the version before"
+            f"version {number} in {backend.location} cannot be read: {error}. Restore its file "
+            "from a copy, or delete it to return to the previous version"
         ) from None
-    return version
+    return manifest
 
 
 def find_labelled_manifest(backend: StorageBackend, label: str) -> Manifest | None:
-    """The newest version with this label, if there is one.
+    """Return the newest manifest with a label, or None if no version has it.
 
-    Cost: reads versions from the newest back, so all of them if none has it.
+    Cost: manifests are read from the newest backwards; all of them if no version has the label.
     """
     for number in reversed(list(list_versions(backend))):
-        version = read_manifest(backend, number)
-        if version.label == label:
-            return version
+        manifest = read_manifest(backend, number)
+        if manifest.label == label:
+            return manifest
     return None
 
 
 def manifest_name(version: int) -> str:
-    """Where the file of a version is."""
+    """Return the file name of a manifest."""
     return f"{VERSIONS_FOLDER}/{version:012d}.json"
 
 
 def _check_count(saved: Any) -> int:
+    """Return a count; raise ValueError if it is not an integer of at least 0."""
     if not isinstance(saved, int) or isinstance(saved, bool) or saved < 0:
-        raise ValueError(f"{saved!r} is no count")
+        raise ValueError(f"{saved!r} is not a count")
     return saved
 
 
 def _check_file_name(saved: Any) -> str | None:
-    """Return the name of a file, which is that of its content and never leads elsewhere."""
+    """Return a file name or None; raise ValueError if it is not a SHA-256 in hexadecimal digits."""
     if saved is not None and not (isinstance(saved, str) and _FILE.fullmatch(saved)):
-        raise ValueError(f"{saved!r} is the name of no file")
+        raise ValueError(f"{saved!r} is not the name of a file")
     return saved
 
 
 def _sha256_hex(body: bytes) -> bytes:
+    """Return the SHA-256 of some bytes in hexadecimal digits."""
     return hashlib.sha256(body).hexdigest().encode()
 
 
 def now_ms() -> int:
-    """The time, as versions record it."""
+    """Return the current time in milliseconds since 1970, as manifests record it."""
     return time.time_ns() // 1_000_000

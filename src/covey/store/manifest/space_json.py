@@ -1,4 +1,4 @@
-"""Spaces as JSON and back, exactly: columns, derived attributes, types and settings."""
+"""Exact conversion of spaces to JSON and back: columns, derived attributes, settings, limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["combine_spaces", "space_from_json", "space_to_json"]
 
 
 def space_to_json(space: Space) -> JsonObject:
-    """The space as what `json.dumps` takes.
+    """Return a space as a JSON object.
 
     >>> import pyarrow as pa
     >>> space_to_json(Space.from_types({"price": pa.float64()}))["columns"]
@@ -31,7 +31,7 @@ def space_to_json(space: Space) -> JsonObject:
 
 
 def space_from_json(saved: Mapping[str, JsonValue]) -> Space:
-    """The space that `space_to_json` was given; anything else is a `StoreError`."""
+    """Return the space that `space_to_json` encoded; raise StoreError if it cannot be read."""
     fields: Mapping[str, Any] = saved
     try:
         return Space(
@@ -55,6 +55,7 @@ def space_from_json(saved: Mapping[str, JsonValue]) -> Space:
 
 
 def _settings_to_json(settings: SessionSettings) -> dict[str, Any]:
+    """Return session settings as a JSON object."""
     saved: dict[str, Any] = {"time_zone": settings.time_zone, "ansi": settings.ansi}
     if settings.zone_rules is not None:
         saved["zone_rules"] = base64.b64encode(settings.zone_rules).decode()
@@ -62,23 +63,26 @@ def _settings_to_json(settings: SessionSettings) -> dict[str, Any]:
 
 
 def _settings_from_json(saved: Mapping[str, Any]) -> SessionSettings:
+    """Return the session settings that `_settings_to_json` encoded."""
     others = sorted((str(name), str(value)) for name, value in saved.get("others", {}).items())
     rules = base64.b64decode(saved["zone_rules"]) if "zone_rules" in saved else None
     return SessionSettings(saved["time_zone"], saved["ansi"], tuple(others), rules)
 
 
 def _limits_from_json(saved: Mapping[str, Any]) -> PredicateLimits:
+    """Return the limits for predicates from their fields."""
     return PredicateLimits(**{**saved, "functions": tuple(saved["functions"])})
 
 
 def combine_spaces(first: Space, others: Iterable[Space]) -> Space:
-    """The first space with the derived attributes of all."""
+    """Return the first space with the derived attributes of all spaces."""
     for other in others:
         first = first.with_derived(*other.derived)
     return first
 
 
 def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
+    """Return name, type and flags of an attribute as a JSON object."""
     saved: dict[str, Any] = {"name": attribute.name, "type": _type_to_json(attribute.type)}
     for name in ("can_raise", "is_flag"):
         if getattr(attribute, name):
@@ -87,7 +91,7 @@ def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
 
 
 def _type_to_json(type_: Type) -> dict[str, Any]:
-    """Only what differs from `Type(name)`, so that manifests stay short."""
+    """Return the fields that differ from `Type(name)`, so that manifests are short."""
     saved: dict[str, Any] = {"name": type_.name}
     for number in ("precision", "scale", "length"):
         if getattr(type_, number):
@@ -100,6 +104,7 @@ def _type_to_json(type_: Type) -> dict[str, Any]:
 
 
 def _type_from_json(saved: Mapping[str, Any]) -> Type:
+    """Return the type that `_type_to_json` encoded."""
     element = saved.get("element")
     return Type(
         saved["name"],

@@ -1,4 +1,4 @@
-"""Which versions and files can go: those that nobody may still want to open."""
+"""Vacuum: delete versions beyond the retention, then the files that no version names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ReferencedFiles", "VacuumResult", "vacuum"]
 
 @dataclass(frozen=True, slots=True)
 class VacuumResult:
-    """What was deleted."""
+    """Result of a vacuum: the numbers of deleted versions, files and bytes of files."""
 
     versions: int
     files: int
@@ -28,19 +28,19 @@ class VacuumResult:
 
 
 class ReferencedFiles:
-    """The files that versions name. A version never changes: each is read once."""
+    """Cache of the files that versions name, so that each manifest is read only once."""
 
     def __init__(self) -> None:
         self._files_by_version: dict[tuple[int, float], list[str]] = {}
 
     def read_files(self, backend: StorageBackend, retained: Mapping[int, FileEntry]) -> set[str]:
-        """The files that some of these versions name; what others name is forgotten."""
-        known, self._files_by_version = self._files_by_version, {}
+        """Return the files that the retained versions name; drop other versions from the cache."""
+        cached, self._files_by_version = self._files_by_version, {}
         for number, listed in retained.items():
-            key = number, listed.modified_at_s  # which tells it from that of a store made anew
-            if key not in known:
-                known[key] = list(map(intern, read_manifest(backend, number).files))
-            self._files_by_version[key] = known[key]
+            key = number, listed.modified_at_s  # the time differs if the store was created again
+            if key not in cached:
+                cached[key] = list(map(intern, read_manifest(backend, number).files))
+            self._files_by_version[key] = cached[key]
         return {file for files in self._files_by_version.values() for file in files}
 
 
@@ -52,55 +52,67 @@ def vacuum(
     keep_versions: Set[int],
     referenced: ReferencedFiles,
 ) -> VacuumResult:
-    """Deletes versions, then files that no version names any more and that are not in use.
+    """Delete old versions, then files that no remaining version names and that are not in use.
 
-    Kept are the newest version, every version that was the newest less than `retain_seconds` ago,
-    and every one of `keep_versions` or that a live lease names. A file that no version names is
-    kept for `grace_seconds`: a writer may be about to name it. If a version that is kept cannot be
-    read, nothing is deleted.
+    Not deleted are the newest version, versions that were the newest less than `retain_seconds`
+    ago, versions in `keep_versions`, and versions under a lease. A file that no version names is
+    not deleted before it is `grace_seconds` old, because a writer may be about to name it. If a
+    remaining version cannot be read, nothing is deleted except for ended leases.
 
-    Cost: lists all files, and reads every version that is kept, unless `referenced` knows it.
+    Cost: all files are listed, and each remaining manifest that is not in `referenced` is read.
     """
     if not (retain_seconds >= 0 and grace_seconds >= 0):
-        raise InvalidArgumentError(f"no time to keep: {retain_seconds} and {grace_seconds} seconds")
-    now = time.time()
+        raise InvalidArgumentError(
+            f"retain_seconds and grace_seconds must be at least 0, got {retain_seconds} and "
+            f"{grace_seconds}"
+        )
+    now_s = time.time()
     listed = list_versions(backend)
-    kept = _retained_versions(
-        listed, now - retain_seconds, _prune_leases(backend, now) | keep_versions
+    retained = _retained_versions(
+        listed, now_s - retain_seconds, _prune_leases(backend, now_s) | keep_versions
     )
-    wanted = referenced.read_files(backend, {number: listed[number] for number in sorted(kept)})
-    gone = [number for number in listed if number not in kept]
-    for number in gone:
+    referenced_files = referenced.read_files(
+        backend, {number: listed[number] for number in sorted(retained)}
+    )
+    deleted = [number for number in listed if number not in retained]
+    for number in deleted:
         backend.delete(manifest_name(number))
-    wanted |= files_in_use
-    unnamed = [file for file in backend.list(content_store.FILES_FOLDER) if file.name not in wanted]
+    referenced_files |= files_in_use
+    unreferenced = [
+        file
+        for file in backend.list(content_store.FILES_FOLDER)
+        if file.name not in referenced_files
+    ]
     size, count = 0, 0
-    for folder, some in [(content_store.FILES_FOLDER, unnamed), *_find_partial_files(backend)]:
-        for file in some:
-            if file.modified_at_s < now - grace_seconds:
+    for folder, files in [
+        (content_store.FILES_FOLDER, unreferenced),
+        *_find_partial_files(backend),
+    ]:
+        for file in files:
+            if file.modified_at_s < now_s - grace_seconds:
                 backend.delete(f"{folder}/{file.name}")
                 size, count = size + file.size_bytes, count + 1
-    return VacuumResult(len(gone), count, size)
+    return VacuumResult(len(deleted), count, size)
 
 
 def _retained_versions(
     listed: dict[int, FileEntry], horizon_s: float, required: set[int]
 ) -> set[int]:
-    """Versions that were the newest at the horizon or later, or that somebody wants."""
+    """Return the versions that were the newest at the horizon or later, and the required ones."""
     numbers = list(listed)
-    kept = {
+    retained = {
         number
         for number, successor in pairwise(numbers)
         if listed[successor].modified_at_s >= horizon_s
     }
-    return kept | set(numbers[-1:]) | (required & set(numbers))
+    return retained | set(numbers[-1:]) | (required & set(numbers))
 
 
 def _prune_leases(backend: StorageBackend, now_s: float) -> set[int]:
-    """The versions under lease; leases that ended are deleted."""
+    """Return the versions under a lease, and delete leases that have ended."""
     leased = set()
-    for name, version, end in list_leases(backend):
-        if end >= now_s:
+    for name, version, end_s in list_leases(backend):
+        if end_s >= now_s:
             leased.add(version)
         else:
             backend.delete(name)
@@ -108,7 +120,7 @@ def _prune_leases(backend: StorageBackend, now_s: float) -> set[int]:
 
 
 def _find_partial_files(backend: StorageBackend) -> list[tuple[str, list[FileEntry]]]:
-    """What killed writers left unfinished, elsewhere than among the files."""
+    """Return the partial files of killed writers in the folders of manifests and leases."""
     return [
         (folder, [file for file in backend.list(folder) if file.name.endswith(PARTIAL_SUFFIX)])
         for folder in (manifest.VERSIONS_FOLDER, leases.LEASES_FOLDER)

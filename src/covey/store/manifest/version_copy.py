@@ -1,4 +1,4 @@
-"""A version of one store as the next of another."""
+"""Copy of a version of one store as the next version of another."""
 
 from __future__ import annotations
 
@@ -26,25 +26,35 @@ __all__ = ["copy_version"]
 
 @check_arguments
 def copy_version(source: Location, target: Location, number: int, label: str) -> Manifest:
-    """Makes a version of the source the newest of the target, which may be no store yet.
+    """Publish a version of the source store as the next version of the target store.
 
-    The two need not have anything in common: other versions of the target stay as they are. If a
-    version of the target has the label already, it is returned. Local files are linked where that
-    is possible, since they never change.
+    The stores need not have anything in common; other versions of the target do not change. If the
+    target has a version with the label already, its manifest is returned and nothing is copied.
+    Local files are linked where possible, because they never change.
+
+    Args:
+        source: location of the store to copy from.
+        target: location of the store to copy to; if there is no store yet, one is created.
+        number: version of the source.
+        label: label of the copy.
+
+    Raises:
+        StoreError: if the version does not exist, or a file is damaged.
     """
-    here, there = open_storage(source), open_storage(target)
-    if (known := find_labelled_manifest(there, label)) is not None:
-        return known
-    version = read_manifest(here, number)
-    for file in sorted(version.files):
-        _copy_file(here, ContentStore(there, Cache()), file)
-    last = max(list_versions(there), default=-1)
-    copied = replace(version, version=last + 1, written_ms=now_ms(), label=label)
-    there.put_if_absent(manifest_name(copied.version), copied.to_bytes())
+    source_backend, target_backend = open_storage(source), open_storage(target)
+    if (labelled := find_labelled_manifest(target_backend, label)) is not None:
+        return labelled
+    manifest = read_manifest(source_backend, number)
+    for file in sorted(manifest.files):
+        _copy_file(source_backend, ContentStore(target_backend, Cache()), file)
+    last_version = max(list_versions(target_backend), default=-1)
+    copied = replace(manifest, version=last_version + 1, written_ms=now_ms(), label=label)
+    target_backend.put_if_absent(manifest_name(copied.version), copied.to_bytes())
     return copied
 
 
 def _copy_file(source: StorageBackend, target: ContentStore, file: str) -> None:
+    """Copy a content-addressed file from one store to another."""
     name, path = f"{FILES_FOLDER}/{file}", target.partial_path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -54,13 +64,14 @@ def _copy_file(source: StorageBackend, target: ContentStore, file: str) -> None:
                 source.download(name, into)
         else:
             _link_or_copy(local, path)
-        os.utime(path)  # it is new here, and `vacuum` spares what is new
+        os.utime(path)  # the file is new in this store, and vacuum does not delete new files
         target.put_local_file(path, file)
     finally:
         path.unlink(missing_ok=True)
 
 
 def _link_or_copy(old: Path, new: Path) -> None:
+    """Make a hard link to a file, or copy the file where links are not possible."""
     try:
         os.link(old, new)
     except OSError:

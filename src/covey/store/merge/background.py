@@ -1,4 +1,4 @@
-"""Merges in the background, by processes of their own, while changes and matching go on."""
+"""Merges in background processes, while changes and matching continue."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ _RETRY_SECONDS = 5.0
 
 
 class BackgroundMerger:
-    """Merges whatever `TieredMergePolicy` finds worth it, from now until `close`.
+    """Background processes that do the merges of a store until `close`.
 
-    A merge that fails is logged, kept as `failure`, and tried again: the store is right without it,
-    only slower. With two processes the small merges do not wait for a large one.
+    A merge that fails is logged and tried again; `last_error` is its error until a merge succeeds.
+    Without the merge the store is correct, only slower. With two processes, small merges do not
+    wait for a large one.
 
-    Close it before the store:
+    Close the merger before the store:
 
-        with Store.open(place) as store, Merger(store):
+        with Store.open(location) as store, BackgroundMerger(store):
             store.apply(changes)
+
+    Args:
+        store: the store, which must be open for as long as the merger.
+        processes: number of processes, and so of merges at the same time.
     """
 
     @check_arguments
@@ -45,7 +50,7 @@ class BackgroundMerger:
             thread.start()
 
     def close(self) -> None:
-        """Stops merging; what is under way is given up."""
+        """Stop merging; merges that are not finished are abandoned."""
         self._stop_event.set()
         for process in list(self._processes):
             process.kill()
@@ -62,6 +67,7 @@ class BackgroundMerger:
         self.close()
 
     def _run_merges(self) -> None:
+        """Do merges in a child process until `close`; after an error, start another process."""
         while not self._stop_event.is_set():
             process = MergeProcess()
             self._processes.add(process)
@@ -79,14 +85,14 @@ class BackgroundMerger:
                 process.close()
 
     def _run_one_merge(self, process: MergeProcess) -> bool:
-        """One merge, if there is one to be done."""
-        merge = self._writer.claim_merge()
-        if merge is None:
+        """Do one merge, and return True; return False if no merge is proposed."""
+        operation = self._writer.claim_merge()
+        if operation is None:
             return False
         try:
-            built = process.run(merge, self._writer.content_store)
-            self._writer.finish_merge(merge, built)
+            merged_segments = process.run(operation, self._writer.content_store)
+            self._writer.finish_merge(operation, merged_segments)
             self.last_error = None
         finally:
-            self._writer.release_merge(merge)
+            self._writer.release_merge(operation)
         return True

@@ -1,7 +1,7 @@
-"""Merging parts into one while changes go on, or spreading them over zones.
+"""Merge operation: several segments become one, or are spread over zones.
 
-A merge is claimed, built, and finished. Between claim and finish the version may have changed: what
-died meanwhile becomes tombstones of the merged segment, and nothing has to wait.
+A merge is claimed, built, and finished. Other changes do not wait for it: rows that die between
+claim and finish become tombstones of the merged segment.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["MergeOperation", "MergedSegment", "install_merged", "merge_segments"
 
 @dataclass(frozen=True, slots=True)
 class MergeOperation:
-    """Parts of one zone that are to become one, as they were when the merge was claimed.
+    """Segments of one zone to be merged into one, as they were when the merge was claimed.
 
-    Regions that end before one of the `horizons` are left out. With a `zone_map`, what they have
-    becomes a part of each zone instead.
+    Regions that end before one of the `horizons` are dropped. With a `zone_map`, the subscriptions
+    are spread over its zones instead, with one segment for each zone.
     """
 
     segments: tuple[LiveSegment, ...]
@@ -34,12 +34,13 @@ class MergeOperation:
 
     @property
     def files(self) -> set[str]:
-        return {part.file for part in self.segments}
+        """Names of the segment files that are merged."""
+        return {segment.file for segment in self.segments}
 
 
 @dataclass(frozen=True, slots=True)
 class MergedSegment:
-    """A segment that a merge made, which the store has: of which zone it is, if of one."""
+    """Segment file that a merge has written to the store, with its zone (None for no zone)."""
 
     zone: int | None
     file: str
@@ -47,30 +48,33 @@ class MergedSegment:
 
 
 def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, IndexedSubscriptions]]:
-    """The subscriptions of all parts that count and have not ended, in one index; none if none.
+    """Yield the merged segment, or one segment per zone, each with its zone number.
+
+    They have the live subscriptions of all segments, without expired regions. If there are none,
+    nothing is yielded.
 
     Cost: that of `IndexedSubscriptions.build`; about three copies of the regions in memory.
     """
-    parts = (part.take_live() for part in operation.segments if part.live_count)
-    live = [left for part in parts if len((left := drop_expired(part, operation.horizons)).ids)]
-    if not live:
+    live = (segment.take_live() for segment in operation.segments if segment.live_count)
+    batches = [left for batch in live if len((left := drop_expired(batch, operation.horizons)).ids)]
+    if not batches:
         return
-    owned = SubscriptionBatch.concat(live)
+    merged = SubscriptionBatch.concat(batches)
     if operation.zone_map is None:
-        yield operation.segments[0].zone, IndexedSubscriptions.build(owned)
+        yield operation.segments[0].zone, IndexedSubscriptions.build(merged)
         return
-    for zone, some in split_by_zone(owned, operation.zone_map):
-        yield zone, IndexedSubscriptions.build(some)
+    for zone, zone_batch in split_by_zone(merged, operation.zone_map):
+        yield zone, IndexedSubscriptions.build(zone_batch)
 
 
 def write_merged(operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
-    """What a merge makes, in the files of a store; nothing if nothing was left."""
-    placed = []
+    """Build the merged segments, write their files and return them; none without live rows."""
+    written = []
     for zone, subscriptions in merge_segments(operation):
-        packed = subscriptions.encode()
-        content_store.put(packed)
-        placed.append(MergedSegment(zone, packed.sha256, packed.size_bytes))
-    return placed
+        encoded = subscriptions.encode()
+        content_store.put(encoded)
+        written.append(MergedSegment(zone, encoded.sha256, encoded.size_bytes))
+    return written
 
 
 def install_merged(
@@ -78,24 +82,34 @@ def install_merged(
     live_segments: Sequence[LiveSegment],
     merged_segments: Sequence[LiveSegment],
 ) -> list[LiveSegment]:
-    """The parts of a version, now that a merge is done: its inputs gave way to its results.
+    """Return the segments of a version with the inputs of a merge replaced by its results.
 
-    An input that is no longer there died as a whole. What became a zone's is before what is not.
+    Rows that died since the claim are dead in the results; an input that is missing in
+    `live_segments` has died completely. The results are put at the position of the first input, or
+    before all other segments if they were spread over zones.
     """
-    places = [i for i, part in enumerate(live_segments) if part.file in operation.files]
-    kept = [part for part in live_segments if part.file not in operation.files]
-    place = places[0] if places and operation.zone_map is None else 0
-    died = _find_died_ids(operation, live_segments)
-    left = [result.without_ids(died) for result in merged_segments]
-    return [*kept[:place], *(part for part in left if part.live_count), *kept[place:]]
+    input_rows = [i for i, segment in enumerate(live_segments) if segment.file in operation.files]
+    remaining = [segment for segment in live_segments if segment.file not in operation.files]
+    insert_row = input_rows[0] if input_rows and operation.zone_map is None else 0
+    dead_ids = _find_died_ids(operation, live_segments)
+    results = [result.without_ids(dead_ids) for result in merged_segments]
+    return [
+        *remaining[:insert_row],
+        *(segment for segment in results if segment.live_count),
+        *remaining[insert_row:],
+    ]
 
 
 def _find_died_ids(operation: MergeOperation, live_segments: Sequence[LiveSegment]) -> Ids:
-    """The ids that counted when a merge was claimed and do not count in its inputs now."""
-    current = {part.file: part.tombstones for part in live_segments}
-    died = []
-    for part in operation.segments:
-        stones = current.get(part.file)
-        gone = part.tombstones.live_rows if stones is None else stones.rows_since(part.tombstones)
-        died.append(part.subscriptions.ids.take(gone))
-    return Ids.concat(died)
+    """Return the ids that were live when a merge was claimed and are dead in its inputs now."""
+    current = {segment.file: segment.tombstones for segment in live_segments}
+    dead_ids = []
+    for segment in operation.segments:
+        tombstones = current.get(segment.file)
+        dead_rows = (
+            segment.tombstones.live_rows
+            if tombstones is None
+            else tombstones.rows_since(segment.tombstones)
+        )
+        dead_ids.append(segment.subscriptions.ids.take(dead_rows))
+    return Ids.concat(dead_ids)

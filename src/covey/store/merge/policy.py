@@ -1,12 +1,12 @@
-"""Which segments to merge, so that there are few and a change is rewritten seldom.
+"""Merge policy: which segments to merge, so that they are few and changes are rewritten seldom.
 
-Sizes are cut into levels, each `level_factor` times the one below. A level holds one segment; when
-it has two, they are merged, and with them all that is smaller. So n subscriptions are in about
-log(n / min_level_regions) / log(level_factor) segments, and each change is rewritten about
-level_factor / 2 times per level, however many subscriptions there are. A segment of which too much
-is dead is rewritten too.
+Segment sizes are divided into levels; the sizes of a level are `level_factor` times those of the
+level below. If a level has two segments, they are merged together with all smaller segments. So n
+regions are in about log(n / min_level_regions) / log(level_factor) segments, and each change is
+rewritten about level_factor / 2 times per level, independently of the number of subscriptions. A
+segment with a large share of dead rows is rewritten as well.
 
-Everything here is a pure function of sizes; `covey.store.merge.operation` does the work.
+The policy is a pure function of sizes; `covey.store.merge.operation` does the merges.
 """
 
 from __future__ import annotations
@@ -22,24 +22,31 @@ __all__ = ["SegmentSize", "TieredMergePolicy"]
 
 @dataclass(frozen=True, slots=True)
 class SegmentSize:
-    """A segment's regions, and which share of its subscriptions is dead."""
+    """Size of a segment: its number of regions, and the share of dead subscriptions."""
 
     regions: int
     dead_share: float = 0.0
 
     @property
     def live_regions(self) -> int:
+        """Estimated number of regions of live subscriptions."""
         return round(self.regions * (1 - self.dead_share))
 
 
 @dataclass(frozen=True, slots=True)
 class TieredMergePolicy:
-    """When to merge segments, and which.
+    """Merge policy with levels of segment sizes.
 
-    The last segment is the writer's own while it is small: see `should_rewrite_last`.
+    The last segment is not merged while it is small, because each batch of changes rewrites it; see
+    `should_rewrite_last`.
 
-    `min_level_regions` bounds what is rewritten with every batch of changes; a higher
-    `level_factor` means fewer segments to ask and more rewriting.
+    Args:
+        min_level_regions: number of regions up to which a segment is on level 0, at least 1. It
+            bounds the work of rewriting the last segment with each batch.
+        level_factor: ratio of the sizes of two levels, at least 2. A higher factor means fewer
+            segments to query and more rewriting.
+        max_dead_share: share of dead rows, more than 0 and at most 1, beyond which a segment is
+            rewritten.
 
     >>> policy = TieredMergePolicy(min_level_regions=10, level_factor=8)
     >>> policy.find_merge([SegmentSize(regions) for regions in (700, 9, 10, 4)])
@@ -58,46 +65,56 @@ class TieredMergePolicy:
             self.min_level_regions >= 1 and self.level_factor >= 2 and 0 < self.max_dead_share <= 1
         ):
             raise InvalidArgumentError(
-                f"no merge policy: {self}: "
-                "min_level_regions ≥ 1, level_factor ≥ 2, 0 < max_dead_share ≤ 1"
+                "a merge policy needs min_level_regions ≥ 1, level_factor ≥ 2 and "
+                f"0 < max_dead_share ≤ 1, got {self}"
             )
 
     def level_of(self, regions: int) -> int:
-        """The level of a segment of so many regions."""
-        level, most = 0, self.min_level_regions
-        while regions > most:
-            level, most = level + 1, most * self.level_factor
+        """Return the level of a segment with the given number of regions."""
+        level, max_regions = 0, self.min_level_regions
+        while regions > max_regions:
+            level, max_regions = level + 1, max_regions * self.level_factor
         return level
 
     def should_rewrite_last(self, last: SegmentSize, added_regions: int) -> bool:
-        """Whether the last segment is to be rewritten together with so many new regions."""
+        """Return whether the last segment is small enough to be rewritten with added regions."""
         return last.live_regions + added_regions <= self.min_level_regions
 
     def find_merge(self, sizes: Sequence[SegmentSize]) -> tuple[int, ...]:
-        """Which segments to merge into one, ascending; none if all is well.
+        """Return the positions of the segments to merge into one, ascending.
 
-        The cheapest merge is proposed first. Merging until nothing is proposed ends.
+        The result is empty if no merge is due. If several merges are due, it is the one with the
+        fewest live regions. Merging until no merge is due always ends.
         """
-        settled = len(sizes) - 1 if sizes and self.should_rewrite_last(sizes[-1], 0) else len(sizes)
-        plans = [self._extend_to_lower_levels([i], sizes[:settled]) for i in range(settled)
-                 if sizes[i].dead_share > self.max_dead_share]  # fmt: skip
+        settled_count = (
+            len(sizes) - 1 if sizes and self.should_rewrite_last(sizes[-1], 0) else len(sizes)
+        )
+        candidates = [
+            self._extend_to_lower_levels([i], sizes[:settled_count])
+            for i in range(settled_count)
+            if sizes[i].dead_share > self.max_dead_share
+        ]
         by_level: dict[int, list[int]] = {}
-        for i in range(settled):
+        for i in range(settled_count):
             by_level.setdefault(self.level_of(sizes[i].live_regions), []).append(i)
-        for together in by_level.values():
-            if len(together) > 1:
-                plans.append(self._extend_to_lower_levels(together, sizes[:settled]))
-        return min(plans, key=lambda plan: sum(sizes[i].live_regions for i in plan), default=())
+        for level_rows in by_level.values():
+            if len(level_rows) > 1:
+                candidates.append(self._extend_to_lower_levels(level_rows, sizes[:settled_count]))
+        return min(
+            candidates,
+            key=lambda candidate: sum(sizes[i].live_regions for i in candidate),
+            default=(),
+        )
 
     def _extend_to_lower_levels(
         self, initial: list[int], sizes: Sequence[SegmentSize]
     ) -> tuple[int, ...]:
-        """These and all that is not on a higher level than what they will be together."""
+        """Return segments and all others that are not on a higher level than the merged segment."""
         chosen = set(initial)
         while True:
             level = self.level_of(sum(sizes[i].live_regions for i in chosen))
             grown = chosen | {
-                i for i, s in enumerate(sizes) if self.level_of(s.live_regions) <= level
+                i for i, size in enumerate(sizes) if self.level_of(size.live_regions) <= level
             }
             if grown == chosen:
                 return tuple(sorted(chosen))

@@ -1,7 +1,7 @@
-"""A process that merges segments for another one, told what to do by lines of JSON.
+"""Merge process: a child process that builds merges on requests in lines of JSON.
 
-It reads and writes local files only, whatever file system the store is on. It ends when its input
-ends, so it does not outlive the process that started it by more than one merge.
+It reads and writes local files only, for stores on any file system. It ends when its standard input
+ends, so that it survives the process that started it by at most one merge.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ serve_requests()
 
 
 class MergeProcess:
-    """The other process, seen from the writer. Not for several threads at once, except `kill`."""
+    """Merge process as the writer sees it; only `kill` may be called from another thread."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -47,54 +47,62 @@ class MergeProcess:
         )
 
     def run(self, operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
-        """Merges, and gives the store what came of it; nothing if nothing was left."""
+        """Build a merge in the process, add the merged files to the store, and return them.
+
+        The result is empty if no row is live.
+
+        Raises:
+            StoreError: if the merge fails, or the process ended.
+        """
         count = 1 if operation.zone_map is None else len(operation.zone_map) + 1
         outputs = [content_store.partial_path("merge") for _ in range(count)]
-        beside = {name: content_store.partial_path(name) for name in ("tombstones", "zone_map")}
-        task: dict[str, Any] = {
+        side_files = {name: content_store.partial_path(name) for name in ("tombstones", "zone_map")}
+        request: dict[str, Any] = {
             "inputs": {
-                part.file: str(content_store.local_path(part.file)) for part in operation.segments
+                segment.file: str(content_store.local_path(segment.file))
+                for segment in operation.segments
             },
             "zone": operation.segments[0].zone,
             "outputs": list(map(str, outputs)),
             "horizons": dict(operation.horizons),
         }
-        given = {
+        encoded_by_name = {
             "tombstones": encode_tombstones(
-                {part.file: part.tombstones for part in operation.segments}
+                {segment.file: segment.tombstones for segment in operation.segments}
             ),
             "zone_map": None if operation.zone_map is None else encode_zone_map(operation.zone_map),
         }
         try:
-            for name, packed in given.items():
-                if packed is not None:
-                    beside[name].write_bytes(b"".join(packed.pieces))
-                    task[name] = {"path": str(beside[name]), "sha256": packed.sha256}
-            answer = self._send_request(task)
+            for name, encoded in encoded_by_name.items():
+                if encoded is not None:
+                    side_files[name].write_bytes(b"".join(encoded.pieces))
+                    request[name] = {"path": str(side_files[name]), "sha256": encoded.sha256}
+            answer = self._send_request(request)
             if "error" in answer:
                 raise StoreError(f"a merge failed: {answer['error']}")
-            built = [MergedSegment(**one) for one in answer["built"]]
-            for output, one in zip(outputs, built, strict=False):
-                content_store.put_local_file(output, one.file)
-            return built
+            merged_segments = [MergedSegment(**merged) for merged in answer["built"]]
+            for output, merged in zip(outputs, merged_segments, strict=False):
+                content_store.put_local_file(output, merged.file)
+            return merged_segments
         finally:
-            for path in (*outputs, *beside.values()):
+            for path in (*outputs, *side_files.values()):
                 path.unlink(missing_ok=True)
 
     def kill(self) -> None:
-        """Ends the process, also in the middle of a merge; `run` then is a `StoreError`."""
+        """End the process at once; a running call of `run` then raises StoreError."""
         self._process.kill()
 
     def close(self) -> None:
-        """Ends the process and waits for its end."""
+        """End the process and wait for its end."""
         self.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            with suppress(BrokenPipeError):  # what it was told last it will not read
+            with suppress(BrokenPipeError):  # the process does not read its last request any more
                 stream.close()
 
     def _send_request(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request to the process and return its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -103,45 +111,48 @@ class MergeProcess:
             answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         except (OSError, ValueError):
             code = self._process.poll()
-            raise StoreError(f"the process that merges ended (exit code {code})") from None
+            raise StoreError(f"the merge process ended (exit code {code})") from None
         return answer
 
 
 def serve_requests() -> None:
-    """Merges as told on standard input, until it ends."""
+    """Build the merges that are requested on standard input until its end."""
     for line in sys.stdin:
         try:
             answer = _run_request(json.loads(line))
-        except Exception as error:  # whatever it is, the writer is to hear of it
+        except Exception as error:  # the writer must receive every error
             answer = {"error": f"{type(error).__name__}: {error}"}
         try:
             print(json.dumps(answer), flush=True)
-        except BrokenPipeError:  # the writer is gone
+        except BrokenPipeError:  # the writer has ended
             os._exit(1)
 
 
 def _run_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    parts = [
+    """Build the merge of one request, write its files and return the answer."""
+    segments = [
         LiveSegment.from_file(open_array_file(Path(path), file))
         for file, path in request["inputs"].items()
     ]
-    parts = [replace(part, zone=request["zone"]) for part in parts]
-    beside = {
+    segments = [replace(segment, zone=request["zone"]) for segment in segments]
+    side_files = {
         name: open_array_file(Path(request[name]["path"]), request[name]["sha256"])
         for name in ("tombstones", "zone_map")
         if name in request
     }
-    if "tombstones" in beside:
-        parts = [part.with_tombstones(beside["tombstones"]) for part in parts]
+    if "tombstones" in side_files:
+        segments = [segment.with_tombstones(side_files["tombstones"]) for segment in segments]
     zone_map = None
-    if "zone_map" in beside:
-        spaces = [part.subscriptions.index.space for part in parts]
-        zone_map = read_zone_map(beside["zone_map"], combine_spaces(spaces[0], spaces))
-    built = []
-    merge = MergeOperation(tuple(parts), request["horizons"], zone_map)
-    for path, (zone, subscriptions) in zip(request["outputs"], merge_segments(merge), strict=False):
-        packed = subscriptions.encode()
+    if "zone_map" in side_files:
+        spaces = [segment.subscriptions.index.space for segment in segments]
+        zone_map = read_zone_map(side_files["zone_map"], combine_spaces(spaces[0], spaces))
+    merged_segments = []
+    operation = MergeOperation(tuple(segments), request["horizons"], zone_map)
+    for path, (zone, subscriptions) in zip(
+        request["outputs"], merge_segments(operation), strict=False
+    ):
+        encoded = subscriptions.encode()
         with open(path, "xb") as file:
-            file.writelines(packed.pieces)
-        built.append(asdict(MergedSegment(zone, packed.sha256, packed.size_bytes)))
-    return {"built": built}
+            file.writelines(encoded.pieces)
+        merged_segments.append(asdict(MergedSegment(zone, encoded.sha256, encoded.size_bytes)))
+    return {"built": merged_segments}

@@ -1,19 +1,19 @@
-"""Segments: immutable files of indexed subscriptions, and which of their rows are live.
+"""Segments: immutable files of indexed subscriptions, and the tombstones of their rows.
 
-A segment has the ids of its subscriptions, an index of their regions, and the row of the
-subscription that each region belongs to. A later change never rewrites a segment: it marks rows
-as removed or replaced by tombstones, which belong to the version.
+A segment has the ids of its subscriptions, an index of their regions, and for each region the row
+of its subscription. A later change never modifies a segment: rows that it removes or replaces get
+tombstones, which belong to the version.
 
 Modules, in the order in which subscriptions pass through them:
 
 - `segment`: `SubscriptionBatch` (not indexed) and `IndexedSubscriptions` (the file's content).
-- `tombstones`: one bit per dead row; one file of them per version.
+- `tombstones`: one bit per row, set for dead rows; one file of them per version.
 - `live_segment`: `LiveSegment`, a segment with its tombstones, and `SegmentOpener`.
-- `pairs`: concatenate the pairs of several segments, without dead rows, by query row.
+- `pairs`: the pairs of several segments concatenated, without dead rows, by query row.
 - `expiry`: regions that ended before a horizon, which merges drop.
 
-Row numbers mean something within one segment only; `covey.store.snapshot` numbers the rows of all
-segments of a version one after another.
+Row numbers are valid within one segment only; `covey.store.snapshot` numbers the rows of all
+segments of a version consecutively.
 """
 
 from typing import TYPE_CHECKING

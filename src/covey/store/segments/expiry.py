@@ -1,7 +1,8 @@
-"""Regions that ended: no value of an attribute is in them from some key on.
+"""Expiry: regions that end before a horizon, which is a key of a scalar attribute.
 
-Where the attribute only grows, as time does, they match nothing that is still to come. A region
-that admits null does not end, and neither does one that leaves the attribute free.
+A region ends before a key if it contains no event with this key or a later one. If the attribute
+only grows, as time does, such a region matches no future event. A region that admits null, or that
+leaves the attribute free, does not end.
 """
 
 from __future__ import annotations
@@ -21,50 +22,59 @@ from covey.store.segments.segment import SubscriptionBatch
 __all__ = ["Horizons", "drop_expired", "expiry_domain", "region_expired_before"]
 
 Horizons = Mapping[str, int]
-"""By attribute the first key that still counts."""
+"""For each attribute name the horizon: regions that end before this key have expired."""
 
 
 def expiry_domain(space: Space, attribute: str) -> Domain:
-    """The keys of an attribute that can have a horizon; any other is a `SchemaError`."""
+    """Return the key domain of an attribute; raise SchemaError if its keys are not of 64 bits."""
     type_ = space[attribute].type
-    keys = None if type_.is_vector or type_.is_tags else key_domain(type_)
-    if keys is None or keys.dtype != np.int64:
-        raise SchemaError(f"{attribute!r} is {type_}, whose values are no numbers of 64 bits")
-    return keys
+    domain = None if type_.is_vector or type_.is_tags else key_domain(type_)
+    if domain is None or domain.dtype != np.int64:
+        raise SchemaError(
+            f"{attribute!r} is {type_}, whose values are not numbers of 64 bits: expiry needs a "
+            "number, date or timestamp"
+        )
+    return domain
 
 
 def region_expired_before(space: Space, attribute: str, before_key: int) -> Regions:
-    """The one region that covers all that ended; none where nothing can have ended."""
-    keys = expiry_domain(space, attribute)
-    if before_key <= keys.low:
+    """Return a batch of one region, which covers all regions ending before a key.
+
+    The batch is empty if no region can end before that key.
+    """
+    domain = expiry_domain(space, attribute)
+    if before_key <= domain.low:
         return Regions(space, 0, {})
-    upper = np.array([min(before_key - 1, keys.high)], np.int64)
-    batch = Scalars.from_intervals(keys, np.array([keys.low], np.int64), upper)
-    return Regions(space, 1, {attribute: Constraints(np.zeros(1, np.int64), batch)})
+    upper = np.array([min(before_key - 1, domain.high)], np.int64)
+    interval = Scalars.from_intervals(domain, np.array([domain.low], np.int64), upper)
+    return Regions(space, 1, {attribute: Constraints(np.zeros(1, np.int64), interval)})
 
 
 def drop_expired(batch: SubscriptionBatch, horizons: Horizons) -> SubscriptionBatch:
-    """Subscriptions without the regions that ended, and without those that had no other.
+    """Return a batch without expired regions and without subscriptions that have no other region.
 
-    A subscription that had no region stays. Cost: one comparison a region and horizon; a copy of
-    what stays if something goes.
+    A subscription without any region in `batch` stays.
+
+    Cost: one comparison per region and horizon; a copy of the remainder if something is dropped.
     """
     has_ended = np.zeros(len(batch.regions), np.bool_)
-    for name, before in horizons.items():
-        given = batch.regions.constraints.get(name)
-        if given is not None:
-            assert isinstance(given.batch, Scalars)
-            has_ended[given.rows] |= (given.batch.upper < before) & ~given.batch.nulls
+    for name, before_key in horizons.items():
+        constraints = batch.regions.constraints.get(name)
+        if constraints is not None:
+            assert isinstance(constraints.batch, Scalars)
+            has_ended[constraints.rows] |= (
+                constraints.batch.upper < before_key
+            ) & ~constraints.batch.nulls
     if not has_ended.any():
         return batch
-    kept = np.flatnonzero(~has_ended)
-    goes = np.zeros(len(batch.ids), np.bool_)
-    goes[batch.subscription_rows] = True
-    goes[batch.subscription_rows[kept]] = False
-    number, stays = np.cumsum(~goes) - 1, np.flatnonzero(~goes)
+    live_regions = np.flatnonzero(~has_ended)
+    is_dropped = np.zeros(len(batch.ids), np.bool_)
+    is_dropped[batch.subscription_rows] = True
+    is_dropped[batch.subscription_rows[live_regions]] = False
+    new_rows, remaining_rows = np.cumsum(~is_dropped) - 1, np.flatnonzero(~is_dropped)
     return SubscriptionBatch(
-        batch.ids.take(stays),
-        batch.regions.take(kept),
-        number[batch.subscription_rows[kept]],
-        batch.revisions[stays],
+        batch.ids.take(remaining_rows),
+        batch.regions.take(live_regions),
+        new_rows[batch.subscription_rows[live_regions]],
+        batch.revisions[remaining_rows],
     )

@@ -1,4 +1,4 @@
-"""Parts of a version: a segment together with the tombstones that the version has for it."""
+"""Live segments: a segment together with the tombstones that one version has for it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from covey.store.storage.content_store import ContentStore
 __all__ = ["LiveSegment", "SegmentOpener"]
 
 Rows = NDArray[np.int64]
-AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
+AnyRows = NDArray[np.integer[Any]]  # row numbers in pairs; their dtype is chosen by the index
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSegment:
-    """The subscriptions of one file, of which some no longer count.
+    """Segment of one version: the subscriptions of a file, of which some are dead.
 
-    If it is `gated_by` the file of another segment, an event that no region there contains, dead
-    ones included, matches nothing here. If it is of a `zone`, some of it may be replicas of what
-    another zone has; if it `is_home`, events of other zones are sent to it.
+    If `gated_by` is set, it is the file of another segment, and an event that no region of that
+    segment contains (dead ones included) matches nothing in this one. A segment with a `zone` may
+    contain replicas of subscriptions of another zone. If `is_home` is true, events of other zones
+    are forwarded to the segment.
     """
 
     file: str
@@ -46,19 +47,19 @@ class LiveSegment:
 
     @classmethod
     def from_file(cls, file: MappedArrays) -> LiveSegment:
-        """The part in a file, all of which counts."""
+        """Return the segment in a file, with all rows live."""
         subscriptions = IndexedSubscriptions.from_file(file)
-        stones = Tombstones.empty(len(subscriptions))
-        return cls(file.sha256, file.size_bytes, subscriptions, stones)
+        tombstones = Tombstones.empty(len(subscriptions))
+        return cls(file.sha256, file.size_bytes, subscriptions, tombstones)
 
     def with_tombstones(self, file: MappedArrays) -> LiveSegment:
-        """This part with its tombstones out of the file of a version."""
-        stones = read_tombstones(file, self.file, len(self.subscriptions))
-        return replace(self, tombstones=stones)
+        """Return this segment with its tombstones from the tombstones file of a version."""
+        tombstones = read_tombstones(file, self.file, len(self.subscriptions))
+        return replace(self, tombstones=tombstones)
 
     @property
     def entry(self) -> SegmentEntry:
-        """How a version names this part."""
+        """Entry of this segment for a manifest."""
         stored, dead = len(self.subscriptions), self.tombstones.dead_count
         regions = len(self.subscriptions.index)
         replicas = self.live_count - self.without_replicas().live_count
@@ -69,46 +70,52 @@ class LiveSegment:
 
     @property
     def is_merge_exempt(self) -> bool:
-        """Whether it is not to be merged: even the dead in it say where events go on to, or it is
-        where they come to.
+        """Whether the segment must not be merged.
+
+        This holds for a segment that receives events of other zones, and for one that forwards
+        events, because dead rows forward events too.
         """
         return self.is_home or self.subscriptions.forward_to is not None
 
     @property
     def size(self) -> SegmentSize:
-        """How large it is for `TieredMergePolicy`."""
+        """Size of this segment for `TieredMergePolicy`."""
         share = self.tombstones.dead_count / max(1, len(self.subscriptions))
         return SegmentSize(len(self.subscriptions.index), share)
 
     def without_replicas(self) -> LiveSegment:
-        """This part without what is a copy: then a subscription is in one part only."""
-        copies = self.subscriptions.replica_bits
-        if copies is None:
+        """Return this segment with its replicas dead: a subscription is then live only once."""
+        replica_bits = self.subscriptions.replica_bits
+        if replica_bits is None:
             return self
-        return replace(self, tombstones=self.tombstones.with_bits(copies))
+        return replace(self, tombstones=self.tombstones.with_bits(replica_bits))
 
     @property
     def live_count(self) -> int:
+        """Number of live subscriptions."""
         return len(self.subscriptions) - self.tombstones.dead_count
 
     def take_live(self) -> SubscriptionBatch:
-        """The subscriptions that count."""
+        """Return the live subscriptions."""
         return self.subscriptions.take(self.tombstones.live_rows)
 
     def find_rows(self, ids: Ids) -> Rows:
-        """The row of each id, -1 where it is not here or no longer counts."""
+        """Return the row of each id, or -1 if the id is absent or dead."""
         rows = self.subscriptions.ids.find_rows(ids)
         rows[self.tombstones.is_dead(np.maximum(rows, 0))] = -1
         return rows
 
     def without_ids(self, ids: Ids) -> LiveSegment:
-        """This part with the given ids dead; those that are not here change nothing."""
+        """Return this segment with the given ids dead; absent ids are ignored."""
         rows = self.find_rows(ids)
         rows = rows[rows >= 0]
         return replace(self, tombstones=self.tombstones.with_rows(rows)) if len(rows) else self
 
     def to_segment_pairs(self, pairs: Pairs, first_row: int) -> SegmentPairs:
-        """Pairs with regions as pairs with their subscriptions, whose rows begin at `start`."""
+        """Return pairs of region rows as pairs of subscription rows, for `concat_live_pairs`.
+
+        `first_row` is the number of the first row of this segment in the snapshot.
+        """
         return (
             pairs.query_rows,
             self.subscriptions.to_subscription_rows(pairs),
@@ -118,9 +125,9 @@ class LiveSegment:
 
 
 class SegmentOpener:
-    """Opens the parts of versions; a segment that some snapshot has open is not opened again.
+    """Opener of segments; a segment that a snapshot has open is not opened again.
 
-    For any number of threads.
+    Any number of threads can use it at the same time.
     """
 
     def __init__(self, content_store: ContentStore) -> None:
@@ -131,8 +138,8 @@ class SegmentOpener:
     def open_segments(
         self, manifest: Manifest, include: Callable[[SegmentEntry], bool] = lambda _: True
     ) -> tuple[LiveSegment, ...]:
-        """All parts of a version that are wanted, verified."""
-        stones = (
+        """Open and verify the segments of a version for whose entries `include` returns true."""
+        tombstones = (
             None
             if manifest.tombstones_file is None
             else self.content_store.open(manifest.tombstones_file)
@@ -141,16 +148,18 @@ class SegmentOpener:
         for entry in manifest.segments:
             if not include(entry):
                 continue
-            part = self.open_segment(entry.file, entry.size_bytes)
-            part = replace(part, gated_by=entry.gated_by, zone=entry.zone, is_home=entry.is_home)
-            opened.append(part if stones is None else part.with_tombstones(stones))
+            segment = self.open_segment(entry.file, entry.size_bytes)
+            segment = replace(
+                segment, gated_by=entry.gated_by, zone=entry.zone, is_home=entry.is_home
+            )
+            opened.append(segment if tombstones is None else segment.with_tombstones(tombstones))
         return tuple(opened)
 
     def open_segment(self, file: str, size_bytes: int) -> LiveSegment:
-        """One segment without tombstones."""
+        """Open one segment, with all rows live."""
         with self._lock:
             subscriptions = self._open_segments.get(file)
-        if subscriptions is None:  # without the lock: a large file must not hold up a small one
+        if subscriptions is None:  # not under the lock: a large file must not delay a small one
             subscriptions = IndexedSubscriptions.from_file(self.content_store.open(file))
             with self._lock:
                 subscriptions = self._open_segments.setdefault(file, subscriptions)

@@ -1,4 +1,4 @@
-"""The answers of several segments as one: what is dead left out, and sorted by what was asked."""
+"""Concatenation of the pairs of several segments, without dead rows, sorted by query row."""
 
 from __future__ import annotations
 
@@ -15,29 +15,39 @@ __all__ = ["NO_TOMBSTONES", "SegmentPairs", "concat_live_pairs"]
 
 AnyRows = NDArray[np.integer[Any]]
 SegmentPairs = tuple[AnyRows, AnyRows, NDArray[np.uint8], int]
-"""What was asked, what is stored, bits of the dead, and the first row of the segment."""
+"""Query rows, stored rows, bits of dead rows, and the first row of the segment in the snapshot."""
 NO_TOMBSTONES = np.empty(0, np.uint8)
+"""Bits of a segment in which all rows are live."""
 
 
 def concat_live_pairs(segment_pairs: Sequence[SegmentPairs]) -> Pairs:
-    """Pairs of all answers, without the dead.
+    """Return the pairs of all segments together, without dead stored rows.
 
-    Each answer is sorted by what was asked, and so is the whole; of what is stored there is no
-    order. Cost: some nanoseconds a pair.
+    The pairs of each segment are sorted by query row, and so is the result. The stored rows of one
+    query row are in no particular order.
+
+    Cost: some nanoseconds per pair.
     """
-    size = sum(len(asked) for asked, *_ in segment_pairs)
-    asked, stored = np.empty(size, np.int32), np.empty(size, np.int64)
+    size = sum(len(query_rows) for query_rows, *_ in segment_pairs)
+    query_rows, stored_rows = np.empty(size, np.int32), np.empty(size, np.int64)
     count = 0
-    for some_asked, some_stored, dead, first in segment_pairs:
+    for segment_query_rows, segment_stored_rows, dead_bits, first_row in segment_pairs:
         count += _write_live_pairs(
-            some_asked, some_stored, dead, first, asked[count:], stored[count:]
+            segment_query_rows,
+            segment_stored_rows,
+            dead_bits,
+            first_row,
+            query_rows[count:],
+            stored_rows[count:],
         )
-    asked, stored = asked[:count], stored[:count]
+    query_rows, stored_rows = query_rows[:count], stored_rows[:count]
     if len(segment_pairs) == 1 or not count:
-        return Pairs(asked, stored)
-    by_asked, its_stored = np.empty(count, np.int32), np.empty(count, np.int64)
-    _write_by_query_row(asked, stored, int(asked.max()) + 1, by_asked, its_stored)
-    return Pairs(by_asked, its_stored)
+        return Pairs(query_rows, stored_rows)
+    sorted_query_rows, sorted_stored_rows = np.empty(count, np.int32), np.empty(count, np.int64)
+    _write_by_query_row(
+        query_rows, stored_rows, int(query_rows.max()) + 1, sorted_query_rows, sorted_stored_rows
+    )
+    return Pairs(sorted_query_rows, sorted_stored_rows)
 
 
 @kernel
@@ -45,7 +55,7 @@ def _write_live_pairs(
     query_rows: AnyRows, stored_rows: AnyRows, dead_bits: NDArray[np.uint8], first_row: int,
     out_query_rows: NDArray[np.int32], out_stored_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Writes the pairs whose stored row is alive; gives how many there are."""
+    """Write the pairs whose stored row is live, and return their number."""
     count = 0
     for i in range(len(query_rows)):
         row = np.int64(stored_rows[i])
@@ -60,18 +70,18 @@ def _write_by_query_row(
     query_rows: NDArray[np.int32], stored_rows: NDArray[np.int64], query_count: int,
     out_query_rows: NDArray[np.int32], out_stored_rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Writes pairs by what was asked, run by run: each answer has them together already."""
-    at = np.zeros(query_count + 1, np.int64)
+    """Write pairs sorted by query row; consecutive pairs of one query row are moved together."""
+    next_slots = np.zeros(query_count + 1, np.int64)
     for row in query_rows:
-        at[row + 1] += 1
+        next_slots[row + 1] += 1
     for row in range(query_count):
-        at[row + 1] += at[row]
+        next_slots[row + 1] += next_slots[row]
     i = 0
     while i < len(query_rows):
         row = query_rows[i]
-        to = at[row]
+        slot = next_slots[row]
         while i < len(query_rows) and query_rows[i] == row:
-            out_query_rows[to], out_stored_rows[to] = row, stored_rows[i]
+            out_query_rows[slot], out_stored_rows[slot] = row, stored_rows[i]
             i += 1
-            to += 1
-        at[row] = to
+            slot += 1
+        next_slots[row] = slot

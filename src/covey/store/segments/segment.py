@@ -1,7 +1,7 @@
-"""The subscriptions of one segment: their ids, the index of their regions, and which is whose.
+"""The subscriptions of a segment: ids, the index of regions, and the subscription of each region.
 
-Subscription rows are in the order of the ids' keys, region rows in the order of subscriptions. A
-subscription has any number of regions; one that can never match has none.
+Subscription rows are in the order of the keys of ids; region rows are in the order of
+subscriptions. A subscription has any number of regions; one that can never match has none.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ __all__ = ["IndexedSubscriptions", "SubscriptionBatch"]
 
 Rows = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
+AnyRows = NDArray[np.integer[Any]]  # row numbers in pairs; their dtype is chosen by the index
 
 _KIND = "segment"
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionBatch:
-    """Subscriptions before they are indexed: region r belongs to id
-    `subscription_rows[r]`, in any order.
+    """Batch of subscriptions that are not indexed yet.
 
-    `revisions` has a number for each id, which is kept and means nothing here. `replica_mask`
-    says of each whether it is one of what another zone has; without it, none is.
+    Region r belongs to the subscription `subscription_rows[r]`, a row of `ids`; the rows are in any
+    order. `revisions` has the revision of each subscription, which is stored and not interpreted.
+    `replica_mask` is true for each subscription whose home zone is another zone; None if there is
+    no such subscription.
     """
 
     ids: Ids
@@ -48,42 +49,42 @@ class SubscriptionBatch:
 
     @classmethod
     def concat(cls, batches: Sequence[SubscriptionBatch]) -> SubscriptionBatch:
-        """The subscriptions of all parts, one after another."""
-        starts = np.cumsum([0, *(len(part.ids) for part in batches)])
-        space = combine_spaces(batches[0].regions.space, (part.regions.space for part in batches))
+        """Return the subscriptions of all batches, one batch after another."""
+        starts = np.cumsum([0, *(len(batch.ids) for batch in batches)])
+        space = combine_spaces(batches[0].regions.space, (batch.regions.space for batch in batches))
         return cls(
-            Ids.concat([part.ids for part in batches]),
-            Regions.concat([Regions(space, 0, {}), *(part.regions for part in batches)]),
+            Ids.concat([batch.ids for batch in batches]),
+            Regions.concat([Regions(space, 0, {}), *(batch.regions for batch in batches)]),
             np.concatenate(
                 [
-                    part.subscription_rows + start
-                    for part, start in zip(batches, starts, strict=False)
+                    batch.subscription_rows + start
+                    for batch, start in zip(batches, starts, strict=False)
                 ]
             ),
-            np.concatenate([part.revisions for part in batches]),
-            np.concatenate([part.is_replica for part in batches])
-            if any(part.replica_mask is not None for part in batches)
+            np.concatenate([batch.revisions for batch in batches]),
+            np.concatenate([batch.is_replica for batch in batches])
+            if any(batch.replica_mask is not None for batch in batches)
             else None,
         )
 
     @property
     def is_replica(self) -> Bools:
-        """Of each id."""
+        """Whether each subscription is a replica."""
         return np.zeros(len(self.ids), np.bool_) if self.replica_mask is None else self.replica_mask
 
     def with_replicas(self, replica_mask: Bools) -> SubscriptionBatch:
-        """The same, of which some more are replicas."""
+        """Return the batch with the subscriptions of a mask marked as replicas as well."""
         return replace(self, replica_mask=self.is_replica | replica_mask)
 
     def take(self, rows: Rows) -> SubscriptionBatch:
-        """The given subscriptions in the given order, each at most once."""
-        number = np.full(len(self.ids), -1, np.int64)
-        number[rows] = np.arange(len(rows))
-        kept = np.flatnonzero(number[self.subscription_rows] >= 0)
+        """Return the subscriptions at `rows` in that order; each row must occur at most once."""
+        new_rows = np.full(len(self.ids), -1, np.int64)
+        new_rows[rows] = np.arange(len(rows))
+        region_rows = np.flatnonzero(new_rows[self.subscription_rows] >= 0)
         return SubscriptionBatch(
             self.ids.take(rows),
-            self.regions.take(kept),
-            number[self.subscription_rows[kept]],
+            self.regions.take(region_rows),
+            new_rows[self.subscription_rows[region_rows]],
             self.revisions[rows],
             None if self.replica_mask is None else self.replica_mask[rows],
         )
@@ -91,15 +92,22 @@ class SubscriptionBatch:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class IndexedSubscriptions:
-    """Indexed subscriptions. `subscription_rows` is None where subscription i has just region i.
+    """Indexed subscriptions: the content of a segment file.
 
-    `revisions` is None where all of them are 0, and then is not in the file either; `replica_bits`,
-    a bit each, is None where none is a replica of what another zone has; `forward_to` are the zones
-    that events of each are forwarded to, None where there are none. `original_regions` are the
-    regions that they were built from, while they are at hand: the index gives the same ones back,
-    but slower.
+    Args:
+        ids: the ids, in the order of their keys.
+        index: the index of the regions.
+        subscription_rows: for each region the row of its subscription, ascending; None if
+            subscription i has exactly region i.
+        revisions: the revision of each subscription; None if all are 0, and then the file does not
+            contain them.
+        replica_bits: one bit per subscription, set for replicas; None if there are none.
+        forward_to: for each subscription the zones to which matching events are forwarded; None if
+            there are none.
+        original_regions: the regions from which the index was built; None if the segment was
+            opened from a file. The index can reconstruct the same regions, but more slowly.
 
-    Cost: to build, what `SegmentIndex.build` costs and a sort of the ids.
+    Cost: building costs `SegmentIndex.build` and a sort of the ids.
     """
 
     ids: Ids
@@ -115,29 +123,36 @@ class IndexedSubscriptions:
     def build(
         cls, batch: SubscriptionBatch, forward_to: RaggedArray | None = None
     ) -> IndexedSubscriptions:
-        """Indexes subscriptions; each id is there once, and row i of `forward_to` is of id i."""
+        """Build the index of a batch, in which each id occurs once.
+
+        Row i of `forward_to` has the zones to which events that match subscription i are forwarded.
+        """
         order = batch.ids.argsort_by_key()
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        owner = rank[batch.subscription_rows]
-        by_owner = np.argsort(owner, kind="stable")
-        of = owner[by_owner]
-        is_one_each = len(of) == len(order) and bool((of == np.arange(len(order))).all())
-        regions = _drop_unused_derived(batch.regions.take(by_owner))
+        new_rows = np.empty_like(order)
+        new_rows[order] = np.arange(len(order))
+        new_subscription_rows = new_rows[batch.subscription_rows]
+        region_order = np.argsort(new_subscription_rows, kind="stable")
+        subscription_rows = new_subscription_rows[region_order]
+        is_one_each = len(subscription_rows) == len(order) and bool(
+            (subscription_rows == np.arange(len(order))).all()
+        )
+        regions = _drop_unused_derived(batch.regions.take(region_order))
         ids, index = batch.ids.take(order), SegmentIndex.build(regions)
         revisions = batch.revisions[order] if batch.revisions.any() else None
-        copies = None
+        replica_bits = None
         if batch.replica_mask is not None and batch.replica_mask.any():
-            copies = np.packbits(batch.replica_mask[order], bitorder="little")
+            replica_bits = np.packbits(batch.replica_mask[order], bitorder="little")
         forward_to = None if forward_to is None else forward_to.take(order)
-        of_each = None if is_one_each else of
-        return cls(ids, index, of_each, revisions, copies, forward_to, regions)
+        stored_subscription_rows = None if is_one_each else subscription_rows
+        return cls(
+            ids, index, stored_subscription_rows, revisions, replica_bits, forward_to, regions
+        )
 
     @classmethod
     def from_file(cls, file: MappedArrays) -> IndexedSubscriptions:
-        """The subscriptions in a file; nothing big is copied."""
+        """Return the subscriptions in a file, whose arrays are not copied."""
         if file.meta.get("kind") != _KIND:
-            raise StoreError(f"{file.sha256} holds {file.meta.get('kind')}, not a segment")
+            raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not a segment")
         space = space_from_json(file.meta["space"])
         try:
             return cls(
@@ -154,10 +169,10 @@ class IndexedSubscriptions:
             raise StoreError(f"the segment {file.sha256} cannot be read: {error!r}") from None
 
     def encode(self) -> EncodedFile:
-        """The file of these subscriptions, which is like no other.
+        """Return the segment file, which differs from every other file, also of equal content.
 
-        A merge knows its inputs by their names. Were a segment of equal content made anew while one
-        is merged, the merge would take the two for one.
+        A merge identifies its inputs by file name. If a segment with the same content were written
+        during a merge of the first one, the merge could not distinguish the two.
         """
         arrays: dict[str, NDArray[Any]] = {f"ids.{k}": v for k, v in self.ids.to_arrays().items()}
         arrays |= {f"index.{name}": array for name, array in self.index.to_arrays().items()}
@@ -179,16 +194,16 @@ class IndexedSubscriptions:
         return len(self.ids)
 
     def keys_by_ordinal(self) -> Rows | None:
-        """The keys of ids as an index can name them, if each subscription has one region.
+        """Return the keys of ids by ordinal, or None unless subscription i has exactly region i.
 
-        Made with the first call, and kept: 8 bytes a subscription.
+        The array is computed by the first call and cached: 8 bytes per subscription.
         """
         if self.subscription_rows is None and not self._ordinal_keys_cache:
             self._ordinal_keys_cache.append(self.index.arrange_by_ordinal(self.ids.keys))
         return self._ordinal_keys_cache[0] if self._ordinal_keys_cache else None
 
     def to_subscription_rows(self, pairs: Pairs) -> AnyRows:
-        """The subscription of each stored region: the same one several times, it may be."""
+        """Return the subscription row of each stored row; it may occur several times."""
         return (
             pairs.stored_rows
             if self.subscription_rows is None
@@ -196,7 +211,7 @@ class IndexedSubscriptions:
         )
 
     def count_regions(self, rows: AnyRows) -> Rows:
-        """How many regions each of the given subscriptions has."""
+        """Return the number of regions of the subscription at each row."""
         if self.subscription_rows is None:
             return np.ones(len(rows), np.int64)
         return np.searchsorted(self.subscription_rows, rows, "right") - np.searchsorted(
@@ -204,33 +219,43 @@ class IndexedSubscriptions:
         )
 
     def take_revisions(self, rows: AnyRows) -> Rows:
-        """The revision of each of the given subscriptions."""
+        """Return the revision of the subscription at each row."""
         return np.zeros(len(rows), np.int64) if self.revisions is None else self.revisions[rows]
 
     def take(self, rows: Rows) -> SubscriptionBatch:
-        """The given subscriptions in the given order, exactly as they were given."""
-        ids, revisions, copies = (
+        """Return the subscriptions at `rows` in that order, with exactly their original regions."""
+        ids, revisions, replica_mask = (
             self.ids.take(rows),
             self.take_revisions(rows),
             self._take_replica_mask(rows),
         )
         if self.subscription_rows is None:
             return SubscriptionBatch(
-                ids, self._take_regions(rows), np.arange(len(rows)), revisions, copies
+                ids, self._take_regions(rows), np.arange(len(rows)), revisions, replica_mask
             )
         counts = self.count_regions(rows)
-        of = np.repeat(np.arange(len(rows)), counts)
-        first = np.searchsorted(self.subscription_rows, rows)
-        places = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return SubscriptionBatch(ids, self._take_regions(first[of] + places), of, revisions, copies)
+        subscription_rows = np.repeat(np.arange(len(rows)), counts)
+        first_regions = np.searchsorted(self.subscription_rows, rows)
+        region_offsets = np.arange(len(subscription_rows)) - np.repeat(
+            np.cumsum(counts) - counts, counts
+        )
+        return SubscriptionBatch(
+            ids,
+            self._take_regions(first_regions[subscription_rows] + region_offsets),
+            subscription_rows,
+            revisions,
+            replica_mask,
+        )
 
     def _take_replica_mask(self, rows: Rows) -> Bools | None:
+        """Return whether the subscription at each row is a replica; None if there are none."""
         if self.replica_bits is None:
             return None
-        copies: Bools = (self.replica_bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0
-        return copies
+        replica_mask: Bools = (self.replica_bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0
+        return replica_mask
 
     def _take_regions(self, rows: Rows) -> Regions:
+        """Return the regions at the given region rows."""
         return (
             self.index.reconstruct_regions(rows)
             if self.original_regions is None
@@ -239,11 +264,12 @@ class IndexedSubscriptions:
 
 
 def _drop_unused_derived(regions: Regions) -> Regions:
-    """Regions in a space without the derived attributes that none of them constrains."""
+    """Return regions in a space without derived attributes that no region constrains."""
     space = regions.space
     derived = tuple(a for a in space.derived if a.name in regions.constraints)
     return replace(regions, space=replace(space, derived=derived))
 
 
 def _arrays_with_prefix(prefix: str, file: MappedArrays) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names start with a prefix, by the remainder of their names."""
     return {k.removeprefix(prefix): v for k, v in file.arrays.items() if k.startswith(prefix)}

@@ -1,9 +1,9 @@
-"""Subscriptions of a segment that no longer count, because a later change removed or replaced them.
+"""Tombstones: one bit per subscription of a segment, set if a later change removed or replaced it.
 
-A bit each. All tombstones of a version are one file, so that a batch of changes writes two files
-(its segment and this) however many segments it reaches into.
+All tombstones of a version are one file, so that a batch of changes writes two files (a segment and
+the tombstones), independently of the number of segments in which rows die.
 
-Cost: a bit per stored subscription in every version, 1.25 MB at ten million.
+Cost: one bit per stored subscription and version, 1.25 MB for ten million.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["Tombstones", "encode_tombstones", "read_tombstones"]
 
 Bits = NDArray[np.uint8]
 Rows = NDArray[np.int64]
-AnyRows = NDArray[np.integer[Any]]  # of pairs, as an index numbers them
+AnyRows = NDArray[np.integer[Any]]  # row numbers in pairs; their dtype is chosen by the index
 
 _KIND = "tombstones"
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """Which of `row_count` rows are dead; without any, `bits` is empty.
+    """Set of dead rows among `row_count` rows; `bits` is empty if no row is dead.
 
     >>> two = Tombstones.empty(10).with_rows(np.array([3, 7]))
     >>> two.dead_count, two.is_dead(np.array([2, 3])).tolist()
@@ -42,16 +42,16 @@ class Tombstones:
 
     @classmethod
     def empty(cls, row_count: int) -> Tombstones:
-        """All rows are alive."""
+        """Return tombstones of a segment in which all rows are live."""
         return cls(row_count, 0, np.empty(0, np.uint8))
 
     @classmethod
     def from_bits(cls, row_count: int, bits: Bits) -> Tombstones:
-        """From bits, the lowest of each byte first."""
+        """Return tombstones from one bit per row, in little-endian order of bits."""
         return cls(row_count, int(np.bitwise_count(bits).sum(dtype=np.int64)), bits)
 
     def with_rows(self, rows: Rows) -> Tombstones:
-        """These and others; nothing here changes."""
+        """Return these tombstones and those of more rows; `self` does not change."""
         if not len(rows):
             return self
         bits = self.bits.copy() if self.dead_count else np.zeros(-(-self.row_count // 8), np.uint8)
@@ -59,11 +59,11 @@ class Tombstones:
         return Tombstones.from_bits(self.row_count, bits)
 
     def with_bits(self, bits: Bits) -> Tombstones:
-        """These and others, a bit for each row."""
+        """Return these tombstones and those in an array of one bit per row."""
         return Tombstones.from_bits(self.row_count, self.bits | bits if self.dead_count else bits)
 
     def is_dead(self, rows: AnyRows) -> NDArray[np.bool_]:
-        """Whether each row is dead."""
+        """Return whether each row is dead."""
         if not self.dead_count:
             return np.zeros(len(rows), np.bool_)
         bit = np.left_shift(1, rows & 7).astype(np.uint8)
@@ -71,7 +71,7 @@ class Tombstones:
 
     @property
     def live_rows(self) -> Rows:
-        """The rows that still count, ascending."""
+        """Rows that are live, ascending."""
         if not self.dead_count:
             return np.arange(self.row_count)
         return np.flatnonzero(
@@ -79,28 +79,28 @@ class Tombstones:
         )
 
     def rows_since(self, earlier: Tombstones) -> Rows:
-        """The rows that died after `earlier`, ascending."""
+        """Return the rows that are dead here and were live in `earlier`, ascending."""
         if not self.dead_count:
             return np.empty(0, np.int64)
-        new = self.bits & ~earlier.bits if earlier.dead_count else self.bits
-        return np.flatnonzero(np.unpackbits(new, count=self.row_count, bitorder="little"))
+        new_bits = self.bits & ~earlier.bits if earlier.dead_count else self.bits
+        return np.flatnonzero(np.unpackbits(new_bits, count=self.row_count, bitorder="little"))
 
 
 def encode_tombstones(by_segment: Mapping[str, Tombstones]) -> EncodedFile | None:
-    """The file of all tombstones of a version, by the names of their segments; None if none."""
+    """Return the file of the tombstones of all segments; None if no row is dead."""
     arrays: dict[str, NDArray[Any]] = {
-        name: stones.bits for name, stones in by_segment.items() if stones.dead_count
+        name: tombstones.bits for name, tombstones in by_segment.items() if tombstones.dead_count
     }
     return encode_arrays(arrays, {"kind": _KIND}) if arrays else None
 
 
 def read_tombstones(file: MappedArrays, segment: str, row_count: int) -> Tombstones:
-    """The tombstones of one segment with `row_count` subscriptions."""
+    """Read the tombstones of one segment, which has `row_count` subscriptions."""
     if file.meta.get("kind") != _KIND:
-        raise StoreError(f"{file.sha256} holds {file.meta.get('kind')}, not tombstones")
+        raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not tombstones")
     if segment not in file.arrays:
         return Tombstones.empty(row_count)
     bits = file.arrays[segment]
     if bits.dtype != np.uint8 or bits.shape != (-(-row_count // 8),):
-        raise StoreError(f"the tombstones {file.sha256} do not fit segment {segment}")
+        raise StoreError(f"the tombstones in file {file.sha256} do not fit segment {segment}")
     return Tombstones.from_bits(row_count, bits)

@@ -1,22 +1,22 @@
-"""Files of a store: written whole, named by their SHA-256, and opened by memory map.
+"""Storage: immutable files named by their SHA-256, and opened by memory map.
 
-A file is visible when all of it is durable, and never changes afterwards. The name of a segment
-file is the SHA-256 of its content, which is verified whenever the file is opened. On a local file
-system files are mapped in place; from a remote one they are downloaded into a cache that the
-processes of a machine share.
+A file becomes visible when its whole content is durable, and never changes afterwards. The name of
+a segment file is the SHA-256 of its content, which is verified whenever the file is opened. On a
+local file system, files are mapped in place; from a remote one, they are downloaded into a cache
+that all processes of a machine share.
 
 Modules, in the order in which the content of a file passes through them:
 
 - `array_file`: the file format: named NumPy arrays and JSON metadata, encoded and mapped.
 - `content_store`: `ContentStore`, the content-addressed files of one store.
-- `location`: from a path or URI to the storage backend of it.
+- `location`: the storage backend for a path or URI.
 - `backend`: `StorageBackend`, the protocol: put, put-if-absent, replace, list, delete.
 - `local`: the backend for local paths, durable with fsync.
-- `arrow_fs`: the backend for every other `pyarrow.fs.FileSystem`.
-- `lock`: locks between processes: the writer's lock and locks of cache entries.
+- `arrow_fs`: the backend for all other `pyarrow.fs.FileSystem`s.
+- `lock`: locks between processes: the writer's lock and the locks of cache entries.
 - `cache`: the local cache of remote files, with eviction of the least recently used.
 
-Nothing here knows what a segment, a manifest or a subscription is.
+This package does not depend on segments, manifests or subscriptions.
 """
 
 from typing import TYPE_CHECKING

@@ -1,12 +1,12 @@
-"""Arrays in one file, written once, named by its SHA-256 and read by memory map.
+"""File format for named arrays: written once, named by its SHA-256 and read by memory map.
 
     magic (8 bytes), format (u32), header size (u32), file size (u64)
     header: JSON with the name, dtype, shape and offset of every array, and free `meta`
     the arrays, little-endian, each at a multiple of 64 bytes
 
-The checksum is not in the file: whoever names the file names it. It is verified at every open, so
-that what is read is what was written; after that, arrays are views of the map and cost no copy,
-and processes that map one file share its pages. Nothing in a file is ever executed.
+The checksum is not in the file, but in its name. It is verified at every open, so that a file is
+read exactly as it was written. Arrays are then views of the map, without a copy, and processes that
+map the same file share its pages. Nothing in a file is ever executed.
 
 Cost: one pass of SHA-256 to write and one to open, about a second per GB.
 """
@@ -42,7 +42,7 @@ _NUMERIC_KINDS = "biuf"  # bool, signed, unsigned, float: plain numbers
 
 @dataclass(frozen=True, slots=True)
 class EncodedFile:
-    """A file that is not written yet: its bytes in pieces, their number and their SHA-256."""
+    """Content of a file before it is written: its bytes in pieces, their number and SHA-256."""
 
     pieces: tuple[bytes | memoryview, ...]
     size_bytes: int
@@ -51,7 +51,7 @@ class EncodedFile:
 
 @dataclass(frozen=True, slots=True)
 class MappedArrays:
-    """What a file holds. The arrays are read-only views that keep the map alive."""
+    """Arrays and metadata of an open file; the arrays are read-only views of its memory map."""
 
     arrays: Mapping[str, NDArray[Any]]
     meta: Mapping[str, Any]
@@ -60,56 +60,60 @@ class MappedArrays:
 
 
 def encode_arrays(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, JsonValue]) -> EncodedFile:
-    """The file of some arrays, and of `meta`, which JSON must be able to hold.
+    """Encode arrays and metadata as the content of a file.
 
-    Arrays of anything but plain numbers are a `StoreError`. No array is copied that is contiguous
-    and little-endian; the same arrays and meta give the same bytes.
+    `meta` must be representable as JSON. Contiguous little-endian arrays are not copied. The same
+    arrays and metadata always give the same bytes.
+
+    Raises:
+        StoreError: if an array has other values than booleans, integers or floats.
 
     >>> encode_arrays({"x": np.arange(3)}, {}).size_bytes % 64
     0
     """
-    listed, offset = [], 0
+    entries, offset = [], 0
     pieces: list[bytes | memoryview] = []
-    for name, given in arrays.items():
-        array = _to_storable(name, given)
-        listed.append(
+    for name, values in arrays.items():
+        array = _to_storable(name, values)
+        entries.append(
             {"name": name, "dtype": array.dtype.str, "shape": array.shape, "offset": offset}
         )
         pieces += [array.reshape(-1).view(np.uint8).data, _alignment_padding(array.nbytes)]
         offset += array.nbytes + len(pieces[-1])
-    header = json.dumps({"arrays": listed, "meta": meta}, sort_keys=True).encode()
+    header = json.dumps({"arrays": entries, "meta": meta}, sort_keys=True).encode()
     start = _PREFIX.size + len(header)
     size = start + len(_alignment_padding(start)) + offset
     prefix = _PREFIX.pack(_MAGIC, _FORMAT, len(header), size)
     pieces = [prefix, header, _alignment_padding(start), *pieces]
-    hashed = hashlib.sha256()
+    digest = hashlib.sha256()
     for piece in pieces:
-        hashed.update(piece)
-    return EncodedFile(tuple(pieces), size, hashed.hexdigest())
+        digest.update(piece)
+    return EncodedFile(tuple(pieces), size, digest.hexdigest())
 
 
 def open_array_file(path: Path, sha256: str) -> MappedArrays:
-    """The file at a local path; see `read_array_file`."""
+    """Open the file at a local path; see `read_array_file`."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
         raise StoreError(
-            f"{path} is gone: it was deleted, or vacuum deleted the version that names it"
+            f"{path} does not exist: it was deleted, or vacuum deleted the version that names it"
         ) from None
     with file:
         return read_array_file(file, sha256)
 
 
 def read_array_file(file: BinaryIO, sha256: str) -> MappedArrays:
-    """What an open file holds, if its bytes have this SHA-256; else a `StoreError` that says why.
+    """Map an open file into memory, and verify it; the map stays valid after the file is closed.
 
-    The map outlives the file object.
+    Raises:
+        StoreError: if the file is truncated, is not a file of covey, or has another SHA-256.
     """
     content = _map_file(file)
     size, header_size = _read_prefix(content, file.name)
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
-        raise StoreError(f"{file.name} is damaged: its SHA-256 is {found}, not {sha256}")
+    actual_sha256 = hashlib.sha256(content).hexdigest()
+    if actual_sha256 != sha256:
+        raise StoreError(f"{file.name} is damaged: its SHA-256 is {actual_sha256}, not {sha256}")
     try:
         header = json.loads(content[_PREFIX.size : _PREFIX.size + header_size])
         start = _PREFIX.size + header_size
@@ -121,21 +125,24 @@ def read_array_file(file: BinaryIO, sha256: str) -> MappedArrays:
 
 
 def _to_storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """The array as it is stored: contiguous and little-endian."""
+    """Return an array as it is stored: contiguous and little-endian."""
     if array.dtype.kind not in _NUMERIC_KINDS:
-        raise StoreError(f"array {name!r} is of {array.dtype}: only plain numbers are stored")
+        raise StoreError(
+            f"array {name!r} has dtype {array.dtype}: only plain numbers can be stored"
+        )
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
 
 
 def _alignment_padding(size: int) -> bytes:
-    """What follows so many bytes up to the next place for an array."""
+    """Return the zero bytes between `size` bytes of content and the next multiple of 64."""
     return bytes(-size % _ALIGNMENT)
 
 
 def _map_file(file: BinaryIO) -> mmap.mmap:
+    """Map a file into memory; raise StoreError if it is too short or cannot be mapped."""
     size = file.seek(0, 2)
     if size < _PREFIX.size:
-        raise StoreError(f"{file.name} is no file of covey, or truncated: it has {size} bytes")
+        raise StoreError(f"{file.name} is not a file of covey, or truncated: it has {size} bytes")
     try:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
@@ -145,34 +152,37 @@ def _map_file(file: BinaryIO) -> mmap.mmap:
 
 
 def _address_space_message(name: str, size_bytes: int) -> str:
-    """Why a map was refused, and what to set."""
-    problem = f"{name} cannot be mapped into memory: no room for {size_bytes} bytes"
+    """Return the message for a map that does not fit in the address space."""
+    problem = f"{name} cannot be mapped into memory: {size_bytes} bytes do not fit"
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return f"{problem} in the address space of this process"
     return (
-        f"{problem} in an address space that is limited to {limit} bytes (RLIMIT_AS): a map needs "
-        "addresses, not memory; raise the limit, which in a Spark worker is "
-        "spark.executor.pyspark.memory, or leave that setting out"
+        f"{problem} in an address space that is limited to {limit} bytes (RLIMIT_AS). A map needs "
+        "addresses, not memory: raise the limit, which in a Spark worker is "
+        "spark.executor.pyspark.memory, or do not set it"
     )
 
 
 def _read_prefix(content: mmap.mmap, name: str) -> tuple[int, int]:
-    """Sizes of file and header, of a file that says it is one of ours and whole."""
-    magic, version, header_size, size = _PREFIX.unpack_from(content)
+    """Check the prefix of a file, and return the sizes of file and header in bytes."""
+    magic, format_number, header_size, size = _PREFIX.unpack_from(content)
     if magic != _MAGIC:
-        raise StoreError(f"{name} is no file of covey, or its first bytes are damaged")
-    if version != _FORMAT:
+        raise StoreError(f"{name} is not a file of covey, or its first bytes are damaged")
+    if format_number != _FORMAT:
         raise StoreError(
-            f"{name} has format {version}, this covey reads format {_FORMAT}: the store was "
-            "written by another version of covey and must be made again"
+            f"{name} has format {format_number}, but this covey reads format {_FORMAT}: the store "
+            "was written by another version of covey and must be created again"
         )
     if size != len(content):
-        raise StoreError(f"{name} is truncated or damaged: {len(content)} bytes of {size}")
+        raise StoreError(
+            f"{name} is truncated or damaged: it has {len(content)} bytes instead of {size}"
+        )
     return size, header_size
 
 
 def _view_array(content: mmap.mmap, start: int, entry: Mapping[str, Any]) -> NDArray[Any]:
+    """Return an array as a view of the map; `start` is the position of the first array."""
     dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
     if dtype.kind not in _NUMERIC_KINDS:
         raise ValueError(f"dtype {dtype}")

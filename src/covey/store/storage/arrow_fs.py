@@ -1,9 +1,9 @@
-"""A store's files on any pyarrow file system: HDFS, S3, and what else pyarrow reaches.
+"""Storage backend for any pyarrow file system: HDFS, S3 and others.
 
-A file is written under another name and moved. In object stores, where a move is a copy, it is put
-under its name at once: there, an object is seen when all of it has arrived and not before. Nothing
-holds off a second writer but that a version's name is looked up before it is used: see to it that
-there is one.
+A file is written under a temporary name and moved. In object stores, where a move is a copy, the
+file is written under its own name: there, an object is visible only when it is complete. There is
+no lock against a second writer; only the name of a version is looked up before it is used. So do
+not run two writers at the same time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OBJECT_STORES = ("s3", "gcs", "abfs")
 
 @dataclass(frozen=True, slots=True)
 class ArrowBackend:
-    """A `StorageBackend` under a path of a pyarrow file system."""
+    """Storage backend under a path of a pyarrow file system; implements `StorageBackend`."""
 
     filesystem: Any
     root: str
@@ -40,14 +40,14 @@ class ArrowBackend:
         for name, pieces in files.items():
             try:
                 self._write_whole(name, pieces)
-            except OSError:  # HDFS does not move onto a file: then one of this content is there
+            except OSError:  # HDFS does not move onto an existing file: it may be the same
                 if self._file_size(name) != sum(map(len, pieces)):
                     raise
 
     def replace(self, name: str, content: bytes) -> None:
         try:
             self._write_whole(name, [content])
-        except OSError:  # HDFS does not move onto a file
+        except OSError:  # HDFS does not move onto an existing file
             if self._file_size(name) is None:
                 raise
             self.filesystem.delete_file(self._full_path(name))
@@ -58,10 +58,12 @@ class ArrowBackend:
             if self._file_size(name) is None:
                 self._write_whole(name, [content])
                 return
-        except OSError:  # the move came second, or there is another reason
+        except OSError:  # another move was first, or there is another reason
             if self._file_size(name) is None:
                 raise
-        raise StoreError(f"{name} exists already in {self.location}: is another process writing?")
+        raise StoreError(
+            f"{name} exists already in {self.location}: check that no other process is writing"
+        )
 
     def put_local_file(self, path: Path, name: str) -> None:
         with (
@@ -96,13 +98,16 @@ class ArrowBackend:
         return None
 
     def _full_path(self, name: str) -> str:
+        """Return the path of a file in the file system."""
         return f"{self.root}/{name}"
 
     def _file_size(self, name: str) -> int | None:
+        """Return the size of a file in bytes, or None if it does not exist."""
         info = self.filesystem.get_file_info(self._full_path(name))
         return info.size if info.is_file else None
 
     def _write_whole(self, name: str, pieces: Pieces) -> None:
+        """Write a file under a temporary name and move it; in object stores, write it directly."""
         if self.filesystem.type_name in _OBJECT_STORES:
             self._write_stream(self._full_path(name), pieces)
             return
@@ -116,6 +121,7 @@ class ArrowBackend:
             raise
 
     def _write_stream(self, path: str, pieces: Pieces) -> None:
+        """Write the pieces of a file to a path."""
         with self.filesystem.open_output_stream(path, compression=None) as stream:
             for piece in pieces:
                 stream.write(piece)

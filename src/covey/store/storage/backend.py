@@ -1,7 +1,7 @@
-"""What a store asks of a file system: files that appear whole or not at all.
+"""Storage backend: the protocol of a file system in which files become visible in one step.
 
-`covey.store.storage.local` makes them durable with fsync; `covey.store.storage.arrow_fs` is any
-other `pyarrow.fs.FileSystem`, and durable as that is.
+`covey.store.storage.local` makes files durable with fsync. `covey.store.storage.arrow_fs` uses any
+other `pyarrow.fs.FileSystem`; files are as durable as that file system makes them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["PARTIAL_SUFFIX", "FileEntry", "Pieces", "StorageBackend", "partial_n
 Pieces = Sequence[bytes | memoryview]
 
 PARTIAL_SUFFIX = ".partial"
-"""How the names of files end that are still being written, or whose writer was killed."""
+"""Suffix of the names of unfinished files: still being written, or their writer was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file in a folder: its name there, and when it was written, in seconds since 1970."""
+    """File in a folder: its name there, its size, and its time of writing in seconds since 1970."""
 
     name: str
     size_bytes: int
@@ -30,56 +30,56 @@ class FileEntry:
 
 
 class StorageBackend(Protocol):
-    """Files by name; a name has one folder at most, as `versions/7.json`."""
+    """Files by name. A name has at most one folder, for example `versions/7.json`."""
 
     @property
     def location(self) -> str:
-        """What messages call it."""
+        """Location of the files, for messages."""
         ...
 
     def put(self, files: Mapping[str, Pieces]) -> None:
-        """Writes files whole; when it returns, all are there and stay there.
+        """Write complete files, which are durable when the method returns.
 
-        A name stands for its content: a file that has the name already may stay or be replaced.
+        Each name must identify its content: an existing file of the name may stay or be replaced.
         """
         ...
 
     def replace(self, name: str, content: bytes) -> None:
-        """Writes a file whole, in place of one that has the name; then it stays there.
+        """Write a complete file durably, and replace an existing file of the name.
 
-        Where a file system cannot do that in one step, there is a moment in which there is none.
+        If the file system cannot do that in one step, there is a moment without the file.
         """
         ...
 
     def put_if_absent(self, name: str, content: bytes) -> None:
-        """Makes one file visible in one step, and durable; a name in use is a `StoreError`."""
+        """Write a file durably in one step; raise StoreError if the name is in use."""
         ...
 
     def put_local_file(self, path: Path, name: str) -> None:
-        """Like `put`, from a local file, which is gone afterwards if it could be renamed."""
+        """Write a file as `put` does, from a local file, which may be moved."""
         ...
 
     def read(self, name: str) -> bytes:
-        """The content of a file; `FileNotFoundError` if there is none."""
+        """Return the content of a file; raise FileNotFoundError if it does not exist."""
         ...
 
     def download(self, name: str, target: BinaryIO) -> None:
-        """Copies a file; `FileNotFoundError` if there is none."""
+        """Copy the content of a file to `target`; raise FileNotFoundError if it does not exist."""
         ...
 
     def list(self, folder: str) -> list[FileEntry]:
-        """The files in a folder, unfinished ones included; none if there is no such folder."""
+        """Return the files in a folder, also partial ones; none if the folder does not exist."""
         ...
 
     def delete(self, name: str) -> None:
-        """Deletes a file, if it is there."""
+        """Delete a file if it exists."""
         ...
 
     def local_path(self, name: str) -> Path | None:
-        """Where the file can be mapped in place, on a local file system."""
+        """Return the path at which a file can be mapped; None if the file system is not local."""
         ...
 
 
 def partial_name(name: str) -> str:
-    """A name that no other writer uses, for a file that is not yet to be seen."""
+    """Return a unique name for a file until it is complete."""
     return f"{name}.{secrets.token_hex(8)}{PARTIAL_SUFFIX}"

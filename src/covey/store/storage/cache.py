@@ -1,8 +1,8 @@
-"""A local cache of files that are named by their SHA-256: what a remote store is mapped from.
+"""Local cache of the files of remote stores, named by their SHA-256.
 
-Processes of one machine share it. A file is downloaded by one of them while the others wait,
-verified, and renamed into place. When the cache is full, the files that were not used for longest
-are deleted, except those that some process has mapped: a map holds a shared lock on its file.
+All processes of a machine share the cache. One process downloads a file while the others wait; the
+file is then verified and renamed into place. When the cache is full, the least recently used files
+are deleted, except those that a process has mapped: a map holds a shared lock on its file.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ _DAY_S = 24 * 60 * 60
 
 
 class Cache:
-    """Files by their SHA-256, in a folder (by default `covey` in the user's cache folder).
+    """Local cache of remote files, in a folder.
 
-    `max_bytes` bounds what is kept beyond the files in use. Wrong choice for a store on a local
-    file system, which is mapped in place.
+    A store on a local file system does not use it, because its files are mapped in place.
+
+    Args:
+        folder: folder of the cache; None for `covey` in the user's cache folder.
+        max_bytes: size up to which the cache grows; beyond it, files that no process uses are
+            deleted.
     """
 
     @check_arguments
@@ -41,29 +45,33 @@ class Cache:
         self.max_bytes = max_bytes
 
     def open(self, sha256: str, download: Download) -> MappedArrays:
-        """The file with this SHA-256, from the cache or else by `download`, which writes it.
+        """Open the file with a SHA-256 from the cache; call `download` first if it is missing.
 
-        What is damaged in the cache is downloaded again; what arrives damaged is a `StoreError`.
+        `download` writes the content of the file to its argument. A damaged file in the cache is
+        downloaded again.
+
+        Raises:
+            StoreError: if the downloaded file is damaged.
         """
         self._create_folders()
         path = self.folder / sha256
         with hold_lock(self.folder / "locks" / sha256[:2]):
             try:
-                found = _map_verified(path, sha256)
+                arrays = _map_verified(path, sha256)
             except (FileNotFoundError, StoreError):
                 temporary = self.partial_path(sha256)
                 try:
                     with temporary.open("xb") as file:
                         download(file)
-                    found = _map_verified(temporary, sha256)
+                    arrays = _map_verified(temporary, sha256)
                     os.replace(temporary, path)
                 finally:
                     temporary.unlink(missing_ok=True)
         self.evict()
-        return found
+        return arrays
 
     def put(self, encoded: EncodedFile) -> None:
-        """Keeps a file that was just made, so that it need not be downloaded."""
+        """Add a file that was just encoded, so that it need not be downloaded."""
         self._create_folders()
         temporary = self.partial_path(encoded.sha256)
         with temporary.open("xb") as file:
@@ -72,17 +80,17 @@ class Cache:
         self.evict()
 
     def put_local_file(self, path: Path, sha256: str) -> None:
-        """Keeps a file that was written at `partial_path`."""
+        """Add a file that was written at `partial_path`, which is renamed."""
         os.replace(path, self.folder / sha256)
         self.evict()
 
     def partial_path(self, name: str) -> Path:
-        """Where a file can be written that is to be renamed into the cache or uploaded."""
+        """Return a path at which a file can be written before it is added or uploaded."""
         self._create_folders()
         return self.folder / partial_name(name)
 
     def evict(self) -> None:
-        """Deletes what was not used for longest until the rest fits, sparing what is in use."""
+        """Delete the least recently used files beyond `max_bytes`, except for files in use."""
         files = sorted(self._list_files(), key=lambda file: file[1].st_mtime)
         excess = sum(status.st_size for _, status in files) - self.max_bytes
         for path, status in files:
@@ -92,46 +100,50 @@ class Cache:
                 excess -= status.st_size
 
     def _list_files(self) -> list[tuple[Path, os.stat_result]]:
-        found = []
+        """Return the files of the cache, except those that are being written."""
+        files = []
         for path in self.folder.iterdir():
             try:
                 status = path.stat()
-            except FileNotFoundError:  # deleted by another process meanwhile
+            except FileNotFoundError:  # another process deleted it meanwhile
                 continue
             is_being_written = (
                 path.suffix == PARTIAL_SUFFIX and status.st_mtime > time.time() - _DAY_S
             )
             if path.is_file() and not is_being_written:
-                found.append((path, status))
-        return found
+                files.append((path, status))
+        return files
 
     def _create_folders(self) -> None:
+        """Create the folders of the cache; raise StoreError if that is not possible."""
         try:
             (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"the cache cannot be created: {error}; name a folder with Cache(folder)"
+                f"the cache cannot be created: {error}; set another folder with Cache(folder)"
             ) from None
 
 
 def _default_folder() -> Path:
+    """Return the folder `covey` in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "covey"
 
 
 def _map_verified(path: Path, sha256: str) -> MappedArrays:
-    """The file, verified; its lock and its time say that it is in use, and was used now.
+    """Map and verify a file, take a shared lock on it, and set its time of last use to now.
 
-    The map holds a duplicate of the descriptor, and with it the lock.
+    The map holds a duplicate of the file descriptor, and with it the lock.
     """
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        found = array_file.read_array_file(file, sha256)
+        arrays = array_file.read_array_file(file, sha256)
     os.utime(path)
-    return found
+    return arrays
 
 
 def _delete_unless_used(path: Path) -> bool:
+    """Delete a file unless a process has it mapped; return whether the file is deleted."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,9 +1,9 @@
-"""A store's files on a local file system, made durable with fsync.
+"""Storage backend for local file systems; files are made durable with fsync.
 
-A file is written under another name, synced, and renamed; then its folder is synced. So after a
-power failure a name either leads to the whole file or does not exist.
+A file is written under a temporary name, synced, and renamed; then its folder is synced. So after a
+power failure a file is either complete or does not exist.
 
-Cost: some milliseconds per file and folder synced, whatever their size.
+Cost: some milliseconds per synced file and folder, independently of their size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_LINK_ERRNOS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
 
 @dataclass(frozen=True, slots=True)
 class LocalBackend:
-    """A `StorageBackend` under a local path."""
+    """Storage backend under a local path; implements `StorageBackend`."""
 
     root: Path
 
@@ -49,7 +49,9 @@ class LocalBackend:
         try:
             _rename_without_replacing(temporary, path)
         except FileExistsError:
-            raise StoreError(f"{path} exists already: is another process writing?") from None
+            raise StoreError(
+                f"{path} exists already: check that no other process is writing"
+            ) from None
         finally:
             temporary.unlink(missing_ok=True)
         _sync_to_disk(path.parent)
@@ -67,17 +69,19 @@ class LocalBackend:
             shutil.copyfileobj(file, target)
 
     def list(self, folder: str) -> list[FileEntry]:
-        listed = []
+        entries = []
         try:
-            with os.scandir(self.root / folder) as found:
-                for file in found:
+            with os.scandir(self.root / folder) as files:
+                for file in files:
                     status = file.stat()
-                    listed.append(FileEntry(file.name, status.st_size, status.st_mtime))
-        except FileNotFoundError:  # the folder, or a file that was deleted meanwhile
+                    entries.append(FileEntry(file.name, status.st_size, status.st_mtime))
+        except FileNotFoundError:  # the folder does not exist, or a file was deleted meanwhile
             return self.list(folder) if (self.root / folder).exists() else []
         except NotADirectoryError:
-            raise StoreError(f"{self.root / folder} is a file or in one, no folder") from None
-        return listed
+            raise StoreError(
+                f"{self.root / folder} is not a folder: it is a file, or its parent is"
+            ) from None
+        return entries
 
     def delete(self, name: str) -> None:
         self.local_path(name).unlink(missing_ok=True)
@@ -86,7 +90,7 @@ class LocalBackend:
         return self.root / name
 
     def _write_partial(self, name: str, pieces: Pieces) -> Path:
-        """The file under a temporary name, on disk."""
+        """Write a file durably under a temporary name, and return its path."""
         path = self.local_path(partial_name(name))
         _create_folder(path.parent)
         try:
@@ -94,14 +98,14 @@ class LocalBackend:
                 file.writelines(pieces)
                 file.flush()
                 os.fsync(file.fileno())
-        except BaseException:  # a full disk above all: what is of no use must not stay
+        except BaseException:  # most often the disk is full: do not leave a partial file
             path.unlink(missing_ok=True)
             raise
         return path
 
 
 def _rename_without_replacing(old: Path, new: Path) -> None:
-    """One step, and a `FileExistsError` if the new name is taken."""
+    """Rename a file in one step; raise FileExistsError if the new name is in use."""
     try:
         os.link(old, new)
     except OSError as error:
@@ -113,7 +117,7 @@ def _rename_without_replacing(old: Path, new: Path) -> None:
 
 
 def _create_folder(folder: Path) -> None:
-    """A folder and all above it, durably."""
+    """Create a folder and its parents durably."""
     if not folder.exists():
         _create_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -121,7 +125,7 @@ def _create_folder(folder: Path) -> None:
 
 
 def _sync_to_disk(path: Path) -> None:
-    """Waits until a file or the names in a folder are on disk."""
+    """Wait until a file, or the names in a folder, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

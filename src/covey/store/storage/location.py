@@ -1,4 +1,4 @@
-"""From what people write as the place of a store to its directory."""
+"""The location of a store, and the storage backend for it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,34 @@ from covey.store.storage.local import LocalBackend
 __all__ = ["Location", "open_storage"]
 
 Location = str | os.PathLike[str]
+"""Path or URI of a store."""
 
 
 def open_storage(location: Location, filesystem: fs.FileSystem | None = None) -> StorageBackend:
-    """The directory at a local path, at a URI as `s3://bucket/alerts`, or in a given file system.
+    """Return the storage backend for a local path, a URI, or a path in `filesystem`.
+
+    An example of a URI is `s3://bucket/alerts`.
+
+    Raises:
+        InvalidArgumentError: if the location is not a path or a URI, or cannot be used.
 
     >>> open_storage("/data/alerts").location
     '/data/alerts'
     """
     path = os.fspath(location)
     if not isinstance(path, str) or not path:
-        raise InvalidArgumentError(f"the place of a store is a path or a URI, not {location!r}")
+        raise InvalidArgumentError(
+            f"the location of a store must be a path or a URI, got {location!r}"
+        )
     if filesystem is None and "://" in path:
         try:
             filesystem, path = fs.FileSystem.from_uri(path)
         except (pa.ArrowInvalid, OSError) as error:
-            raise InvalidArgumentError(f"no file system for {path!r}: {error}") from None
+            raise InvalidArgumentError(f"there is no file system for {path!r}: {error}") from None
     while isinstance(filesystem, fs.SubTreeFileSystem):
         path = f"{filesystem.base_path.rstrip('/')}/{path.lstrip('/')}"
         filesystem = filesystem.base_fs
     if filesystem is None or isinstance(filesystem, fs.LocalFileSystem):
-        check_local_path("the place of a store", path)
+        check_local_path("the location of a store", path)
         return LocalBackend(Path(path).absolute())
     return ArrowBackend(filesystem, path.rstrip("/"))

@@ -1,4 +1,4 @@
-"""Locks between processes, on files: they end with the process that holds them, however it ends."""
+"""File locks between processes; a lock ends at the latest with the process that holds it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["WriterLock", "hold_lock"]
 
 
 class WriterLock:
-    """The right to write to a local store, from now until `release` or the end of the process.
+    """Lock of the one writer of a local store, held until `release` or the end of the process.
 
-    A second one, in this process or another, is refused with a `StoreError` that names the holder.
-    Local file systems only; on a network file system it holds as far as that keeps `flock`.
+    Taking a second lock, in this process or another, raises a StoreError that names the process
+    that holds the first. On a network file system the lock is as reliable as its `flock`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,19 +30,20 @@ class WriterLock:
             self._file.close()
             raise StoreError(
                 f"another writer has {path.parent} open (process {holder}): a store has one writer "
-                "at a time; close that one first"
+                "at a time; close the other writer first"
             ) from None
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()
 
     def release(self) -> None:
+        """Release the lock."""
         self._file.close()
 
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Waits for the lock on a file, which is created if need be, and holds it."""
+    """Wait for the lock on a file and hold it; the file is created if it does not exist."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

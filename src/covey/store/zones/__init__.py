@@ -1,18 +1,18 @@
-"""Segments of zones: which subscriptions a zone stores, and where its events go on to.
+"""Segments of zones: which subscriptions a zone stores, and to which zones it forwards events.
 
 The space of events can be divided into zones (`covey.zones`), so that a worker opens only the
-segments of its own zone. A subscription is stored in every zone that it meets. It counts in the
-first of them; in the others it is a replica, so that it is counted and found once.
+segments of its own zone. A subscription is stored in every zone that it meets. The first of them is
+its home zone; in the others it is a replica, so that it is counted and found only once.
 
 Modules, in the order in which subscriptions pass through them:
 
 - `placement`: split a batch by zone; the file of the zone map.
-- `smart_replication`: SMART: a covered subscription is stored only in its home zone, and the
-  subscription that covers it forwards events there.
-- `rebuild`: collect the subscriptions of a zone that changed in a rebalance.
+- `smart_replication`: a covered subscription is stored only in its home zone, and the subscription
+  that covers it forwards events there.
+- `rebuild`: the subscriptions of a zone that changed in a rebalance.
 
-The writer needs `placement`, and `smart_replication` needs the store: exports are imported on first
-use.
+The writer imports `placement`, and `smart_replication` imports the store. To avoid an import cycle,
+exports are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Subscriptions spread over zones, and the file that says where the zones are.
+"""Placement: subscriptions split by zone, and the file of the zone map.
 
-A subscription is in a segment of each zone that it meets. The first of them is where it counts, the
-others are copies: so it is counted once, and found once by whoever asks all zones.
+A subscription is in a segment of each zone that it meets. The first of them is its home zone, and
+in the others it is a replica. So it is counted once, and a query of all zones finds it once.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _KIND = "zone_map"
 def split_by_zone(
     batch: SubscriptionBatch, zone_map: ZoneMap
 ) -> Iterator[tuple[int, SubscriptionBatch]]:
-    """The subscriptions of each zone that has some."""
-    for some in zone_map.iterate_members(batch.regions, batch.subscription_rows, len(batch.ids)):
-        yield some.zone, batch.take(some.rows).with_replicas(some.is_copy)
+    """Yield each zone number with the subscriptions of the zone; skip empty zones."""
+    for members in zone_map.iterate_members(batch.regions, batch.subscription_rows, len(batch.ids)):
+        yield members.zone, batch.take(members.rows).with_replicas(members.is_copy)
 
 
 def encode_zone_map(zone_map: ZoneMap) -> EncodedFile:
-    """The file of a zone map."""
+    """Return the file of a zone map."""
     return encode_arrays(zone_map.to_arrays(), {"kind": _KIND, **zone_map.to_metadata()})
 
 
 def read_zone_map(file: MappedArrays, space: Space) -> ZoneMap:
-    """The zone map in a file, in the space of the version that names it."""
+    """Read the zone map in a file, in the space of the version that names the file."""
     if file.meta.get("kind") != _KIND:
-        raise StoreError(f"{file.sha256} holds {file.meta.get('kind')}, not zones")
+        raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not zones")
     try:
         return ZoneMap.from_arrays(space, file.arrays, file.meta)
     except (KeyError, ValueError, TypeError) as error:
-        raise StoreError(f"the zones {file.sha256} cannot be read: {error!r}") from None
+        raise StoreError(f"the zones in file {file.sha256} cannot be read: {error!r}") from None

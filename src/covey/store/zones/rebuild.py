@@ -1,4 +1,4 @@
-"""A zone that is built anew from those before it that have all that it meets."""
+"""Rebuild: the subscriptions of a zone that changed, from the zones that it was made from."""
 
 from __future__ import annotations
 
@@ -19,44 +19,51 @@ Rows = NDArray[np.int64]
 def collect_zone_subscriptions(
     rebalance_plan: RebalanceResult, zone: int, segments: list[LiveSegment]
 ) -> SubscriptionBatch | None:
-    """The subscriptions of a zone that changed, from the parts of its sources; None if none.
+    """Return the subscriptions of a zone that a rebalance changed; None if there are none.
 
-    One that counted in a source counts in one of the zones that come of it: the first it meets.
+    The home zone of a subscription among the zones that were made from the same sources is the
+    first one that it meets. In the others it is a replica.
+
+    Args:
+        rebalance_plan: the new zone map, and for each zone its source zones.
+        zone: number of the zone in the new zone map.
+        segments: the segments of the source zones.
     """
-    owned = _drop_duplicates([part.take_live() for part in segments if part.live_count])
-    if owned is None:
+    batch = _drop_duplicates([segment.take_live() for segment in segments if segment.live_count])
+    if batch is None:
         return None
-    met = rebalance_plan.zone_map.tree.find_region_zones(owned.regions)
-    placed = np.zeros((len(owned.ids), len(rebalance_plan.source_zones)), np.bool_)
-    placed[owned.subscription_rows[met.query_rows], met.stored_rows] = True
-    without = np.bincount(owned.subscription_rows, minlength=len(owned.ids)) == 0
-    of_it = [
+    region_zones = rebalance_plan.zone_map.tree.find_region_zones(batch.regions)
+    is_in_zone = np.zeros((len(batch.ids), len(rebalance_plan.source_zones)), np.bool_)
+    is_in_zone[batch.subscription_rows[region_zones.query_rows], region_zones.stored_rows] = True
+    has_no_region = np.bincount(batch.subscription_rows, minlength=len(batch.ids)) == 0
+    sibling_zones = [
         z
         for z, sources in enumerate(rebalance_plan.source_zones)
         if set(sources) & set(rebalance_plan.source_zones[zone])
     ]
-    placed[without, of_it[0]] = True  # as long as it has no region, it is somewhere
-    first = np.array(of_it)[placed[:, of_it].argmax(axis=1)]
-    rows = np.flatnonzero(placed[:, zone])
+    # A subscription without a region is put in the first of these zones.
+    is_in_zone[has_no_region, sibling_zones[0]] = True
+    home_zones = np.array(sibling_zones)[is_in_zone[:, sibling_zones].argmax(axis=1)]
+    rows = np.flatnonzero(is_in_zone[:, zone])
     if not len(rows):
         return None
-    return owned.take(rows).with_replicas(first[rows] != zone)
+    return batch.take(rows).with_replicas(home_zones[rows] != zone)
 
 
 def _drop_duplicates(batches: list[SubscriptionBatch]) -> SubscriptionBatch | None:
-    """All subscriptions of some parts, each once: a copy only if it is one in all of them."""
+    """Return each subscription once; it is a replica only if it is one in all batches."""
     if not batches:
         return None
-    owned = SubscriptionBatch.concat(batches)
-    order = np.lexsort((owned.is_replica, _number_ids(owned.ids)))
-    numbers = _number_ids(owned.ids)[order]
+    batch = SubscriptionBatch.concat(batches)
+    order = np.lexsort((batch.is_replica, _number_ids(batch.ids)))
+    numbers = _number_ids(batch.ids)[order]
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = numbers[1:] != numbers[:-1]
-    return owned.take(np.sort(order[is_first]))
+    return batch.take(np.sort(order[is_first]))
 
 
 def _number_ids(ids: Ids) -> Rows:
-    """A number for each id, the same for the same."""
+    """Return a number for each id; equal ids have the same number."""
     if ids.texts is None:
         return ids.keys
     return np.asarray(ids.texts.dictionary_encode().indices, np.int64)

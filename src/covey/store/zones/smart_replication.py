@@ -1,13 +1,15 @@
-"""SMART: of subscriptions that another one covers a zone keeps no copies.
+"""SMART replication: a covered subscription is stored only in its home zone (papers: can).
 
-One that is covered is at its home only, the first zone that it meets. An event of another zone that
-it contains is in a region there that covers it: with that stands which homes the event goes on to.
-So a zone has three kinds: what it keeps, of which some sends events on, and what is at home here,
-which events of other zones are matched with too. (papers: can)
+The home zone is the first zone that a subscription meets. In each other zone that it meets, there
+is a subscription that covers it. So an event of such a zone that matches the covered subscription
+matches the covering one, which forwards the event to the home zone. A zone therefore has two
+segments: local subscriptions, some of which forward events, and covered subscriptions whose home
+zone it is, which are also matched with events forwarded from other zones.
 
-All zones find the same ones covered without asking each other: whatever covers a region meets every
-zone that it meets. That holds for one region without a ball, for the sides of balls are not exact;
-subscriptions of several regions, and with balls, are kept everywhere.
+All zones determine the same covered subscriptions without communication, because a region meets
+every zone that a region covered by it meets. For balls this does not hold, because the sides on
+which they lie are not computed exactly. So subscriptions with a ball or with several regions are
+stored in every zone that they meet.
 """
 
 from __future__ import annotations
@@ -36,7 +38,12 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SmartPlacement:
-    """What a zone keeps, to which zones the events of each go on, and what is at home here."""
+    """Division of the subscriptions of a zone.
+
+    `local` are the subscriptions that only events of this zone are matched with. `forward_to` has
+    for each of them the zones to which matching events are forwarded. `home_only` are covered
+    subscriptions whose home zone this is; they are matched with forwarded events as well.
+    """
 
     local: SubscriptionBatch
     forward_to: RaggedArray
@@ -44,61 +51,79 @@ class SmartPlacement:
 
     @classmethod
     def from_members(cls, batch: SubscriptionBatch, members: ZoneMembers) -> SmartPlacement:
-        """From all that meets the zone: row i of `owned` is row i of `some`.
+        """Divide the subscriptions that meet a zone; row i of `batch` is row i of `members`.
 
-        Equal ones are told apart by their order, which must be that of all zones.
+        Of equal subscriptions the first covers the others, so their order must be the same in all
+        zones.
         """
-        by = _find_coverers(batch)
-        is_covered = by != np.arange(len(by))
-        is_gone = is_covered & members.is_copy
+        coverers = _find_coverers(batch)
+        is_covered = coverers != np.arange(len(coverers))
+        is_dropped = is_covered & members.is_copy
         is_home = is_covered & members.is_replicated & ~members.is_copy
-        kept = np.flatnonzero(~is_gone & ~is_home)
-        number = np.full(len(by), -1, np.int64)
-        number[kept] = np.arange(len(kept))
-        # What nothing covers is kept: it is neither gone nor at home.
-        sent = Pairs.from_unsorted(
-            number[by[is_gone]], members.first_zones[is_gone]
+        local_rows = np.flatnonzero(~is_dropped & ~is_home)
+        new_rows = np.full(len(coverers), -1, np.int64)
+        new_rows[local_rows] = np.arange(len(local_rows))
+        # A coverer is not covered itself, so it is among the local subscriptions.
+        forward_pairs = Pairs.from_unsorted(
+            new_rows[coverers[is_dropped]], members.first_zones[is_dropped]
         ).drop_duplicates()
-        lengths = np.bincount(sent.query_rows, minlength=len(kept))
-        onwards = RaggedArray.from_lengths(lengths, sent.stored_rows.astype(np.int32))
-        return cls(batch.take(kept), onwards, batch.take(np.flatnonzero(is_home)))
+        lengths = np.bincount(forward_pairs.query_rows, minlength=len(local_rows))
+        forward_to = RaggedArray.from_lengths(lengths, forward_pairs.stored_rows.astype(np.int32))
+        return cls(batch.take(local_rows), forward_to, batch.take(np.flatnonzero(is_home)))
 
 
 def stage_zone(
     store: Store, batch: SubscriptionBatch, members: ZoneMembers, *, is_smart: bool
 ) -> list[StagedSegment]:
-    """Writes the segments of one zone, of all that meets it: row i of both is the same."""
+    """Write the segments of one zone, and return them as staged segments.
+
+    Args:
+        store: the store in which the segments are staged.
+        batch: the subscriptions that meet the zone.
+        members: zone number, home zones and replication of these subscriptions, row by row.
+        is_smart: whether covered subscriptions are stored only in their home zone.
+    """
     batch = batch.with_replicas(members.is_copy)
     if not is_smart or members.zone == EVERYWHERE:
         return [store.stage_zone_segment(members.zone, batch)]
-    homes = SmartPlacement.from_members(batch, members)
-    onwards = homes.forward_to if len(homes.forward_to.values) else None
-    written = []
-    if len(homes.local.ids):
-        written.append(store.stage_zone_segment(members.zone, homes.local, forward_to=onwards))
-    if len(homes.home_only.ids):
-        written.append(store.stage_zone_segment(members.zone, homes.home_only, is_home=True))
-    return written
+    placement = SmartPlacement.from_members(batch, members)
+    forward_to = placement.forward_to if len(placement.forward_to.values) else None
+    staged = []
+    if len(placement.local.ids):
+        staged.append(
+            store.stage_zone_segment(members.zone, placement.local, forward_to=forward_to)
+        )
+    if len(placement.home_only.ids):
+        staged.append(store.stage_zone_segment(members.zone, placement.home_only, is_home=True))
+    return staged
 
 
 def _find_coverers(batch: SubscriptionBatch) -> Rows:
-    """For each subscription one that covers it and that nothing covers: itself, if it is that."""
-    by, counts = (
+    """Return for each subscription the row of an uncovered one that covers it, or its own row."""
+    coverers, region_counts = (
         np.arange(len(batch.ids)),
         np.bincount(batch.subscription_rows, minlength=len(batch.ids)),
     )
-    chosen = np.flatnonzero((counts[batch.subscription_rows] == 1) & ~_has_ball(batch.regions))
-    chosen = chosen[np.argsort(batch.subscription_rows[chosen], kind="stable")]
-    regions, of = batch.regions.take(chosen), batch.subscription_rows[chosen]
-    if len(of):
+    region_rows = np.flatnonzero(
+        (region_counts[batch.subscription_rows] == 1) & ~_has_ball(batch.regions)
+    )
+    region_rows = region_rows[np.argsort(batch.subscription_rows[region_rows], kind="stable")]
+    regions, subscription_rows = (
+        batch.regions.take(region_rows),
+        batch.subscription_rows[region_rows],
+    )
+    if len(subscription_rows):
         equal = find_equal_rows(RegionBoxes.from_regions(regions))
-        by[of] = of[CoverForest.build(regions, equal, LocalExecutor().find_covering_rows).root_rows]
-    return by
+        coverers[subscription_rows] = subscription_rows[
+            CoverForest.build(regions, equal, LocalExecutor().find_covering_rows).root_rows
+        ]
+    return coverers
 
 
 def _has_ball(regions: Regions) -> Bools:
-    has = np.zeros(len(regions), np.bool_)
-    for given in regions.constraints.values():
-        if isinstance(given.batch, Balls):
-            has[given.rows] = True
-    return has
+    """Return whether each region constrains an attribute by balls."""
+    has_ball = np.zeros(len(regions), np.bool_)
+    for constraints in regions.constraints.values():
+        if isinstance(constraints.batch, Balls):
+            has_ball[constraints.rows] = True
+    return has_ball

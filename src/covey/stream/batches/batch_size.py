@@ -1,6 +1,7 @@
-"""How many events a batch may have: as many as take some seconds, by what one was seen to cost.
+"""Largest number of events of a batch, so that a batch takes about five seconds.
 
-A stream that starts with millions of events waiting would otherwise take them all as one batch.
+The number follows from the observed or measured cost of an event. Without a limit, a stream that
+starts with a backlog of millions of events would process all of them as one batch.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ __all__ = ["choose_max_events", "compute_observed_cost", "probe_cost", "read_fir
 _TARGET_BATCH_S = 5.0
 _MIN_EVENTS, _MAX_EVENTS = 1_000, 2_000_000
 _DEFAULT_EVENTS = 50_000
-_MIN_SIZE_DIFFERENCE = 2_000  # more events than in another batch: else the difference says nothing
+_MIN_SIZE_DIFFERENCE = 2_000  # two batches must differ by this many events to be compared
 _MAX_PROBE_EVENTS = 20_000
 
 
 def choose_max_events(cost_s: float | None) -> int:
-    """The most events that a batch should have, if each costs so much.
+    """Return the largest number of events of a batch for a cost of seconds per event.
+
+    None stands for an unknown cost.
 
     >>> choose_max_events(50e-6), choose_max_events(None)
     (100000, 50000)
@@ -35,9 +38,9 @@ def choose_max_events(cost_s: float | None) -> int:
 
 
 def compute_observed_cost(status: Mapping[str, JsonValue] | None) -> float | None:
-    """What one event more cost in the batches that a stream last told of, in seconds.
+    """Return the seconds per event in the batches of a status file, or None if it is unknown.
 
-    A batch costs something however few it has: only differences tell.
+    A batch has a fixed cost too, so only batches of different sizes show the cost of an event.
 
     >>> batches = [{"events": 0, "match_ms": 250.0}, {"events": 10_000, "match_ms": 750.0}]
     >>> compute_observed_cost({"batches": batches})
@@ -45,7 +48,9 @@ def compute_observed_cost(status: Mapping[str, JsonValue] | None) -> float | Non
     """
     fields: Mapping[str, Any] | None = status
     batches: Sequence[Mapping[str, Any]] = [] if fields is None else fields["batches"]
-    return _fit_seconds_per_event([(one["events"], one["match_ms"] / 1000) for one in batches])
+    return _fit_seconds_per_event(
+        [(batch["events"], batch["match_ms"] / 1000) for batch in batches]
+    )
 
 
 def probe_cost(
@@ -54,20 +59,30 @@ def probe_cost(
     topics: Sequence[str],
     build_rows: Callable[[DataFrame], DataFrame],
 ) -> float | None:
-    """What an event costs to be made `rows`; None if there are too few to try it with."""
+    """Measure the seconds per event with small batches of the first events of the topics.
+
+    Args:
+        spark: session that runs the batches.
+        cluster: Kafka cluster of the topics.
+        topics: topics of events.
+        build_rows: function from events to output rows; its cost is measured.
+
+    Returns:
+        Seconds per event; None if the topics have fewer than 2,000 events.
+    """
     events = read_first_events(spark, cluster, topics)
     count = events.limit(_MAX_PROBE_EVENTS).count()
     if count < _MIN_SIZE_DIFFERENCE:
         return None
-    sizes = (1, count, 1, count)  # the first starts workers that open the index
-    timed = [(size, _measure_seconds(build_rows(events.limit(size)))) for size in sizes]
-    return _fit_seconds_per_event(timed[1:])
+    sizes = (1, count, 1, count)  # the first run starts workers and opens the index in them
+    timings = [(size, _measure_seconds(build_rows(events.limit(size)))) for size in sizes]
+    return _fit_seconds_per_event(timings[1:])
 
 
 def read_first_events(
     spark: SparkSession, cluster: KafkaCluster, topics: Sequence[str]
 ) -> DataFrame:
-    """The events that topics have, from the first on, as Kafka has them."""
+    """Return the events of topics from the earliest offset on, as rows of Spark's Kafka source."""
     return (
         spark.read.format("kafka")
         .options(**cluster.reader_options)
@@ -78,15 +93,19 @@ def read_first_events(
 
 
 def _fit_seconds_per_event(timings: Sequence[tuple[int, float]]) -> float | None:
-    """Seconds per event: the median of larger batches, less what the fastest small one took."""
+    """Return the seconds per event for timings of batches, as pairs of event count and seconds.
+
+    The fixed cost is the time of the fastest small batch. The result is the median, over all larger
+    batches, of the further seconds per further event; None if there is no larger batch.
+    """
     if not timings:
         return None
-    least = min(size for size, _ in timings)
-    fixed = min(seconds for size, seconds in timings if size < least + _MIN_SIZE_DIFFERENCE)
+    min_size = min(size for size, _ in timings)
+    fixed_s = min(seconds for size, seconds in timings if size < min_size + _MIN_SIZE_DIFFERENCE)
     costs = sorted(
-        (seconds - fixed) / (size - least)
+        (seconds - fixed_s) / (size - min_size)
         for size, seconds in timings
-        if size >= least + _MIN_SIZE_DIFFERENCE
+        if size >= min_size + _MIN_SIZE_DIFFERENCE
     )
     return costs[len(costs) // 2] if costs else None
 

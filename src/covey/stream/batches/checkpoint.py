@@ -1,4 +1,4 @@
-"""What Spark writes down of a query before it runs a batch: the query's id, and which events."""
+"""Reading Spark's checkpoint: the id of the query, offset ranges of batches, committed batches."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from covey.stream.batches.decision_log import OffsetRanges
 __all__ = ["CHECKPOINT_FOLDER", "Checkpoint"]
 
 CHECKPOINT_FOLDER = "checkpoint"
-"""Its folder in that of a stream's state."""
+"""Name of the checkpoint folder inside the state folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The checkpoint folder of a query with one Kafka source."""
+    """Checkpoint folder of a query with one Kafka source."""
 
     storage: StorageBackend
 
     def read_query_id(self) -> str:
-        """The id of the query, which stays the same however often it is started."""
-        saved = json.loads(self._read_text("metadata"))
-        return str(saved["id"])
+        """Return the id of the query, which stays the same across restarts."""
+        metadata = json.loads(self._read_text("metadata"))
+        return str(metadata["id"])
 
     def is_committed(self, batch: int) -> bool:
-        """Whether Spark has written down that a batch is done."""
-        return any(one.name == str(batch) for one in self.storage.list("commits"))
+        """Return whether Spark has recorded that a batch is complete."""
+        return any(entry.name == str(batch) for entry in self.storage.list("commits"))
 
     def find_next_batch(self) -> int:
-        """The batch that is run next, or again."""
-        done = [int(one.name) for one in self.storage.list("commits") if one.name.isdigit()]
-        return max(done, default=-1) + 1
+        """Return the number of the next batch to run: the one after the last committed batch."""
+        committed = [
+            int(entry.name) for entry in self.storage.list("commits") if entry.name.isdigit()
+        ]
+        return max(committed, default=-1) + 1
 
     def has_offsets(self, batch: int) -> bool:
-        """Whether Spark has written down which events a batch has."""
+        """Return whether Spark has recorded the offsets of a batch."""
         try:
             self.storage.read(f"offsets/{batch}")
         except FileNotFoundError:
@@ -45,7 +47,11 @@ class Checkpoint:
         return True
 
     def read_offset_ranges(self, batch: int) -> OffsetRanges:
-        """The events of a batch whose offsets Spark has fixed."""
+        """Return the offset ranges of a batch whose offsets Spark has recorded.
+
+        Raises:
+            StreamError: a file of the checkpoint is missing.
+        """
         ends = self._read_end_offsets(batch)
         starts = self._read_end_offsets(batch - 1) if batch else self._read_initial_offsets()
         return {
@@ -57,7 +63,8 @@ class Checkpoint:
         }
 
     def _read_end_offsets(self, batch: int) -> dict[str, dict[str, int]]:
-        lines = self._read_text(f"offsets/{batch}").splitlines()  # version, metadata, one a source
+        # The lines are a version, metadata, and one line per source.
+        lines = self._read_text(f"offsets/{batch}").splitlines()
         return _parse_offsets(lines[-1])
 
     def _read_initial_offsets(self) -> dict[str, dict[str, int]]:
@@ -69,11 +76,11 @@ class Checkpoint:
             return self.storage.read(name).decode()
         except FileNotFoundError:
             raise StreamError(
-                f"{self.storage.location} has no {name}: it is no checkpoint of a stream, or files "
-                "of it were deleted. Delete the whole folder to begin with new events"
+                f"{self.storage.location} has no {name}: it is not a checkpoint of a stream, or "
+                "some of its files were deleted. Delete the whole folder to begin with new events"
             ) from None
 
 
 def _parse_offsets(line: str) -> dict[str, dict[str, int]]:
-    found: dict[str, Any] = json.loads(line)
-    return found
+    offsets: dict[str, Any] = json.loads(line)
+    return offsets

@@ -1,7 +1,7 @@
-"""Batches are decided in a thread of the driver, each as soon as Spark has fixed its events.
+"""Decision of batches in a thread of the driver, as soon as Spark has fixed the events of a batch.
 
-Meanwhile Spark plans the batch and reads its events, and workers wait for the record. So what a
-change costs is hardly added to what a batch takes.
+At the same time Spark plans the batch and reads its events, and workers wait for the decision. So
+the time to apply subscription changes adds little to the time of a batch.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from covey.stream.events.match_query import RequiredAttributes
 
 __all__ = ["BatchDecider", "DecidedBatch", "PendingBatches"]
 
-_POLL_S, _POLL_TIME_SHARE = 0.003, 0.2  # of the time for looking, where that takes long
+# Where one poll takes long, polling takes at most this share of the time.
+_POLL_S, _POLL_TIME_SHARE = 0.003, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class DecidedBatch:
-    """A batch that has a version."""
+    """A decided batch, with what the driver did to decide it.
+
+    Args:
+        decision: the decision, as it is recorded.
+        snapshot: the version that decides.
+        control_stats: what was read from the control topic for the batch.
+        seconds: time that the decision took.
+    """
 
     decision: BatchDecision
     snapshot: Snapshot
@@ -32,15 +40,22 @@ class DecidedBatch:
 
 
 PendingBatches = dict[int, DecidedBatch]
-"""Batches that were decided and not told of, by number; of all runs of a query."""
+"""Batches that were decided but not yet reported, by number; shared by all runs of a query."""
 
 
 class BatchDecider:
-    """Decides batches of one run of a query, from now until it is over.
+    """Thread that decides the batches of one run of a query.
 
-    It is over when it is closed, when something failed, or when a version looks at attributes that
-    the running query does not have: that batch is on record, and has to be run by another query,
-    which has all that is `wanted` then.
+    The thread starts at once. It ends, and sets `run_ended`, when it is closed, when a decision
+    fails (`error` is the exception), or when a version constrains attributes that the running query
+    does not compute. In the last case the batch is decided, but another query must run it, with
+    the attributes in `required_attributes`.
+
+    Args:
+        subscriptions: subscriptions from which a version is made for each batch.
+        checkpoint: checkpoint of the query.
+        required_attributes: attributes that the running query computes.
+        pending_batches: decided batches that are not yet reported; the thread adds to it.
     """
 
     def __init__(
@@ -60,7 +75,7 @@ class BatchDecider:
         self._thread.start()
 
     def close(self) -> int | None:
-        """Lets no further batch be decided; the last one that was, if any."""
+        """Stop deciding, and return the number of the last decided batch, None if there is none."""
         self._close_requested.set()
         self._thread.join()
         return self._last_batch
@@ -72,35 +87,36 @@ class BatchDecider:
                 if not self._decide_batch(batch):
                     return
                 batch += 1
-        except Exception as error:  # told by the thread that waits for this one
+        except Exception as error:  # the thread that waits for this one raises it again
             self.error = error
         finally:
             self.run_ended.set()
 
     def _wait_for_offsets(self, batch: int) -> bool:
-        """Waits until the events of a batch are fixed; false if it is closed before."""
-        pause = 0.0
-        while not self._close_requested.wait(pause):
+        """Wait until the events of a batch are fixed; return False if `close` was called first."""
+        pause_s = 0.0
+        while not self._close_requested.wait(pause_s):
             started = time.perf_counter()
             if self._checkpoint.has_offsets(batch):
                 return True
-            pause = max(_POLL_S, (time.perf_counter() - started) / _POLL_TIME_SHARE)
+            pause_s = max(_POLL_S, (time.perf_counter() - started) / _POLL_TIME_SHARE)
         return False
 
     def _decide_batch(self, batch: int) -> bool:
-        """Puts the version of a batch on record; whether the running query can match with it."""
+        """Decide a batch, and return whether the running query can match with its version."""
         started = time.perf_counter()
-        query, events = self._checkpoint.read_query_id(), self._checkpoint.read_offset_ranges(batch)
-        record, read = self._subscriptions.decide_batch(query, batch, events)
-        snapshot = self._subscriptions.open_snapshot(record)
-        if batch in self._pending_batches:  # an earlier run of it has read the changes
-            read = self._pending_batches[batch].control_stats.combine(read)
+        query_id = self._checkpoint.read_query_id()
+        offset_ranges = self._checkpoint.read_offset_ranges(batch)
+        decision, control_stats = self._subscriptions.decide_batch(query_id, batch, offset_ranges)
+        snapshot = self._subscriptions.open_snapshot(decision)
+        if batch in self._pending_batches:  # an earlier run of the batch has read the changes
+            control_stats = self._pending_batches[batch].control_stats.combine(control_stats)
         self._pending_batches[batch] = DecidedBatch(
-            record, snapshot, read, time.perf_counter() - started
+            decision, snapshot, control_stats, time.perf_counter() - started
         )
         self._last_batch = batch
-        given, self.required_attributes = (
+        computed_attributes, self.required_attributes = (
             self.required_attributes,
             self.required_attributes.with_attributes_of(snapshot),
         )
-        return self.required_attributes is given
+        return self.required_attributes is computed_attributes

@@ -1,7 +1,8 @@
-"""Which version decided which batch: recorded before the batch has any effect, and never changed.
+"""Decision log: the version that decided each batch, recorded before the batch has any effect.
 
-A batch that is run again, by whomever, finds what was recorded and is decided the same way. A
-record also says which events the batch had, so that a past event can be asked about.
+A decision is never changed: a batch that is run again, by any process, is decided by the same
+version. A decision also contains the offset ranges of the batch, so that the decision on a past
+event can be found.
 """
 
 from __future__ import annotations
@@ -18,14 +19,22 @@ from covey.store.storage import PARTIAL_SUFFIX, FileEntry, StorageBackend
 __all__ = ["BatchDecision", "DecisionLog", "OffsetRanges"]
 
 OffsetRanges = Mapping[str, Mapping[str, tuple[int, int]]]
-"""By topic and partition, the first offset and the one after the last."""
+"""For each topic and partition the first offset, and the offset after the last one."""
 
 _FOLDER = "batches"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDecision:
-    """One batch of one query: the version that decided it, and which events it had."""
+    """Decision of one batch of one query.
+
+    Args:
+        query: id of the Spark query.
+        batch: number of the batch.
+        events: offset ranges of the events in the batch.
+        version: version of the store that decides the batch.
+        written_ms: time of the decision, in milliseconds since 1970.
+    """
 
     query: str
     batch: int
@@ -35,31 +44,31 @@ class BatchDecision:
 
     @property
     def file_name(self) -> str:
-        """Where it is kept: the same batch with other events is another one."""
+        """Name of the decision's file; a batch with other events has another name."""
         events = json.dumps(self.events, sort_keys=True).encode()
         digest = hashlib.sha256(events).hexdigest()[:16]
         return f"{_FOLDER}/{self.batch:012d}-{self.query}-{digest}.json"
 
     @property
     def max_event_count(self) -> int:
-        """How many events it had at most; transactions leave gaps."""
+        """Number of offsets in the batch; events may be fewer, since transactions leave gaps."""
         ranges = [r for partitions in self.events.values() for r in partitions.values()]
         return sum(end - first for first, end in ranges)
 
     def contains(self, topic: str, partition: int, offset: int) -> bool:
-        """Whether an event was in this batch."""
+        """Return whether an event is in this batch."""
         first, end = self.events.get(topic, {}).get(str(partition), (0, 0))
         return first <= offset < end
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """The records of a stream, in its state folder."""
+    """All batch decisions of a stream, as files in its state folder."""
 
     storage: StorageBackend
 
     def find(self, query_id: str, batch: int, offset_ranges: OffsetRanges) -> BatchDecision | None:
-        """The record of a batch, if it has one."""
+        """Return the decision of a batch with these offset ranges, or None if there is none."""
         name = BatchDecision(query_id, batch, offset_ranges, 0, 0).file_name
         try:
             return _parse_decision(self.storage.read(name))
@@ -67,56 +76,56 @@ class DecisionLog:
             return None
 
     def record_if_absent(self, decision: BatchDecision) -> BatchDecision:
-        """Records a batch, durably, if nobody has before; gives what is recorded then."""
+        """Record a decision durably, unless the batch already has one; return the recorded one."""
         try:
             self.storage.put_if_absent(decision.file_name, json.dumps(asdict(decision)).encode())
         except StoreError:
-            known = self.find(decision.query, decision.batch, decision.events)
-            if known is None:
+            recorded = self.find(decision.query, decision.batch, decision.events)
+            if recorded is None:
                 raise
-            return known
+            return recorded
         return decision
 
     def find_by_event(self, topic: str, partition: int, offset: int) -> BatchDecision | None:
-        """The record of the last batch that had an event.
+        """Return the decision of the last batch that contained an event, or None.
 
-        Cost: reads records from the newest on back.
+        Cost: reads decisions one by one, from the newest backwards.
         """
-        for record in self.iter_newest_first():
-            if record.contains(topic, partition, offset):
-                return record
+        for decision in self.iter_newest_first():
+            if decision.contains(topic, partition, offset):
+                return decision
         return None
 
     def iter_newest_first(self) -> Iterator[BatchDecision]:
-        """All records that are kept."""
-        for one in self._list_files():
+        """Yield all decisions in the log, the newest first."""
+        for entry in self._list_files():
             try:
-                yield _parse_decision(self.storage.read(f"{_FOLDER}/{one.name}"))
-            except FileNotFoundError:  # it was old, and has just been forgotten
+                yield _parse_decision(self.storage.read(f"{_FOLDER}/{entry.name}"))
+            except FileNotFoundError:  # `delete_older_than` has just deleted it
                 continue
 
     def delete_older_than(self, retain_seconds: float) -> int:
-        """Deletes records that are older, but never the newest; how many.
+        """Delete decisions older than a number of seconds, except the newest; return their number.
 
-        What was not written to its end goes as well, and is not counted.
+        Old files that were not written completely are deleted as well, and not counted.
         """
         before = time.time() - retain_seconds
-        old = [one for one in self._list_files()[1:] if one.modified_at_s < before]
-        given_up = [
-            one
-            for one in self.storage.list(_FOLDER)
-            if one.name.endswith(PARTIAL_SUFFIX) and one.modified_at_s < before
+        old = [entry for entry in self._list_files()[1:] if entry.modified_at_s < before]
+        incomplete = [
+            entry
+            for entry in self.storage.list(_FOLDER)
+            if entry.name.endswith(PARTIAL_SUFFIX) and entry.modified_at_s < before
         ]
-        for one in old + given_up:
-            self.storage.delete(f"{_FOLDER}/{one.name}")
+        for entry in old + incomplete:
+            self.storage.delete(f"{_FOLDER}/{entry.name}")
         return len(old)
 
     def _list_files(self) -> list[FileEntry]:
-        """The files of records, the newest first."""
-        listed = [
-            one for one in self.storage.list(_FOLDER) if not one.name.endswith(PARTIAL_SUFFIX)
+        """Return the files of decisions, the newest first."""
+        entries = [
+            entry for entry in self.storage.list(_FOLDER) if not entry.name.endswith(PARTIAL_SUFFIX)
         ]
-        return sorted(listed, key=lambda file: (file.modified_at_s, file.name), reverse=True)
+        return sorted(entries, key=lambda file: (file.modified_at_s, file.name), reverse=True)
 
 
 def _parse_decision(content: bytes) -> BatchDecision:

@@ -1,6 +1,7 @@
-"""Which version a worker matches with: one that is named, or the one that decides its batch.
+"""Sources of the version that a worker matches with: a fixed one, or the one of its batch decision.
 
-The driver decides a batch while Spark plans it and reads its events: whoever is first waits.
+The driver decides a batch while Spark plans it and reads its events, so a worker may have to wait
+for the decision.
 """
 
 from __future__ import annotations
@@ -30,22 +31,34 @@ __all__ = ["DecidedVersion", "FixedVersion", "PreopenTask", "VersionSource", "ge
 _BATCH_PROPERTY, _QUERY_PROPERTY = (
     "streaming.sql.batchId",
     "sql.streaming.queryId",
-)  # Spark's, of every task
+)  # local properties that Spark sets for every task
 _DECISION_TIMEOUT_S = 900.0
 _POLL_S = 0.002
 
 
 class VersionSource(Protocol):
-    """Knows the version for a task."""
+    """Source of the version that a task of a worker matches with."""
 
     def open_snapshot(self, zone: int | None = None) -> Snapshot:
-        """In a worker: the version, opened once; what events of a zone can match, if it is said."""
+        """Return the snapshot for the task in which this is called.
+
+        Args:
+            zone: zone of the task's events; the snapshot may be limited to the subscriptions that
+                events of this zone can match.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FixedVersion:
-    """One version, whatever the batch; its label tells it from another of the same number."""
+    """Source that returns the same version for every batch.
+
+    Args:
+        location: location of the store.
+        version: number of the version.
+        label: label of the version, which must agree: a store that was deleted and created again
+            may have another version with this number.
+    """
 
     location: str
     version: int
@@ -53,7 +66,7 @@ class FixedVersion:
 
     @classmethod
     def from_snapshot(cls, location: str, snapshot: Snapshot) -> FixedVersion:
-        """A version of the store at a place."""
+        """Build a source from a snapshot of the store at a location."""
         return cls(location, snapshot.manifest.version, snapshot.manifest.label)
 
     def open_snapshot(self, zone: int | None = None) -> Snapshot:
@@ -62,9 +75,12 @@ class FixedVersion:
 
 @dataclass(frozen=True, slots=True)
 class DecidedVersion:
-    """The version that is on record for the batch that Spark is running.
+    """Source that returns the decided version of the batch that Spark is running.
 
-    Zones that are asked for are those of the file `zoning`.
+    Args:
+        location: location of the store.
+        state_path: state folder of the stream.
+        zone_map_file: file of the zone map to which zone numbers refer; None without zones.
     """
 
     location: str
@@ -73,27 +89,27 @@ class DecidedVersion:
 
     def open_snapshot(self, zone: int | None = None) -> Snapshot:
         query, batch = get_task_batch()
-        events = Checkpoint(
+        offset_ranges = Checkpoint(
             open_storage(f"{self.state_path}/{CHECKPOINT_FOLDER}")
         ).read_offset_ranges(batch)
-        records, until = (
+        decision_log, deadline_s = (
             DecisionLog(open_storage(self.state_path)),
             time.monotonic() + _DECISION_TIMEOUT_S,
         )
-        while (record := records.find(query, batch, events)) is None:
-            if time.monotonic() > until:
+        while (decision := decision_log.find(query, batch, offset_ranges)) is None:
+            if time.monotonic() > deadline_s:
                 raise StreamError(
-                    f"batch {batch} was not decided in {_DECISION_TIMEOUT_S:.0f} seconds"
+                    f"batch {batch} was not decided within {_DECISION_TIMEOUT_S:.0f} seconds"
                 )
             time.sleep(_POLL_S)
         if zone is None or self.zone_map_file is None:
-            return open_live_snapshot(self.location, record.version)
-        return open_live_zone_snapshot(self.location, record.version, zone, self.zone_map_file)
+            return open_live_snapshot(self.location, decision.version)
+        return open_live_zone_snapshot(self.location, decision.version, zone, self.zone_map_file)
 
 
 @dataclass(frozen=True, slots=True)
 class PreopenTask:
-    """The function of a `mapInArrow` of no rows: opens the last version of a store in a worker."""
+    """Function for `mapInArrow` that opens the newest version of a store and returns no rows."""
 
     location: str
 
@@ -103,10 +119,12 @@ class PreopenTask:
 
 
 def get_task_batch() -> tuple[str, int]:
-    """In a worker: the query that Spark runs, and the number of its batch."""
+    """Return the query id and the batch number of the task in which this is called."""
     context = TaskContext.get()
     assert context is not None
     query, batch = (context.getLocalProperty(name) for name in (_QUERY_PROPERTY, _BATCH_PROPERTY))
     if query is None or batch is None:
-        raise StreamError("Spark does not say which batch of which query it is running")
+        raise StreamError(
+            f"Spark did not set {_QUERY_PROPERTY} and {_BATCH_PROPERTY} for this task"
+        )
     return query, int(batch)

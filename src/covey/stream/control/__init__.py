@@ -1,4 +1,4 @@
-"""The control topic: changes of subscriptions, from messages to versions of the store.
+"""The control topic: subscription changes, from messages to versions of the store.
 
 A message creates, changes or cancels one subscription; its key is the subscription's id. Each
 predicate gets a validity interval: it counts for events that were appended between its own change
@@ -12,5 +12,5 @@ Modules, in the order in which a change passes through them:
 - `subscriptions`: `LiveSubscriptions` commits them and decides the version of a batch.
 - `dead_letters`: send changes that could not be read to the dead-letter topic.
 - `rebuild`: build the store from the whole topic, in Spark's workers.
-- `purged_subscriptions`: find stored subscriptions of which log compaction left no message.
+- `purged_subscriptions`: find stored subscriptions that no longer have a message on the topic.
 """

@@ -1,8 +1,9 @@
-"""What changes make of subscriptions: each predicate has the lifetime in which it counted.
+"""Translation of subscription changes to store changes: each region gets a validity interval.
 
-A subscription that is changed or cancelled is not gone: until events of that time cannot come any
-more, it has its old regions up to that moment, and the new ones from it on. So a backlog is matched
-against who was subscribed then, and a late change of a lower revision finds the higher one.
+A changed or cancelled subscription stays in the store: its old regions are valid up to the change,
+and its new regions from the change on. Regions are dropped when no event of their time can arrive
+any more. So each event of a backlog is matched against the subscriptions of its own time, and a
+late change with a lower revision is recognised and ignored.
 """
 
 from __future__ import annotations
@@ -33,30 +34,38 @@ __all__ = ["ChangeTranslator", "TranslatedChanges", "find_last_ends"]
 
 Rows = NDArray[np.int64]
 _TIMESTAMP_DOMAIN = key_domain(TIMESTAMP)
-_MARKER_OFFSET_US = 1  # after a millisecond, where no event is
+_MARKER_OFFSET_US = 1  # after a whole millisecond; events have whole milliseconds
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedChanges:
-    """The changes of a store that some messages are, and those that could not be read.
+    """Result of a translation: changes for the store, and changes that could not be read.
 
-    `ignored_changes` counts what an equal or higher revision had overtaken.
+    Args:
+        store_changes: upserts for the store.
+        unreadable_changes: changes without an id or with an unreadable value or predicate; the
+            field `problem` of each has the reason.
+        num_ignored: number of changes ignored because their subscription already had an equal or
+            higher revision.
+        unanalysed_expressions: expressions whose types Spark must analyse first; if there are any,
+            some predicates have no region in `store_changes`.
     """
 
     store_changes: Changes
     unreadable_changes: tuple[SubscriptionChange, ...]
     num_ignored: int
     unanalysed_expressions: tuple[str, ...] = ()
-    """Expressions whose types must be known first; some predicates have no region then."""
 
 
 @dataclass(slots=True)
 class ChangeTranslator:
-    """Turns messages into changes of a store.
+    """Translator of subscription changes to changes of a store.
 
-    `clock_skew_ms` is by how much a predicate counts earlier than its change was appended, since
-    the clocks of brokers differ. `types` knows what Spark says of expressions, and `time_zones`
-    are those of Spark's Java, which a snapshot does not have.
+    Args:
+        clock_skew_ms: a predicate counts this much earlier than its change was appended, since the
+            clocks of Kafka servers differ.
+        types: source of the types that Spark gives to expressions.
+        time_zones: time zones of Spark's Java, which a snapshot does not contain.
     """
 
     clock_skew_ms: int
@@ -70,95 +79,116 @@ class ChangeTranslator:
         subscription_changes: Sequence[SubscriptionChange],
         horizon_us: int,
     ) -> TranslatedChanges:
-        """The changes of all given messages, which are in the log's order.
+        """Translate subscription changes to changes of a snapshot.
 
-        Regions that ended before the horizon are left out: no event of that time can come.
+        Args:
+            snapshot: version to which the changes will be applied.
+            subscription_changes: changes in the order of the control topic.
+            horizon_us: time in microseconds since 1970; old regions that ended before it are left
+                out, because no event of that time can arrive any more.
 
         Cost: a binary search per id and segment, and a parse per predicate.
         """
-        nobodys = [change for change in subscription_changes if not change.subscription_id]
+        without_id = [change for change in subscription_changes if not change.subscription_id]
         by_id: dict[str, list[SubscriptionChange]] = {}
         for change in subscription_changes:
             if change.subscription_id:
                 by_id.setdefault(change.subscription_id, []).append(change)
-        asked = list(by_id)
-        rows = snapshot.find_rows(pa.array(asked, pa.large_string()))
-        revisions = np.zeros(len(asked), np.int64)
+        changed_ids = list(by_id)
+        rows = snapshot.find_rows(pa.array(changed_ids, pa.large_string()))
+        revisions = np.zeros(len(changed_ids), np.int64)
         revisions[rows >= 0] = snapshot.take_revisions(rows[rows >= 0])
         ids: list[str] = []
-        known, owned, highest, first, last = [], [], [], [], []
-        counted = _EffectiveChanges([], [], [])
-        for id, row, revision in zip(asked, rows.tolist(), revisions.tolist(), strict=True):
+        stored_rows, stored_subscription_rows = [], []
+        highest_revisions, first_ms, last_ms = [], [], []
+        effective_changes = _EffectiveChanges([], [], [])
+        for id, row, revision in zip(changed_ids, rows.tolist(), revisions.tolist(), strict=True):
             effective, revision = _select_effective(by_id[id], revision)
             if effective:
                 if row >= 0:
-                    known.append(row)
-                    owned.append(len(ids))
-                counted.append_changes(len(ids), effective)
+                    stored_rows.append(row)
+                    stored_subscription_rows.append(len(ids))
+                effective_changes.append_changes(len(ids), effective)
                 ids.append(id)
-                highest.append(revision)
-                first.append(min(change.appended_ms for change in effective))
-                last.append(effective[-1].appended_ms)
-        old = _end_old_regions(
-            snapshot, np.array(known, np.int64), np.array(owned, np.int64), first
+                highest_revisions.append(revision)
+                first_ms.append(min(change.appended_ms for change in effective))
+                last_ms.append(effective[-1].appended_ms)
+        ended_regions, ended_rows = _end_old_regions(
+            snapshot,
+            np.array(stored_rows, np.int64),
+            np.array(stored_subscription_rows, np.int64),
+            first_ms,
         )
-        old_regions, old_of = _drop_expired_regions(*old, horizon_us)
-        new_regions, new_of, unreadable, unanalysed = self._build_new_regions(
-            snapshot.space, counted
+        old_regions, old_rows = _drop_expired_regions(ended_regions, ended_rows, horizon_us)
+        new_regions, new_rows, unreadable, unanalysed = self._build_new_regions(
+            snapshot.space, effective_changes
         )
         regions = Regions.concat([old_regions, new_regions])
-        of = np.concatenate([old_of, new_of])
-        moments = np.array(last, np.int64) * 1000 + _MARKER_OFFSET_US
-        over = np.flatnonzero(
-            find_last_ends(regions, of, len(ids)) < moments - _MARKER_OFFSET_US - 1
+        subscription_rows = np.concatenate([old_rows, new_rows])
+        marker_times_us = np.array(last_ms, np.int64) * 1000 + _MARKER_OFFSET_US
+        marked_rows = np.flatnonzero(
+            find_last_ends(regions, subscription_rows, len(ids))
+            < marker_times_us - _MARKER_OFFSET_US - 1
         )
-        marks = _build_revision_markers(snapshot.space, moments[over])
-        regions, of = Regions.concat([regions, marks]), np.concatenate([of, over])
+        markers = _build_revision_markers(snapshot.space, marker_times_us[marked_rows])
+        regions = Regions.concat([regions, markers])
+        subscription_rows = np.concatenate([subscription_rows, marked_rows])
         changes = Changes(
-            pa.array(ids, pa.large_string()), regions, of,
-            revisions=np.array(highest, np.int64),
+            pa.array(ids, pa.large_string()), regions, subscription_rows,
+            revisions=np.array(highest_revisions, np.int64),
         )  # fmt: skip
-        ignored = len(subscription_changes) - len(nobodys) - len(counted.changes)
-        return TranslatedChanges(changes, (*nobodys, *unreadable), ignored, unanalysed)
+        num_ignored = len(subscription_changes) - len(without_id) - len(effective_changes.changes)
+        return TranslatedChanges(changes, (*without_id, *unreadable), num_ignored, unanalysed)
 
     def _build_new_regions(
         self, space: Space, effective_changes: _EffectiveChanges
     ) -> tuple[Regions, Rows, list[SubscriptionChange], tuple[str, ...]]:
-        """The regions of new predicates, each with its lifetime, and whose they are."""
+        """Build the regions of new predicates, with their validity intervals.
+
+        Returns:
+            The regions, the subscription row of each region, the changes that could not be read,
+            and the expressions whose types are not known.
+        """
         unreadable = [change for change in effective_changes.changes if change.problem is not None]
-        put = effective_changes.with_predicates()
+        upserts = effective_changes.with_predicates()
         settings = space.settings.with_time_zones(self.time_zones)
         predicate_space = replace(without_validity(space), settings=settings)
         if self._parser is None or self._parser.space != predicate_space:
             self._parser = Parser(predicate_space, types=self.types)
-        parsed = self._parser.parse([change.predicate or "" for change in put.changes])
+        parsed = self._parser.parse([change.predicate or "" for change in upserts.changes])
         for row, error in sorted(parsed.rejected.items()):
-            unreadable.append(put.changes[row]._replace(problem=str(error)))
-        from_us = [self._compute_start_ms(change) * 1000 for change in put.changes]
-        to_us = list(map(_compute_end_us, put.changes, put.ends_ms))
-        of, count = parsed.predicate_rows, len(parsed.regions)
-        lower = np.array(from_us, np.int64)[of]
-        upper = np.array(to_us, np.int64)[of] - 1
-        given = dict(parsed.regions.constraints)
-        given[VALIDITY] = Constraints(
+            unreadable.append(upserts.changes[row]._replace(problem=str(error)))
+        from_us = [self._compute_start_ms(change) * 1000 for change in upserts.changes]
+        to_us = list(map(_compute_end_us, upserts.changes, upserts.ends_ms))
+        predicate_rows, count = parsed.predicate_rows, len(parsed.regions)
+        lower = np.array(from_us, np.int64)[predicate_rows]
+        upper = np.array(to_us, np.int64)[predicate_rows] - 1
+        constraints = dict(parsed.regions.constraints)
+        constraints[VALIDITY] = Constraints(
             np.arange(count), Scalars.from_intervals(_TIMESTAMP_DOMAIN, lower, upper)
         )
-        whole = replace(space, derived=parsed.space.derived)
-        regions, kept = Regions.from_constraints(whole, count, given)
-        owners = np.array(put.subscription_rows, np.int64)
+        extended_space = replace(space, derived=parsed.space.derived)
+        regions, region_rows = Regions.from_constraints(extended_space, count, constraints)
+        subscription_rows = np.array(upserts.subscription_rows, np.int64)
         unanalysed = tuple(chain.from_iterable(parsed.missing_types.values()))
-        return regions, owners[of[kept]], unreadable, unanalysed
+        return regions, subscription_rows[predicate_rows[region_rows]], unreadable, unanalysed
 
     def _compute_start_ms(self, change: SubscriptionChange) -> int:
-        began = change.appended_ms - self.clock_skew_ms
-        return began if change.from_ms is None else max(began, change.from_ms)
+        earliest_ms = change.appended_ms - self.clock_skew_ms
+        return earliest_ms if change.from_ms is None else max(earliest_ms, change.from_ms)
 
 
 class _EffectiveChanges(NamedTuple):
-    """Changes that count: whose they are, and when a later one of the same subscription ends them.
+    """Changes that are not ignored, with the subscription and the end of each.
 
-    That is the next, unless clocks of brokers differ: what comes later on the topic counts from its
-    time on, even if that is earlier.
+    A change ends when a later change of the same subscription was appended: usually the next one.
+    If the clocks of Kafka servers differ, a change may have an earlier time than one before it on
+    the topic; it then counts from that earlier time on.
+
+    Args:
+        subscription_rows: row of the changed subscription, for each change.
+        changes: the changes.
+        ends_ms: end of each change, in milliseconds since 1970; None if no later change ends it.
     """
 
     subscription_rows: list[int]
@@ -166,7 +196,7 @@ class _EffectiveChanges(NamedTuple):
     ends_ms: list[int | None]
 
     def append_changes(self, subscription_row: int, changes: Sequence[SubscriptionChange]) -> None:
-        """Those of one subscription, in the log's order."""
+        """Append the changes of one subscription, which are in the order of the topic."""
         ends: list[int | None] = [None]
         for change in changes[:0:-1]:
             end = ends[-1]
@@ -176,17 +206,21 @@ class _EffectiveChanges(NamedTuple):
         self.ends_ms.extend(reversed(ends))
 
     def with_predicates(self) -> _EffectiveChanges:
-        """Those that do not cancel."""
+        """Return the changes that have a predicate; the others cancel."""
         if all(change.predicate is not None for change in self.changes):
             return self
-        put = [i for i, change in enumerate(self.changes) if change.predicate is not None]
-        return _EffectiveChanges(*([column[i] for i in put] for column in self))  # type: ignore[arg-type]
+        rows = [i for i, change in enumerate(self.changes) if change.predicate is not None]
+        return _EffectiveChanges(*([column[i] for i in rows] for column in self))  # type: ignore[arg-type]
 
 
 def _select_effective(
     changes: Sequence[SubscriptionChange], revision: int
 ) -> tuple[Sequence[SubscriptionChange], int]:
-    """The changes of one subscription that count, and its highest revision then."""
+    """Return the changes of one subscription that are not ignored, and its new highest revision.
+
+    A change with a revision is ignored unless its revision is higher than `revision` and than those
+    of earlier changes. A change without a revision has revision 0 and is never ignored.
+    """
     if len(changes) == 1 and changes[0].revision == 0:
         return changes, revision
     effective = []
@@ -205,23 +239,32 @@ def _compute_end_us(change: SubscriptionChange, end_ms: int | None) -> int:
 def _end_old_regions(
     snapshot: Snapshot, stored_rows: Rows, subscription_rows: Rows, first_change_ms: Sequence[int]
 ) -> tuple[Regions, Rows]:
-    """The regions that changed subscriptions had, up to their first change; and whose they are.
+    """Return the stored regions of changed subscriptions, ended at the first change of each.
 
-    Marks of earlier changes are no longer needed.
+    Revision markers of earlier changes are dropped, since they are no longer needed.
+
+    Args:
+        snapshot: version with the stored regions.
+        stored_rows: row in the snapshot of each stored subscription that changes.
+        subscription_rows: number of that subscription among the changed ones, for each stored row.
+        first_change_ms: time of the first change, for each subscription that changes.
+
+    Returns:
+        The regions, and the subscription row of each.
     """
-    regions, of = snapshot.take_regions(stored_rows)
-    owner = subscription_rows[of]
-    until = np.array(first_change_ms, np.int64)[owner] * 1000 - 1
-    lifetime = regions.gather_constraints(regions.space[VALIDITY], np.arange(len(regions)))
-    assert isinstance(lifetime, Scalars)
-    until[lifetime.lower % 1000 == _MARKER_OFFSET_US] = _TIMESTAMP_DOMAIN.low
-    before = Scalars.from_intervals(
-        _TIMESTAMP_DOMAIN, np.full(len(until), _TIMESTAMP_DOMAIN.low), until
+    regions, row_indices = snapshot.take_regions(stored_rows)
+    region_subscriptions = subscription_rows[row_indices]
+    last_us = np.array(first_change_ms, np.int64)[region_subscriptions] * 1000 - 1
+    validity = regions.gather_constraints(regions.space[VALIDITY], np.arange(len(regions)))
+    assert isinstance(validity, Scalars)
+    last_us[validity.lower % 1000 == _MARKER_OFFSET_US] = _TIMESTAMP_DOMAIN.low
+    before_change = Scalars.from_intervals(
+        _TIMESTAMP_DOMAIN, np.full(len(last_us), _TIMESTAMP_DOMAIN.low), last_us
     )
-    given = dict(regions.constraints)
-    given[VALIDITY] = Constraints(np.arange(len(regions)), lifetime.intersect(before))
-    regions, kept = Regions.from_constraints(regions.space, len(regions), given)
-    return regions, owner[kept]
+    constraints = dict(regions.constraints)
+    constraints[VALIDITY] = Constraints(np.arange(len(regions)), validity.intersect(before_change))
+    regions, region_rows = Regions.from_constraints(regions.space, len(regions), constraints)
+    return regions, region_subscriptions[region_rows]
 
 
 def _drop_expired_regions(
@@ -229,33 +272,45 @@ def _drop_expired_regions(
 ) -> tuple[Regions, Rows]:
     if VALIDITY not in regions.constraints:
         return regions, subscription_rows
-    lifetime = regions.constraints[VALIDITY].batch
-    assert isinstance(lifetime, Scalars)
-    kept = np.flatnonzero(lifetime.upper >= horizon_us)
+    validity = regions.constraints[VALIDITY].batch
+    assert isinstance(validity, Scalars)
+    region_rows = np.flatnonzero(validity.upper >= horizon_us)
     return (
         (regions, subscription_rows)
-        if len(kept) == len(subscription_rows)
-        else (regions.take(kept), subscription_rows[kept])
+        if len(region_rows) == len(subscription_rows)
+        else (regions.take(region_rows), subscription_rows[region_rows])
     )
 
 
 def find_last_ends(
     regions: Regions, subscription_rows: NDArray[np.integer[Any]], count: int
 ) -> Rows:
-    """When the last region of each subscription ends; of one that has none, before all times."""
-    lifetime = regions.gather_constraints(regions.space[VALIDITY], np.arange(len(regions)))
-    assert isinstance(lifetime, Scalars)
+    """Return when the last region of each subscription ends, in microseconds since 1970.
+
+    Args:
+        regions: regions with validity intervals.
+        subscription_rows: the subscription, from 0 to `count` - 1, of each region.
+        count: number of subscriptions.
+
+    Returns:
+        The last microsecond of each subscription; the lowest timestamp for a subscription without
+        regions.
+    """
+    validity = regions.gather_constraints(regions.space[VALIDITY], np.arange(len(regions)))
+    assert isinstance(validity, Scalars)
     ends = np.full(count, _TIMESTAMP_DOMAIN.low, np.int64)
-    np.maximum.at(ends, subscription_rows, lifetime.upper)
+    np.maximum.at(ends, subscription_rows, validity.upper)
     return ends
 
 
 def _build_revision_markers(space: Space, times_us: Rows) -> Regions:
-    """Regions that match nothing, and keep revisions as long as a region that ended just now.
+    """Build revision markers: regions that match no event, each valid for one microsecond.
 
-    Events have whole milliseconds: a lifetime between two of them contains none.
+    A marker keeps the revision of its subscription in the store until the marker expires, as a
+    region does that ended at the same time. No event matches it, because events have whole
+    milliseconds and a marker lies between two of them.
     """
-    lifetime = Constraints(
+    validity = Constraints(
         np.arange(len(times_us)), Scalars.from_intervals(_TIMESTAMP_DOMAIN, times_us, times_us)
     )
-    return Regions(space, len(times_us), {VALIDITY: lifetime} if len(times_us) else {})
+    return Regions(space, len(times_us), {VALIDITY: validity} if len(times_us) else {})

@@ -1,4 +1,4 @@
-"""Changes that could not be read, for the dead-letter topic."""
+"""Dead letters about subscription changes that could not be read."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ _TIMEOUT_S = 60.0
 
 
 class DeadLetterProducer:
-    """Writes them, each once or, after a failure, again."""
+    """Producer of dead letters about subscription changes; after a failure some may be repeated."""
 
     def __init__(self, cluster: KafkaCluster, topic: str) -> None:
         self._cluster, self._topic = cluster, topic
         self._producer: Producer | None = None
 
     def send_changes(self, changes: Sequence[SubscriptionChange]) -> None:
-        """When it returns, Kafka has them all."""
+        """Send one dead letter per change, and return when Kafka has acknowledged all of them.
+
+        Raises:
+            StreamError: Kafka did not acknowledge them within 60 seconds.
+        """
         if not changes:
             return
         if self._producer is None:
@@ -39,4 +43,6 @@ class DeadLetterProducer:
             self._producer.produce(self._topic, value, change.subscription_id.encode())
             self._producer.poll(0)
         if self._producer.flush(_TIMEOUT_S):
-            raise StreamError(f"{self._topic!r} took no message for {_TIMEOUT_S:g} seconds")
+            raise StreamError(
+                f"topic {self._topic!r} did not acknowledge dead letters for {_TIMEOUT_S:g} seconds"
+            )

@@ -1,7 +1,8 @@
-"""The messages of the control topic: what a change of a subscription looks like on Kafka.
+"""Format of the messages of the control topic.
 
-The key is the subscription's id, so that all its changes are on one partition, in order, and so
-that Kafka's compaction keeps the last. The value is a JSON object; without a predicate it cancels.
+The key is the subscription's id, so that all its changes are on one partition, in order, and log
+compaction preserves the last one. The value is a JSON object; without a predicate it cancels the
+subscription.
 """
 
 from __future__ import annotations
@@ -31,11 +32,20 @@ _MIN_TIME_MS, _MAX_TIME_MS = -62_135_596_800_000, 253_402_300_799_999  # the yea
 
 
 class SubscriptionChange(NamedTuple):
-    """One change: from `at_ms` on, the subscription is this predicate, or nothing.
+    """One change of a subscription: its new predicate, or a cancellation.
 
-    `place` is where on Kafka it stands. `revision` is 0 if it has none: then it counts in the order
-    of the log. `problem` says why it could not be read; it then is a change to nothing, and of
-    nobody if the `id` is empty.
+    A message that cannot be read is a change with a `problem`: it cancels the subscription, or has
+    no effect if the id cannot be read either.
+
+    Args:
+        subscription_id: id of the subscription; empty if it cannot be read.
+        appended_ms: time at which Kafka appended the message, in milliseconds since 1970.
+        message_ref: address of the message, `topic-partition-offset`.
+        predicate: the new predicate; None cancels.
+        revision: revision of the change; 0 if it has none, and then it is never ignored.
+        from_ms: the predicate does not count before this time; None for no restriction.
+        to_ms: the predicate does not count at or after this time; None for no restriction.
+        problem: why the message cannot be read; None if it can.
     """
 
     subscription_id: str
@@ -49,7 +59,7 @@ class SubscriptionChange(NamedTuple):
 
 
 UnreadableChangeHandler = Callable[[Sequence[SubscriptionChange]], None]
-"""Tells of changes that could not be read, durably, before they take effect."""
+"""Function that reports unreadable changes durably; it is called before they take effect."""
 
 
 @check_arguments
@@ -61,26 +71,35 @@ def subscription_message(
     from_ms: int | None = None,
     to_ms: int | None = None,
 ) -> tuple[bytes, bytes]:
-    """Key and value of the message that makes or changes a subscription.
+    """Return key and value of the message that creates or changes a subscription.
 
-    It is acknowledged when Kafka has acknowledged it with `acks=all`: events that are published
-    after that see it.
+    Produce it with `acks=all`. The subscription counts for all events that are published after
+    Kafka has acknowledged the message.
+
+    Args:
+        subscription_id: id of the subscription.
+        predicate: the new predicate, a Spark SQL condition.
+        revision: a whole number from 1 on; the change is ignored if the subscription already has an
+            equal or higher revision. Without one, the order on the topic decides.
+        from_ms: start of validity, in milliseconds since 1970.
+        to_ms: end of validity, exclusive, in milliseconds since 1970.
 
     >>> subscription_message("alert-1", "price > 5", revision=2)
     (b'alert-1', b'{"predicate": "price > 5", "revision": 2}')
     """
-    given = {"predicate": predicate, "revision": revision, "from": from_ms, "to": to_ms}
+    fields = {"predicate": predicate, "revision": revision, "from": from_ms, "to": to_ms}
     return _encode_id(subscription_id), json.dumps(
-        {k: v for k, v in given.items() if v is not None}
+        {key: value for key, value in fields.items() if value is not None}
     ).encode()
 
 
 @check_arguments
 def cancel_message(subscription_id: str, revision: int | None = None) -> tuple[bytes, bytes | None]:
-    """Key and value of the message that cancels a subscription.
+    """Return key and value of the message that cancels a subscription.
 
-    Without a revision the value is null, which Kafka's compaction removes with all that was
-    before; with one it stays on the topic, for one message per cancelled subscription.
+    Without a revision the value is null, and log compaction eventually removes the message together
+    with all earlier messages of the subscription. With a revision the message stays on the topic:
+    one message per cancelled subscription.
 
     >>> cancel_message("alert-1", revision=3)
     (b'alert-1', b'{"predicate": null, "revision": 3}')
@@ -97,7 +116,7 @@ def _encode_id(subscription_id: str) -> bytes:
         return subscription_id.encode()
     except UnicodeEncodeError:
         raise InvalidArgumentError(
-            f"subscription_id {subscription_id!r} is no text that UTF-8 can hold"
+            f"subscription_id {subscription_id!r} cannot be encoded as UTF-8"
         ) from None
 
 
@@ -108,25 +127,25 @@ def parse_change(
     appended_ms: int,
     message_ref: str,
 ) -> SubscriptionChange:
-    """The change that a message is, whatever is in it.
+    """Parse a message into a change; a message that cannot be read becomes one with a `problem`.
 
     >>> parse_change(b"7", b'{"predicate": "price > 5"}', [], 1000, "alerts-0-4").predicate
     'price > 5'
     >>> parse_change(b"7", b'{"predicat": "price > 5"}', [], 1000, "alerts-0-4").problem
-    "no key 'predicat' is known: a change has predicate, revision, from, to"
+    "unknown key 'predicat': a change has the keys predicate, revision, from, to"
     """
     id = ""
     try:
         id = _parse_id(key)
-        given = _parse_value(value, headers)
+        fields = _parse_value(value, headers)
         return SubscriptionChange(
             id,
             appended_ms,
             message_ref,
-            given.get("predicate"),
-            _parse_integer(given, "revision") or 0,
-            _parse_integer(given, "from"),
-            _parse_integer(given, "to"),
+            fields.get("predicate"),
+            _parse_integer(fields, "revision") or 0,
+            _parse_integer(fields, "from"),
+            _parse_integer(fields, "to"),
         )
     except ValueError as error:
         return SubscriptionChange(id, appended_ms, message_ref, problem=str(error))
@@ -138,33 +157,35 @@ def _parse_id(key: bytes | None) -> str:
     try:
         return key.decode()
     except UnicodeDecodeError:
-        raise ValueError(f"the key, which is the subscription's id, is no UTF-8: {key!r}") from None
+        raise ValueError(
+            f"the key, which is the subscription's id, is not valid UTF-8: {key!r}"
+        ) from None
 
 
 def _parse_value(
     value: bytes | None, headers: Sequence[tuple[str, bytes | None]]
 ) -> Mapping[str, Any]:
-    """The object of a message; null is a cancel, whose revision may be a header."""
+    """Return the fields of a message's value; a null value may have its revision in a header."""
     if value is None:
         for name, content in headers:
             if name == "revision" and content is not None:
                 return {"revision": _parse_digits(content)}
         return {}
     try:
-        given = _decode_json(value.decode("utf-8", "surrogatepass"))
+        fields = _decode_json(value.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
-        raise ValueError("the value is no JSON") from None
-    if not isinstance(given, dict):
-        raise ValueError('the value is no JSON object, as {"predicate": "price > 5"}')
-    if not given.keys() <= _KNOWN_KEYS:
-        name = next(name for name in given if name not in _KNOWN_KEYS)
-        raise ValueError(f"no key {name!r} is known: a change has {', '.join(_KEYS)}")
-    predicate = given.get("predicate")
+        raise ValueError("the value is not valid JSON") from None
+    if not isinstance(fields, dict):
+        raise ValueError('the value is not a JSON object, as {"predicate": "price > 5"}')
+    if not fields.keys() <= _KNOWN_KEYS:
+        name = next(name for name in fields if name not in _KNOWN_KEYS)
+        raise ValueError(f"unknown key {name!r}: a change has the keys {', '.join(_KEYS)}")
+    predicate = fields.get("predicate")
     if not isinstance(predicate, str | None):
-        raise ValueError("the predicate is no text")
+        raise ValueError(f"the predicate must be a string, got {type(predicate).__name__}")
     if predicate is not None and not predicate.isascii() and _LONE_SURROGATE.search(predicate):
-        raise ValueError(f"the predicate has half of a surrogate pair: {predicate!r}")
-    return given
+        raise ValueError(f"the predicate contains half of a surrogate pair: {predicate!r}")
+    return fields
 
 
 def _parse_integer(fields: Mapping[str, Any], key: str) -> int | None:
@@ -174,12 +195,12 @@ def _parse_integer(fields: Mapping[str, Any], key: str) -> int | None:
     is_time = key != "revision"
     low, high = (_MIN_TIME_MS, _MAX_TIME_MS) if is_time else (1, _MAX_REVISION)
     if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
-        what = "milliseconds since 1970" if is_time else "a whole number from 1 on"
-        raise ValueError(f"{key} is {what}, not {number!r}")
+        expected = "milliseconds since 1970" if is_time else "a whole number"
+        raise ValueError(f"{key} must be {expected} from {low} to {high}, got {number!r}")
     return number
 
 
 def _parse_digits(content: bytes) -> int:
     if not content.isdigit() or len(content) > 100:
-        raise ValueError(f"the header revision is decimal digits, not {content!r}")
+        raise ValueError(f"the header revision must be decimal digits, got {content!r}")
     return int(content)

@@ -1,5 +1,6 @@
-"""Subscriptions of a store that the control topic no longer has a message of: they were cancelled,
-and compaction has removed even the cancellation.
+"""Search for purged subscriptions: they are stored, but have no message on the control topic.
+
+Such subscriptions were cancelled, and log compaction has removed even the cancellation.
 """
 
 from __future__ import annotations
@@ -29,30 +30,38 @@ def find_purged_subscriptions(
     location: str,
     snapshot: Snapshot,
 ) -> NDArray[np.int64]:
-    """The rows of those of a version whose id no message up to `ends` has.
+    """Return the rows of a snapshot's subscriptions that have no message on the control topic.
 
-    Cost: the topic is read once, in Spark's workers; 4 bytes a subscription come back.
+    Args:
+        spark: session that reads the topic.
+        cluster: the Kafka cluster.
+        topic: the control topic.
+        end_offsets: offset, for each partition, before which messages are read.
+        location: location of the store.
+        snapshot: version of the store.
+
+    Cost: the topic is read once, in Spark's workers, which return 4 bytes per subscription.
     """
-    finding = _FindRowsTask(location, snapshot.manifest.version, snapshot.manifest.label)
+    task = _FindRowsTask(location, snapshot.manifest.version, snapshot.manifest.label)
     keys = read_control_messages(spark, cluster, topic, end_offsets).select("key")
     with reraise_worker_errors():
-        found = keys.mapInArrow(finding, "rows BINARY").collect()
-    there = [np.frombuffer(row["rows"], np.int32) for row in found]
-    return np.setdiff1d(snapshot.rows, np.concatenate([np.empty(0, np.int32), *there]))
+        outputs = keys.mapInArrow(task, "rows BINARY").collect()
+    rows_with_messages = [np.frombuffer(row["rows"], np.int32) for row in outputs]
+    return np.setdiff1d(snapshot.rows, np.concatenate([np.empty(0, np.int32), *rows_with_messages]))
 
 
 @dataclass(frozen=True, slots=True)
 class _FindRowsTask:
-    """The function of a `mapInArrow` over keys: the rows that a version has of them."""
+    """Function for `mapInArrow` over message keys: returns the rows of a version with these ids."""
 
     location: str
     version: int
     label: str | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version = open_snapshot(self.location, self.version, self.label)
+        snapshot = open_snapshot(self.location, self.version, self.label)
         for batch in batches:
-            keys = {key.decode(errors="replace") for key in batch.column(0).to_pylist() if key}
-            rows = version.find_rows(pa.array(sorted(keys), pa.large_string()))
-            found = rows[rows >= 0].astype(np.int32).tobytes()
-            yield pa.RecordBatch.from_arrays([pa.array([found], pa.binary())], ["rows"])
+            ids = {key.decode(errors="replace") for key in batch.column(0).to_pylist() if key}
+            rows = snapshot.find_rows(pa.array(sorted(ids), pa.large_string()))
+            content = rows[rows >= 0].astype(np.int32).tobytes()
+            yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], ["rows"])

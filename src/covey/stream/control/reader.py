@@ -1,4 +1,4 @@
-"""The control topic: changes of subscriptions, read from a position to its end."""
+"""Reader of the control topic, from a position to the end of what is committed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covey.stream.kafka_cluster import KafkaCluster, read_partition_bounds
 __all__ = ["ControlTopicReader"]
 
 _MAX_FETCHED_MESSAGES = 10_000
-_READ_TIMEOUT_S = 60.0  # without a message, while there must be one
+_READ_TIMEOUT_S = 60.0  # without progress, while messages before the end are missing
 _FATAL_ERROR_CODES = (
     KafkaError._AUTO_OFFSET_RESET,
     KafkaError.OFFSET_OUT_OF_RANGE,
@@ -24,9 +24,12 @@ _FATAL_ERROR_CODES = (
 
 
 class ControlTopicReader:
-    """Reads changes one after another, each once; `position` is what it reads next, by partition.
+    """Reader of subscription changes that returns each change exactly once; not thread-safe.
 
-    Not for several threads at once.
+    Args:
+        cluster: the Kafka cluster.
+        topic: the control topic.
+        position: the offset to read next, for each partition; the reader updates its own copy.
     """
 
     def __init__(self, cluster: KafkaCluster, topic: str, position: Mapping[int, int]) -> None:
@@ -36,17 +39,23 @@ class ControlTopicReader:
         assigned = [TopicPartition(topic, p, offset) for p, offset in position.items()]
         self._consumer, self._offset_consumer = cluster.create_consumer(), cluster.create_consumer()
         self._consumer.assign(assigned)
-        # The other asks where the topic ends: an answer would wait behind a fetch that waits for
-        # news. It is assigned the topic to follow it when brokers come and go, and fetches none.
+        # The second consumer only queries the end of the topic. On the first one such a query would
+        # have to wait for a pending fetch. The second is assigned the partitions so that it learns
+        # when they move to other Kafka servers, and paused so that it fetches no messages.
         self._offset_consumer.assign(assigned)
         self._offset_consumer.pause(assigned)
 
     def read_to_end(self) -> list[SubscriptionChange]:
-        """Return all changes up to what is committed at the moment of the call, in the log's order.
+        """Return all changes that are committed at the time of the call, in the order of the topic.
 
-        Each is returned once: what was read by a call that fails comes with the next one.
+        Each change is returned once; changes that were read by a call that failed are returned by
+        the next call.
 
-        Cost: a question to Kafka per partition, and what it takes to read the rest, which is
+        Raises:
+            StreamError: the topic cannot be read, ends before the position, or made no progress for
+                60 seconds.
+
+        Cost: one request to Kafka per partition, and the time to read new messages, which are
         fetched in the background.
         """
         ends = {
@@ -56,34 +65,38 @@ class ControlTopicReader:
             if end < self.position[partition]:
                 raise StreamError(
                     f"partition {partition} of {self.topic!r} ends at {end}, but was read up to "
-                    f"{self.position[partition]}: the topic was deleted and made anew. Delete the "
-                    "state folder to start with what it has now"
+                    f"{self.position[partition]}: the topic was deleted and created again. Delete "
+                    "the state folder to start with the topic's current messages"
                 )
-        until = time.monotonic() + _READ_TIMEOUT_S
+        deadline_s = time.monotonic() + _READ_TIMEOUT_S
         while any(self.position[p] < end for p, end in ends.items()):
             for message in _fetch_messages(self._consumer):
                 if self._accept_message(message):
-                    until = time.monotonic() + _READ_TIMEOUT_S
-            if time.monotonic() > until:
+                    deadline_s = time.monotonic() + _READ_TIMEOUT_S
+            if time.monotonic() > deadline_s:
                 raise StreamError(
-                    f"{self.topic!r} could not be read to its end in {_READ_TIMEOUT_S:g} seconds: "
-                    f"it is at {self.position} of {ends}. Is a broker down?"
+                    f"topic {self.topic!r} had no new message for {_READ_TIMEOUT_S:g} seconds: "
+                    f"it was read to {self.position}, but ends at {ends}. Check whether a Kafka "
+                    "server is down"
                 )
         changes, self._unreturned_changes = self._unreturned_changes, []
         return changes
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Close the connections to Kafka."""
         self._consumer.close()
         self._offset_consumer.close()
 
     def _accept_message(self, message: Message) -> bool:
-        """Takes a message; whether it led on."""
+        """Store the change of a message and advance the position; return whether it advanced.
+
+        A temporary error of Kafka does not advance the position.
+        """
         error = message.error()
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
             if error.fatal() or error.code() in _FATAL_ERROR_CODES:
-                raise StreamError(f"{self.topic!r} cannot be read: {error.str()}")
-            return False  # a broker that is away may come back
+                raise StreamError(f"topic {self.topic!r} cannot be read: {error.str()}")
+            return False  # the Kafka server may become reachable again
         partition, offset = message.partition(), message.offset()
         assert partition is not None
         assert offset is not None
@@ -95,19 +108,19 @@ class ControlTopicReader:
 
 
 def decode_change(message: Message) -> SubscriptionChange:
-    """The change that a message of the control topic is."""
-    place = f"{message.topic()}-{message.partition()}-{message.offset()}"
+    """Parse a message of Kafka's client into a subscription change."""
+    message_ref = f"{message.topic()}-{message.partition()}-{message.offset()}"
     return parse_change(
         _to_bytes(message.key()),
         _to_bytes(message.value()),
         _decode_headers(message),
         message.timestamp()[1],
-        place,
+        message_ref,
     )
 
 
 def _fetch_messages(consumer: Consumer) -> list[Message]:
-    """What was fetched already, or the next message that comes soon, if one does."""
+    """Return the messages already fetched; if there are none, wait up to 0.5 seconds for one."""
     if fetched := consumer.consume(_MAX_FETCHED_MESSAGES, 0):
         return fetched
     message = consumer.poll(0.5)
@@ -115,8 +128,8 @@ def _fetch_messages(consumer: Consumer) -> list[Message]:
 
 
 def _decode_headers(message: Message) -> list[tuple[str, bytes | None]]:
-    given = message.headers() or []
-    pairs = given.items() if isinstance(given, dict) else given
+    headers = message.headers() or []
+    pairs = headers.items() if isinstance(headers, dict) else headers
     return [(name, _to_bytes(content)) for name, content in pairs]
 
 

@@ -1,7 +1,7 @@
-"""Subscriptions from nothing but the control topic: a bounded read by Spark, in its workers.
+"""Rebuild of the store from the control topic alone: Spark reads the topic in its workers.
 
-What the topic's compaction has left is what there is: of a subscription that was changed, the last
-change, and those before it as far as they are still there.
+Log compaction may have removed earlier changes. So a subscription has at least its last change, and
+of the earlier changes only those that are still on the topic.
 """
 
 from __future__ import annotations
@@ -30,16 +30,14 @@ from covey.stream.kafka_cluster import KafkaCluster
 __all__ = ["build_empty_snapshot", "read_control_messages", "rebuild_store"]
 
 SegmentPublisher = Callable[[list[StagedSegment]], object]
-"""Makes the version of segments that were prepared."""
+"""Function that commits a version of exactly these staged segments."""
 
 _OUTCOME_SCHEMA = "kind STRING, content STRING"
 _LOG_ORDER = [("partition", "ascending"), ("offset", "ascending")]
 _NO_HORIZON_US = -(1 << 62)
 _MAX_ATTEMPTS = 5
-_TOO_MANY_EXPRESSIONS = (
-    "subscriptions compare too many different expressions to ask Spark about each"
-)
-_MAX_SEGMENTS = 16  # at most, since all are asked for every event until they are merged
+_TOO_MANY_EXPRESSIONS = "subscriptions compare too many different expressions for Spark to analyse"
+_MAX_SEGMENTS = 16  # few, since every event is matched with each segment until they are merged
 
 
 def rebuild_store(
@@ -54,41 +52,57 @@ def rebuild_store(
     publish: SegmentPublisher,
     report_unreadable: UnreadableChangeHandler,
 ) -> None:
-    """Makes the version of the store that has just what the topic says up to `end_offsets`.
+    """Commit a version of the store that contains exactly the subscriptions of the control topic.
 
-    It is made by `publish`, of a segment of each task. Where predicates compare expressions that
-    Spark was not asked about yet, it is asked and the topic is read again.
+    Each task stages one segment. If predicates compare expressions whose types are not known yet,
+    Spark analyses the expressions and the topic is read again, at most five times in all.
 
-    Cost: the topic is read and shuffled by id; about 20 µs a message and worker.
+    Args:
+        spark: session that reads the topic.
+        cluster: the Kafka cluster.
+        topic: the control topic.
+        end_offsets: offset, for each partition, before which messages are read.
+        store: the store.
+        location: location of the store.
+        clock_skew_ms: a predicate counts this much earlier than its change was appended.
+        types: types of expressions; newly analysed expressions are added.
+        publish: function that commits the staged segments.
+        report_unreadable: function that reports changes that could not be read.
+
+    Cost: the topic is read and shuffled by id; about 20 µs per message and worker.
     """
     tasks = min(_MAX_SEGMENTS, 2 * spark.sparkContext.defaultParallelism)
     by_id = read_control_messages(spark, cluster, topic, end_offsets).repartition(tasks, "key")
     space = with_time_zones(store.space, spark)
-    for turn in range(_MAX_ATTEMPTS):
-        otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if turn == _MAX_ATTEMPTS - 1 else None
-        known = KnownTypes(dict(types.known_types), otherwise)
-        reading = _RebuildTask(location, store.versions[-1], space, clock_skew_ms, known)
-        found: dict[str, list[Any]] = {"segment": [], "expressions": [], "change": []}
+    for attempt in range(_MAX_ATTEMPTS):
+        refusal = Refusal(_TOO_MANY_EXPRESSIONS) if attempt == _MAX_ATTEMPTS - 1 else None
+        known_types = KnownTypes(dict(types.known_types), refusal)
+        task = _RebuildTask(location, store.versions[-1], space, clock_skew_ms, known_types)
+        outcomes: dict[str, list[Any]] = {"segment": [], "expressions": [], "change": []}
         with reraise_worker_errors():
-            for row in by_id.mapInArrow(reading, _OUTCOME_SCHEMA).collect():
-                found[row["kind"]].append(json.loads(row["content"]))
-        if not found["expressions"]:
+            for row in by_id.mapInArrow(task, _OUTCOME_SCHEMA).collect():
+                outcomes[row["kind"]].append(json.loads(row["content"]))
+        if not outcomes["expressions"]:
             break
-        uses = sum(map(Counter, found["expressions"]), Counter[str]())
+        uses = sum(map(Counter, outcomes["expressions"]), Counter[str]())
         types.ask([name for name, _ in sorted(uses.items(), key=lambda use: (-use[1], use[0]))])
-    report_unreadable([SubscriptionChange(**one) for one in found["change"]])
-    publish([StagedSegment(**one) for one in found["segment"]])
+    report_unreadable([SubscriptionChange(**fields) for fields in outcomes["change"]])
+    publish([StagedSegment(**fields) for fields in outcomes["segment"]])
 
 
 def build_empty_snapshot(space: Space) -> Snapshot:
-    """A version without subscriptions."""
+    """Return a snapshot without subscriptions."""
     return Snapshot(Manifest(0, 0, space, IdKind.TEXT), ())
 
 
 def read_control_messages(
     spark: SparkSession, cluster: KafkaCluster, topic: str, end_offsets: Mapping[int, int]
 ) -> DataFrame:
-    """The messages of the topic that are before `end_offsets`."""
+    """Return the messages of the control topic before `end_offsets`, as a DataFrame.
+
+    The columns are `key`, `value`, `revision` (the header, for messages with a null value),
+    `at_ms`, `topic`, `partition` and `offset`.
+    """
     read = (
         spark.read.format("kafka")
         .options(**cluster.reader_options)
@@ -98,12 +112,12 @@ def read_control_messages(
             "endingOffsets", json.dumps({topic: {str(p): end for p, end in end_offsets.items()}})
         )
         .option("includeHeaders", "true")
-        .option("failOnDataLoss", "false")  # compaction leaves gaps, which are no loss
+        .option("failOnDataLoss", "false")  # log compaction leaves gaps, which are not data loss
         .option("minPartitions", spark.sparkContext.defaultParallelism)
         .load()
     )
     header = F.expr("element_at(filter(headers, h -> h.key = 'revision'), 1).value")
-    revision = F.when(F.col("value").isNull(), header)  # it is looked at with a cancel only
+    revision = F.when(F.col("value").isNull(), header)  # the header counts only for a null value
     return read.select(
         "key", "value", revision.alias("revision"), F.unix_millis("timestamp").alias("at_ms"),
         "topic", "partition", "offset",
@@ -112,7 +126,11 @@ def read_control_messages(
 
 @dataclass(frozen=True, slots=True)
 class _RebuildTask:
-    """The function of a `mapInArrow` over messages: each task writes one segment."""
+    """Function for `mapInArrow` over control messages: each task stages one segment.
+
+    It returns rows of `kind` and `content`, which is JSON: a staged segment, or counts of
+    expressions that Spark must analyse first; and the changes that could not be read.
+    """
 
     location: str
     base_version: int
@@ -121,10 +139,10 @@ class _RebuildTask:
     types: KnownTypes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gc.disable()  # it would look at a million objects again and again, none of them garbage
+        gc.disable()  # collection would repeatedly traverse a million objects, all of them live
         try:
-            if given := list(batches):
-                log = pa.Table.from_batches(given).sort_by(_LOG_ORDER)
+            if message_batches := list(batches):
+                log = pa.Table.from_batches(message_batches).sort_by(_LOG_ORDER)
                 yield self._build_outcome(
                     [c for batch in log.to_batches() for c in _parse_changes(batch)]
                 )
@@ -132,22 +150,22 @@ class _RebuildTask:
             gc.enable()
 
     def _build_outcome(self, changes: Sequence[SubscriptionChange]) -> pa.RecordBatch:
-        historian = ChangeTranslator(self.clock_skew_ms, self.types)
-        applied = historian.translate(build_empty_snapshot(self.space), changes, _NO_HORIZON_US)
+        translator = ChangeTranslator(self.clock_skew_ms, self.types)
+        translated = translator.translate(build_empty_snapshot(self.space), changes, _NO_HORIZON_US)
         rows: list[tuple[str, Any]] = [
-            ("change", one._asdict()) for one in applied.unreadable_changes
+            ("change", change._asdict()) for change in translated.unreadable_changes
         ]
-        if applied.unanalysed_expressions:
-            rows.append(("expressions", Counter(applied.unanalysed_expressions)))
+        if translated.unanalysed_expressions:
+            rows.append(("expressions", Counter(translated.unanalysed_expressions)))
         else:
-            prepared = Store.open(self.location).stage(applied.store_changes, self.base_version)
-            rows += [] if prepared is None else [("segment", asdict(prepared))]
-        kinds, contents = [kind for kind, _ in rows], [json.dumps(one) for _, one in rows]
+            staged = Store.open(self.location).stage(translated.store_changes, self.base_version)
+            rows += [] if staged is None else [("segment", asdict(staged))]
+        kinds, contents = [kind for kind, _ in rows], [json.dumps(content) for _, content in rows]
         return pa.RecordBatch.from_pydict({"kind": kinds, "content": contents})
 
 
 def _parse_changes(batch: pa.RecordBatch) -> Iterator[SubscriptionChange]:
     columns: Sequence[list[Any]] = [column.to_pylist() for column in batch.columns]
     for key, value, revision, at_ms, topic, partition, offset in zip(*columns, strict=True):
-        place = f"{topic}-{partition}-{offset}"
-        yield parse_change(key, value, [("revision", revision)], at_ms, place)
+        message_ref = f"{topic}-{partition}-{offset}"
+        yield parse_change(key, value, [("revision", revision)], at_ms, message_ref)

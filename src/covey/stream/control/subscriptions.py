@@ -1,8 +1,8 @@
-"""The subscriptions of a running stream: a store that follows the control topic.
+"""Subscriptions of a running stream: a store that is synced with the control topic.
 
-For each batch, after its events are fixed, the topic is read to its end; what that changed is made
-durable as a version; then the version is recorded for the batch. A batch that was recorded before
-is decided by that version, and the topic is not looked at.
+For each batch, after its events are fixed, the control topic is read to its end, its changes are
+committed as a version, and the batch decision is recorded with that version. If a batch already has
+a decision, that decision is used and the topic is not read.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ from covey.stream.control.reader import ControlTopicReader
 
 __all__ = ["ControlReadStats", "LiveSubscriptions", "format_label", "parse_position"]
 
-_MERGE_GRACE_S = 600.0  # within which a merge names the file that it wrote
+_MERGE_GRACE_S = 600.0  # time within which a merge commits the file that it wrote
 
 
 @dataclass(frozen=True, slots=True)
 class ControlReadStats:
-    """What was read of the control topic: how many changes, and how long it took.
+    """Counts and time of one or more syncs with the control topic.
 
-    `oldest_change_age_ms` is that of the oldest change when it took effect.
+    Args:
+        changes: number of changes that were read.
+        ignored_changes: number of changes with a revision that is not higher than a known one.
+        unreadable_changes: number of changes that could not be read.
+        oldest_change_age_ms: age of the oldest change when it took effect.
+        seconds: time that the syncs took.
     """
 
     changes: int = 0
@@ -43,7 +48,7 @@ class ControlReadStats:
     seconds: float = 0.0
 
     def combine(self, other: ControlReadStats) -> ControlReadStats:
-        """Both as one."""
+        """Return the combined statistics: sums, and the greater of the two ages."""
         return ControlReadStats(
             self.changes + other.changes,
             self.ignored_changes + other.ignored_changes,
@@ -54,7 +59,18 @@ class ControlReadStats:
 
 
 class LiveSubscriptions:
-    """Versions for batches. For any number of threads; the store's only writer."""
+    """Store of a stream, its sync with the control topic, and the decisions of batches.
+
+    Thread-safe; it must be the only writer of the store.
+
+    Args:
+        store: the store; `close` closes it.
+        control_reader: reader of the control topic, at the position of the store.
+        decision_log: log of batch decisions.
+        change_translator: translator of messages to store changes.
+        report_unreadable: function that reports changes that could not be read.
+        read_at_s: when the control topic was last read to its end, in seconds since 1970.
+    """
 
     def __init__(
         self,
@@ -72,136 +88,166 @@ class LiveSubscriptions:
         self._last_decided_version: int | None = None
         self._unapplied_changes: list[SubscriptionChange] = []  # read, but not in a version yet
         self._last_control_position = dict(control_reader.position), read_at_s
-        self._unreported_stats = ControlReadStats()  # since the last batch
+        self._unreported_stats = ControlReadStats()  # of syncs since the last decision
 
     def decide_batch(
         self, query_id: str, batch: int, offset_ranges: OffsetRanges
     ) -> tuple[BatchDecision, ControlReadStats]:
-        """The record of a batch whose events are fixed: what is there, or else made now."""
-        known = self.decision_log.find(query_id, batch, offset_ranges)
-        if known is not None:
-            self._last_decided_version = known.version
-            return known, ControlReadStats()
+        """Return the recorded decision of a batch, or sync with the control topic and record one.
+
+        Args:
+            query_id: id of the Spark query.
+            batch: number of the batch.
+            offset_ranges: events of the batch, which Spark has fixed.
+
+        Returns:
+            The decision, and the counts of all syncs since the previous new decision; the counts
+            are zero if the batch already had a decision.
+        """
+        recorded = self.decision_log.find(query_id, batch, offset_ranges)
+        if recorded is not None:
+            self._last_decided_version = recorded.version
+            return recorded, ControlReadStats()
         with self._lock:
-            read, self._unreported_stats = (
+            stats, self._unreported_stats = (
                 self._unreported_stats.combine(self._sync_control()),
                 ControlReadStats(),
             )
-            version = self.store.snapshot().manifest
-            record = BatchDecision(query_id, batch, offset_ranges, version.version, now_ms())
-            record = self.decision_log.record_if_absent(record)
-            self._last_decided_version = record.version
-            return record, read
+            manifest = self.store.snapshot().manifest
+            decision = BatchDecision(query_id, batch, offset_ranges, manifest.version, now_ms())
+            decision = self.decision_log.record_if_absent(decision)
+            self._last_decided_version = decision.version
+            return decision, stats
 
     def sync_control(self) -> ControlReadStats:
-        """Reads the control topic to its end, for while no batch begins.
+        """Read the control topic to its end and commit its changes, between batches.
 
-        The next batch counts what it read.
+        The counts are also added to those of the next batch.
         """
         with self._lock:
-            read = self._sync_control()
-            self._unreported_stats = self._unreported_stats.combine(read)
-            return read
+            stats = self._sync_control()
+            self._unreported_stats = self._unreported_stats.combine(stats)
+            return stats
 
     def cancel(self, subscription_rows: NDArray[np.int64], cancelled_ms: int) -> None:
-        """Ends subscriptions of the newest version that have not ended, at a moment of the past."""
+        """Cancel subscriptions of the newest version at a time in the past.
+
+        Subscriptions that had ended before that time are not changed.
+
+        Args:
+            subscription_rows: rows of the subscriptions in the newest version.
+            cancelled_ms: time of the cancellation, in milliseconds since 1970.
+        """
         with self._lock:
-            now = self.store.snapshot()
-            living = np.setdiff1d(
-                subscription_rows, now.find_expired(VALIDITY, cancelled_ms * 1000)
+            newest = self.store.snapshot()
+            live_rows = np.setdiff1d(
+                subscription_rows, newest.find_expired(VALIDITY, cancelled_ms * 1000)
             )
-            ids = now.take_ids(living).to_pylist()
-            cancelled = [SubscriptionChange(id, cancelled_ms, "") for id in ids]
-            applied = self._change_translator.translate(now, cancelled, self._horizon_us)
-            self.store.apply(applied.store_changes, now.manifest.label)
+            ids = newest.take_ids(live_rows).to_pylist()
+            changes = [SubscriptionChange(id, cancelled_ms, "") for id in ids]
+            translated = self._change_translator.translate(newest, changes, self._horizon_us)
+            self.store.apply(translated.store_changes, newest.manifest.label)
 
     def open_snapshot(self, decision: BatchDecision) -> Snapshot:
-        """The version that a batch is decided by."""
+        """Open the version that decides a batch."""
         newest = self.store.snapshot()
-        is_it = newest.manifest.version == decision.version
-        return newest if is_it else self.store.snapshot(decision.version)
+        is_newest = newest.manifest.version == decision.version
+        return newest if is_newest else self.store.snapshot(decision.version)
 
     def expire_before(self, horizon_ms: int) -> None:
-        """No event that was appended before this moment will come any more."""
+        """Set the horizon: no event that was appended before it can arrive any more.
+
+        Later merges and changes drop regions that end before the horizon. It never moves back.
+
+        Args:
+            horizon_ms: the horizon, in milliseconds since 1970.
+        """
         self._horizon_us = max(self._horizon_us, horizon_ms * 1000)
         self.store.expire_before(VALIDITY, self._horizon_us)
 
     @property
     def control_position(self) -> tuple[dict[int, int], float]:
-        """Up to where the control topic was read to its end, and when."""
+        """Next offset of each partition after the last sync, and its time in seconds since 1970."""
         with self._lock:
             return self._last_control_position
 
     def vacuum(self, retain_seconds: float) -> None:
-        """Forgets subscriptions that are over, and deletes what is older than so many seconds.
+        """Remove expired subscriptions, and delete versions and decisions beyond the retention.
 
-        What decides the last batch is kept, however old it is.
+        The version that decided the last batch is kept regardless of its age. Nothing is done
+        before the first decision, because an earlier batch may still have to be run again.
+
+        Args:
+            retain_seconds: the retention.
         """
         if self._last_decided_version is None:
-            return  # a batch may be about to be run again, with a version of before
-        horizon_us, before = self._horizon_us, self.store.snapshot()
-        ended = before.take_ids(
-            before.find_expired(VALIDITY, horizon_us)
-        )  # which takes longer than a batch
-        if len(ended):
+            return
+        # The search for expired subscriptions takes longer than a batch, so it holds no lock.
+        horizon_us, searched = self._horizon_us, self.store.snapshot()
+        expired_ids = searched.take_ids(searched.find_expired(VALIDITY, horizon_us))
+        if len(expired_ids):
             with self._lock:
-                now = self.store.snapshot()
-                rows = now.find_rows(ended)
+                newest = self.store.snapshot()
+                rows = newest.find_rows(expired_ids)
                 rows = rows[rows >= 0]
-                regions, of = now.take_regions(rows)
-                over = (
-                    find_last_ends(regions, of, len(rows)) < horizon_us
-                )  # and was not changed since
-                self.store.apply(Changes.remove(now.take_ids(rows[over])), now.manifest.label)
+                regions, row_indices = newest.take_regions(rows)
+                # A subscription that changed since the search is not expired any more.
+                is_expired = find_last_ends(regions, row_indices, len(rows)) < horizon_us
+                removed_ids = newest.take_ids(rows[is_expired])
+                self.store.apply(Changes.remove(removed_ids), newest.manifest.label)
         self.store.vacuum(
             retain_seconds, _MERGE_GRACE_S, keep_versions=[self._last_decided_version]
         )
         self.decision_log.delete_older_than(retain_seconds)
 
     def close(self) -> None:
-        """Ends the connection to Kafka and gives the store's lock back."""
+        """Close the connections to Kafka and the store."""
         with self._lock:
             self.control_reader.close()
             self.store.close()
 
     def _sync_control(self) -> ControlReadStats:
-        started, began = time.perf_counter(), time.time()
-        if self._unapplied_changes:  # an attempt failed, but its version may be there
-            known = parse_position(self.store.snapshot().manifest) or {}
+        started, read_at_s = time.perf_counter(), time.time()
+        if self._unapplied_changes:  # an attempt failed, but its version may have been committed
+            committed = parse_position(self.store.snapshot().manifest) or {}
             self._unapplied_changes = [
-                one for one in self._unapplied_changes if not _is_before(one, known)
+                change for change in self._unapplied_changes if not _is_before(change, committed)
             ]
-        # Each change is returned once, whatever fails below.
+        # The reader returns each change once, so changes are kept until they are in a version.
         self._unapplied_changes += self.control_reader.read_to_end()
         changes, position = self._unapplied_changes, dict(self.control_reader.position)
         if not changes:
-            self._last_control_position = position, began
+            self._last_control_position = position, read_at_s
             return ControlReadStats()
-        applied = self._change_translator.translate(
+        translated = self._change_translator.translate(
             self.store.snapshot(), changes, self._horizon_us
         )
-        if applied.unreadable_changes:
-            self._report_unreadable(applied.unreadable_changes)
-        self.store.apply(applied.store_changes, format_label(position))
-        self._unapplied_changes, self._last_control_position = [], (position, began)
-        oldest = min(change.appended_ms for change in changes)
+        if translated.unreadable_changes:
+            self._report_unreadable(translated.unreadable_changes)
+        self.store.apply(translated.store_changes, format_label(position))
+        self._unapplied_changes, self._last_control_position = [], (position, read_at_s)
+        oldest_ms = min(change.appended_ms for change in changes)
         return ControlReadStats(
             len(changes),
-            applied.num_ignored,
-            len(applied.unreadable_changes),
-            max(0, now_ms() - oldest),
+            translated.num_ignored,
+            len(translated.unreadable_changes),
+            max(0, now_ms() - oldest_ms),
             time.perf_counter() - started,
         )
 
 
 def _is_before(change: SubscriptionChange, position: Mapping[int, int]) -> bool:
-    """Whether a change is before a position of its topic."""
+    """Return whether the message of a change is before a position of its topic."""
     _, partition, offset = change.message_ref.rsplit("-", 2)
     return int(offset) < position.get(int(partition), 0)
 
 
 def format_label(position: Mapping[int, int], zones: int | None = None) -> str:
-    """How a version says up to where it has the control topic, and for how many zones it was read.
+    """Return the label of a version: its position in the control topic, and the number of zones.
+
+    Args:
+        position: for each partition the offset before which the version contains all messages.
+        zones: number of zones, if the version was made because that number changed.
 
     >>> format_label({0: 5})
     '{"control": {"0": 5}}'
@@ -211,7 +257,7 @@ def format_label(position: Mapping[int, int], zones: int | None = None) -> str:
 
 
 def parse_position(manifest: Manifest) -> dict[int, int] | None:
-    """Up to where a version has the control topic, by partition; None if it was not made of it."""
+    """Return the position in the control topic that a version contains; None without a label."""
     if manifest.label is None:
         return None
     return {int(p): offset for p, offset in json.loads(manifest.label)["control"].items()}

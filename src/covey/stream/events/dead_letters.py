@@ -1,6 +1,6 @@
-"""What the dead-letter topic is told of an event that could not be read, and why that was so.
+"""Dead letters about events that could not be decoded, with the reason.
 
-That it could not be read is Spark's decision, which decodes it; these are the words.
+Spark decides which events cannot be decoded; this module only formats the message about them.
 """
 
 from __future__ import annotations
@@ -14,57 +14,75 @@ from typing import Any
 __all__ = ["CORRUPT_RECORD_FIELD", "DeadLetterFormatter"]
 
 CORRUPT_RECORD_FIELD = "covey.corrupt"
-"""The field that Spark fills where JSON does not fit a schema."""
+"""The field that Spark fills if JSON does not fit the schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFormatter:
-    """Words for events of a format and of columns, of which one may be their id."""
+    """Formatter of dead letters about events.
+
+    Args:
+        format: format of the events, `json` or `avro`.
+        column_names: columns of the schema.
+        id_column: column with the id of an event, if there is one.
+    """
 
     format: str
     column_names: tuple[str, ...]
     id_column: str | None = None
 
     def format_letter(self, event: Mapping[str, object]) -> str:
-        """What is told of an event: `event_ref`, `value`, and what Spark `decoded`, as JSON.
+        """Return the dead letter about an event, as JSON.
 
-        >>> given = {"event_ref": "ads-0-7", "value": b'{"a": "x"}', "decoded": '{}'}
+        Args:
+            event: `event_ref`, the address of the event; `value`, its bytes or None; `decoded`,
+                what Spark decoded, as JSON, or None.
+
+        >>> event = {"event_ref": "ads-0-7", "value": b'{"a": "x"}', "decoded": '{}'}
         >>> formatter = DeadLetterFormatter("json", ("a",))
-        >>> formatter.format_letter(given | {"decoded": '{"covey.corrupt": "…"}'})
-        '{"event":"ads-0-7","reason":"of another type than in the schema: a",\
+        >>> formatter.format_letter(event | {"decoded": '{"covey.corrupt": "…"}'})
+        '{"event":"ads-0-7","reason":"type differs from the schema: a",\
 "value":"{\\\\"a\\\\": \\\\"x\\\\"}"}'
         """
         fields: Mapping[str, Any] = event
         value: bytes | None = fields["value"]
         reason = self.find_reason(value, fields["decoded"])
-        said = {"event": fields["event_ref"], "reason": reason}
+        letter = {"event": fields["event_ref"], "reason": reason}
         if value is not None:
             try:
-                said["value"] = value.decode()
+                letter["value"] = value.decode()
             except UnicodeDecodeError:
-                said["value_base64"] = b64encode(value).decode()
-        return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+                letter["value_base64"] = b64encode(value).decode()
+        return json.dumps(letter, ensure_ascii=False, separators=(",", ":"))
 
     def find_reason(self, value: bytes | None, decoded: str | None) -> str:
-        """Why it could not be read."""
-        found = {} if decoded is None else json.loads(decoded)
+        """Return the reason why an event could not be decoded.
+
+        Args:
+            value: value of the event.
+            decoded: what Spark decoded from it, as JSON; None if nothing.
+        """
+        columns = {} if decoded is None else json.loads(decoded)
         if value is None:
             return "the value is null"
-        if decoded is not None and CORRUPT_RECORD_FIELD not in found and self.id_column is not None:
+        is_corrupt = CORRUPT_RECORD_FIELD in columns
+        if decoded is not None and not is_corrupt and self.id_column is not None:
             return f"column {self.id_column}, the event's id, is null"
         if self.format == "avro":
-            return "the value is no Avro of the schema"
+            return "the value is not Avro of the schema"
         try:
-            given = json.loads(value.decode())
+            content = json.loads(value.decode())
         except UnicodeDecodeError:
-            return "the value is no UTF-8"
+            return "the value is not valid UTF-8"
         except (ValueError, RecursionError):
-            return "the value is no JSON object"
-        wrong = [
+            return "the value is not a JSON object"
+        wrong_names = [
             name
             for name in self.column_names
-            if isinstance(given, dict) and given.get(name) is not None and found.get(name) is None
+            if isinstance(content, dict)
+            and content.get(name) is not None
+            and columns.get(name) is None
         ]
-        if wrong:
-            return f"of another type than in the schema: {', '.join(wrong)}"
-        return "the value is no JSON object"
+        if wrong_names:
+            return f"type differs from the schema: {', '.join(wrong_names)}"
+        return "the value is not a JSON object"

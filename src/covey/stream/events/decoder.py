@@ -1,4 +1,4 @@
-"""Events as Kafka has them, decoded by Spark: columns of the schema, or why they cannot be read."""
+"""Decoding of events by Spark: from Kafka's value to columns of the schema, or to a dead letter."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from covey.stream.events.dead_letters import CORRUPT_RECORD_FIELD, DeadLetterFor
 __all__ = ["DECODED", "EventDecoder"]
 
 DECODED = "covey.decoded"
-"""The column of what an event's value was read as."""
+"""Name of the struct column with the decoded value of an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventDecoder:
-    """How values become columns.
+    """Spark columns that decode the values of events, and detect values that cannot be decoded.
 
-    `schema` is that of events. Whatever is in a value, decoding it raises nothing: `is_undecodable`
-    says whether it could not be read. All this is planned anew for each batch, so there is little
-    of it.
+    Decoding raises no error for any value. The columns are few and simple, because Spark plans them
+    again for each batch.
+
+    Args:
+        schema: schema of the events.
+        decoded_value: a struct with the columns of the event, computed from Kafka's `value`.
+        is_undecodable: whether the value cannot be decoded; requires the column `DECODED`.
+        dead_letter_formatter: formatter of dead letters about such events.
     """
 
     schema: StructType
@@ -35,53 +40,54 @@ class EventDecoder:
 
     @classmethod
     def from_config(cls, config: EventsConfig) -> EventDecoder:
-        """As the configuration says.
+        """Build the decoder for section `[events]` of a configuration.
 
-        A schema that Spark does not read is an `InvalidArgumentError`.
+        Raises:
+            InvalidArgumentError: Spark cannot parse the schema, or `id_column` is not part of it.
         """
-        given = (
+        decoder = (
             _build_avro_decoder(config) if config.format == "avro" else _build_json_decoder(config)
         )
-        names = [name.lower() for name in given.schema.names]
+        names = [name.lower() for name in decoder.schema.names]
         if config.id_column is not None and config.id_column.lower() not in names:
             raise InvalidArgumentError(
                 f"[events] id_column is {config.id_column!r}, "
-                f"but the schema has {', '.join(given.schema.names)}"
+                f"but the schema has {', '.join(decoder.schema.names)}"
             )
-        return given
+        return decoder
 
     @property
     def event_id(self) -> Column:
-        """The id of an event: where it is on Kafka, or what the named column has."""
-        named = self.dead_letter_formatter.id_column
-        if named is None:
+        """Id of an event: the value of the id column, with % and / escaped, or the event ref."""
+        id_column = self.dead_letter_formatter.id_column
+        if id_column is None:
             return _build_event_ref()
-        given = self.get_column(named).cast("string")
-        escaped = F.replace(F.replace(given, F.lit("%"), F.lit("%25")), F.lit("/"), F.lit("%2F"))
+        id_text = self.get_column(id_column).cast("string")
+        escaped = F.replace(F.replace(id_text, F.lit("%"), F.lit("%25")), F.lit("/"), F.lit("%2F"))
         return F.coalesce(escaped, _build_event_ref())
 
     @property
     def dead_letter(self) -> Column:
-        """What is kept of an event that could not be read: null if it could."""
-        named, decoded = self.dead_letter_formatter.id_column, select_column(DECODED)
+        """Struct with what a dead letter about an event needs; null if the event was decoded."""
+        id_column, decoded = self.dead_letter_formatter.id_column, select_column(DECODED)
         is_wrong = self.is_undecodable
-        if named is not None:
-            is_wrong = is_wrong | self.get_column(named).isNull()
-        kept = F.struct(
+        if id_column is not None:
+            is_wrong = is_wrong | self.get_column(id_column).isNull()
+        fields = F.struct(
             _build_event_ref().alias("event_ref"),
             "key",
             "value",
             F.to_json(decoded).alias("decoded"),
         )
-        return F.when(is_wrong, kept)
+        return F.when(is_wrong, fields)
 
     def get_column(self, name: str) -> Column:
-        """A column of the event."""
+        """Return a column of the decoded event."""
         return select_column(DECODED).getField(name)
 
 
 def _build_event_ref() -> Column:
-    """Where an event is on Kafka."""
+    """Build the column with the event ref, `topic-partition-offset`."""
     return F.concat_ws("-", "topic", "partition", "offset")
 
 
@@ -90,40 +96,45 @@ def _build_json_decoder(config: EventsConfig) -> EventDecoder:
     with_corrupt = StructType([*schema.fields, StructField(CORRUPT_RECORD_FIELD, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_RECORD_FIELD}
     text = F.col("value").cast("string")
-    read, found = F.from_json(text, with_corrupt, options), select_column(DECODED)
+    decoded_value, decoded = F.from_json(text, with_corrupt, options), select_column(DECODED)
     is_wrong = (
-        found.isNull()
-        | found.getField(CORRUPT_RECORD_FIELD).isNotNull()
+        decoded.isNull()
+        | decoded.getField(CORRUPT_RECORD_FIELD).isNotNull()
         | F.col("value").isNull()
-        | ~F.is_valid_utf8(text)  # Spark would replace it
+        | ~F.is_valid_utf8(text)  # Spark would silently replace invalid bytes
     )
-    return EventDecoder(schema, read, is_wrong, _build_dead_letter_formatter(config, schema))
+    formatter = _build_dead_letter_formatter(config, schema)
+    return EventDecoder(schema, decoded_value, is_wrong, formatter)
 
 
 def _build_avro_decoder(config: EventsConfig) -> EventDecoder:
     from pyspark.sql import SparkSession
     from pyspark.sql.avro.functions import from_avro, to_avro
 
-    read = from_avro("value", config.schema, {"mode": "PERMISSIVE"})
+    decoded_value = from_avro("value", config.schema, {"mode": "PERMISSIVE"})
     try:
         empty = SparkSession.active().createDataFrame([], "value BINARY")
-        schema = empty.select(read.alias("read")).schema["read"].dataType
+        schema = empty.select(decoded_value.alias("read")).schema["read"].dataType
     except Exception as error:
-        said = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         raise InvalidArgumentError(
-            f"[events] schema is no Avro schema of a record: {said}"
+            f"[events] schema is not the Avro schema of a record: {reason}"
         ) from None
     if not isinstance(schema, StructType):
-        raise InvalidArgumentError("[events] schema is no Avro schema of a record")
-    found = select_column(DECODED)
-    is_null = [found.getField(name).isNull() for name in schema.names]
-    all_null = is_null[0]
-    for one in is_null[1:]:
-        all_null = all_null & one
-    # What is malformed comes as nulls, and so does an event of nulls: that is written the same way.
-    same = F.when(all_null, to_avro(found, config.schema) == F.col("value")).otherwise(F.lit(True))
-    is_wrong = F.col("value").isNull() | found.isNull() | ~F.coalesce(same, F.lit(False))
-    return EventDecoder(schema, read, is_wrong, _build_dead_letter_formatter(config, schema))
+        raise InvalidArgumentError("[events] schema is not the Avro schema of a record")
+    decoded = select_column(DECODED)
+    null_columns = [decoded.getField(name).isNull() for name in schema.names]
+    all_null = null_columns[0]
+    for is_null in null_columns[1:]:
+        all_null = all_null & is_null
+    # Spark decodes a malformed value to nulls. An event that really consists of nulls is recognised
+    # because encoding it again gives the same bytes.
+    is_same = F.when(all_null, to_avro(decoded, config.schema) == F.col("value")).otherwise(
+        F.lit(True)
+    )
+    is_wrong = F.col("value").isNull() | decoded.isNull() | ~F.coalesce(is_same, F.lit(False))
+    formatter = _build_dead_letter_formatter(config, schema)
+    return EventDecoder(schema, decoded_value, is_wrong, formatter)
 
 
 def _build_dead_letter_formatter(config: EventsConfig, schema: StructType) -> DeadLetterFormatter:
@@ -134,9 +145,9 @@ def _parse_ddl_schema(text: str) -> StructType:
     try:
         schema = StructType.fromDDL(text)
     except Exception as error:
-        said = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         raise InvalidArgumentError(
-            f"[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: {said}"
+            f"[events] schema is not a Spark schema, as symbol STRING, price DOUBLE: {reason}"
         ) from None
     assert isinstance(schema, StructType)
     return schema

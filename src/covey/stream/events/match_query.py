@@ -1,4 +1,4 @@
-"""Events to the rows that leave: decoded by Spark, matched by its Python workers."""
+"""Query of a stream: Spark decodes events, and its workers match them and build output rows."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _KAFKA_COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
 _EVENT_ID_COLUMN, _DEAD_LETTER_COLUMN, _TIME_COLUMN = "covey.event", "covey.letter", "covey.at"
 _LEADING_COLUMN_NAMES = (_EVENT_ID_COLUMN, _DEAD_LETTER_COLUMN, _TIME_COLUMN, "covey.included")
 OBSERVATION_NAME = "covey"
-"""The name under which Spark tells what it counted."""
+"""Name of the observation under which Spark reports counts of events."""
 
 
 def observe_events(events: DataFrame) -> DataFrame:
-    """The same events as Kafka has them, counted by Spark when they go by."""
+    """Return Kafka's rows with an observation: number of events, oldest and mean append time."""
     ms = F.unix_millis("timestamp")
     return events.observe(
         OBSERVATION_NAME, F.count(F.lit(1)).alias("events"), F.min(ms).alias("oldest"),
@@ -41,39 +41,48 @@ def observe_events(events: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class RequiredAttributes:
-    """The attributes that workers are given, of which some are expressions."""
+    """Attributes that Spark computes for workers: columns, expressions, and flags of expressions.
+
+    The flag of an expression that can raise an error is false for events on which it does.
+    """
 
     attributes: tuple[Attribute, ...] = ()
 
     def with_attributes_of(self, snapshot: Snapshot) -> RequiredAttributes:
-        """These, and what else a version looks at."""
+        """Add the attributes that a version constrains; return self if there is nothing to add."""
         known = {*self.names, VALIDITY}
-        more = [
+        added = [
             snapshot.space[name] for name in snapshot.constrained_attributes if name not in known
         ]
         raising = find_raising_attributes(snapshot.space, snapshot.constrained_attributes)
-        known |= {one.name for one in more}
-        more += [one.flag for one in raising if one.flag.name not in known]
-        return RequiredAttributes((*self.attributes, *more)) if more else self
+        known |= {attribute.name for attribute in added}
+        added += [attribute.flag for attribute in raising if attribute.flag.name not in known]
+        return RequiredAttributes((*self.attributes, *added)) if added else self
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are called."""
+        """Names of the attributes."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def task_columns(self) -> list[Column]:
-        """What workers get, as columns whose names do not count."""
-        technical = [select_column(name) for name in _LEADING_COLUMN_NAMES]
-        return [*technical, *(self.build_column(name) for name in self.names)]
+        """Columns that workers receive: the leading columns, then the attributes."""
+        leading = [select_column(name) for name in _LEADING_COLUMN_NAMES]
+        return [*leading, *(self.build_column(name) for name in self.names)]
 
     def build_column(self, name: str) -> Column:
-        """What Spark computes of an event for an attribute."""
+        """Return the column with which Spark computes an attribute of an event."""
         return select_attribute(next(one for one in self.attributes if one.name == name))
 
 
 class MatchQuery:
-    """Makes the rows of a stream."""
+    """Builder of a stream's DataFrame, from rows of Kafka to output rows.
+
+    Args:
+        decoder: decoder of events.
+        included_columns: columns of the event that are added to notifications.
+        topics: topics of the output rows.
+    """
 
     def __init__(
         self, decoder: EventDecoder, included_columns: Sequence[str], topics: OutputTopics
@@ -91,7 +100,7 @@ class MatchQuery:
 
     @classmethod
     def from_config(cls, config: StreamConfig) -> MatchQuery:
-        """As the configuration says."""
+        """Build the query for the configuration of a stream."""
         topics = OutputTopics(config.notifications.topic, config.dead_letters.topic)
         return cls(EventDecoder.from_config(config.events), config.notifications.include, topics)
 
@@ -104,42 +113,52 @@ class MatchQuery:
         counts: CountsAccumulator | None = None,
         partitioner: ZonePartitioner | None = None,
     ) -> DataFrame:
-        """A row for each notification and for each event that cannot be read.
+        """Return a row for each notification and for each event that cannot be decoded.
 
-        With a routing events are shuffled to their zones first.
+        Args:
+            kafka_events: rows of Spark's Kafka source.
+            required_attributes: attributes that Spark computes; the version must not constrain
+                others.
+            version_source: source of the version in workers.
+            counts: accumulator of counts; None if nothing is counted.
+            partitioner: partitioner that shuffles events to their zones; None without zones.
         """
-        given = kafka_events if counts is None else observe_events(kafka_events)
-        read = given.select(*_KAFKA_COLUMNS, self.decoder.decoded_value.alias(DECODED))
-        flat, columns = read.select(*self._flat_columns), required_attributes.task_columns
-        places = {name: LEADING_COLUMNS + i for i, name in enumerate(required_attributes.names)}
+        observed = kafka_events if counts is None else observe_events(kafka_events)
+        decoded = observed.select(*_KAFKA_COLUMNS, self.decoder.decoded_value.alias(DECODED))
+        flat, columns = decoded.select(*self._flat_columns), required_attributes.task_columns
+        attribute_columns = {
+            name: LEADING_COLUMNS + i for i, name in enumerate(required_attributes.names)
+        }
         if partitioner is None:
-            chosen = flat.select(*(one.alias(f"c{i}") for i, one in enumerate(columns)))
+            task_input = flat.select(*(column.alias(f"c{i}") for i, column in enumerate(columns)))
         else:
-            chosen = partitioner.route_events(
-                flat, columns, list(places.values()), required_attributes.build_column
+            task_input = partitioner.route_events(
+                flat, columns, list(attribute_columns.values()), required_attributes.build_column
             )
-        notices = NotifyTask(
+        task = NotifyTask(
             version_source,
-            places,
+            attribute_columns,
             self.decoder.dead_letter_formatter,
             self._topics,
             counts,
             partitioner is not None,
         )
-        return chosen.mapInArrow(notices, OUTPUT_SCHEMA)
+        return task_input.mapInArrow(task, OUTPUT_SCHEMA)
 
     def _flatten_columns(self) -> list[Column]:
-        """What is kept of an event, and its columns under their own names."""
-        decoding = self.decoder
+        """Return the leading columns of the task, then the event's columns under their names."""
+        decoder = self.decoder
         included = F.lit(None).cast("string")
         if self._included_columns:
             included = F.to_json(
                 F.struct(
-                    *(decoding.get_column(name).alias(name) for name in self._included_columns)
+                    *(decoder.get_column(name).alias(name) for name in self._included_columns)
                 ),
                 {"ignoreNullFields": "false"},
             )
-        kept = (decoding.event_id, decoding.dead_letter, F.col("timestamp"), included)
-        technical = [one.alias(name) for one, name in zip(kept, _LEADING_COLUMN_NAMES, strict=True)]
-        columns = [decoding.get_column(name).alias(name) for name in decoding.schema.names]
-        return [*technical, *columns]
+        values = (decoder.event_id, decoder.dead_letter, F.col("timestamp"), included)
+        leading = [
+            value.alias(name) for value, name in zip(values, _LEADING_COLUMN_NAMES, strict=True)
+        ]
+        columns = [decoder.get_column(name).alias(name) for name in decoder.schema.names]
+        return [*leading, *columns]

@@ -1,8 +1,8 @@
-"""Notifications as they leave: rows of a topic, a key and a value, made in Spark's workers.
+"""Matching of events in Spark's workers, and output rows: topic, key and value.
 
-The value is JSON with the id of the event, that of the subscription, and the version that decided
-it. Its own id is a function of the first two, so that a repeat is recognised; nothing in it depends
-on when or how often it was made.
+The value of a notification is JSON with the id of the event, the id of the subscription, and the
+version that decided. The id of the notification is a function of the first two, so that consumers
+recognise duplicates. The value does not depend on the time or the number of attempts.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ __all__ = ["LEADING_COLUMNS", "OUTPUT_SCHEMA", "NotifyTask", "OutputTopics"]
 Rows = NDArray[np.integer[Any]]
 
 LEADING_COLUMNS = 4
-"""Columns of events that come first: id, dead letter, time, and what is included."""
+"""Number of leading columns of a task's input: event id, dead letter, time, included columns."""
 
 OUTPUT_SCHEMA = "topic STRING, key BINARY, value BINARY"
 
 _MAX_BATCH_ROWS = 1 << 16  # notifications
-_MAX_BATCH_BYTES = 1 << 26  # Arrow's end at 2 GiB
-_NEEDS_ESCAPE = np.zeros(256, np.bool_)  # bytes that JSON has another spelling for
+_MAX_BATCH_BYTES = 1 << 26  # well below 2 GiB, Arrow's limit for a column of strings
+_NEEDS_ESCAPE = np.zeros(256, np.bool_)  # whether a byte must be escaped in JSON
 _NEEDS_ESCAPE[[*range(32), ord('"'), ord("\\")]] = True
 _ARROW_SCHEMA = pa.schema([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
 
 
 class OutputTopics(NamedTuple):
-    """Where rows go."""
+    """Topics of output rows: one for notifications, one for dead letters."""
 
     notifications: str
     dead_letters: str
@@ -60,12 +60,18 @@ class OutputTopics(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotifyTask:
-    """The function of the `mapInArrow` of a stream: matches events with the version of their batch.
+    """Function for `mapInArrow` that matches events and returns complete output rows.
 
-    Column `attribute_columns[name]` of what comes in is the attribute of that name; if it
-    `is_zoned`, the last one is the zone that all events of the task are in. A row for each match,
-    and one for each event that could not be read, as they are written: nothing is done to rows
-    after this, of which there are many.
+    It returns a row for each match, and one for each event that could not be decoded. Rows are not
+    processed further, since there may be many of them.
+
+    Args:
+        version_source: source of the version to match with.
+        attribute_columns: number of the input column of each attribute.
+        dead_letter_formatter: formatter of dead letters.
+        topics: topics of the output rows.
+        counts: accumulator of counts; None if nothing is counted.
+        is_zoned: whether the last input column is the zone that all events of the task are in.
     """
 
     version_source: VersionSource
@@ -77,25 +83,25 @@ class NotifyTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         zone, batches = split_zone_column(batches) if self.is_zoned else (None, batches)
-        version = self.version_source.open_snapshot(zone)
-        attributes, made = self._select_attribute_columns(version), TaskCounts()
-        raising = find_raising_attributes(version.space, version.constrained_attributes)
+        snapshot = self.version_source.open_snapshot(zone)
+        attribute_columns, task_counts = self._select_attribute_columns(snapshot), TaskCounts()
+        raising = find_raising_attributes(snapshot.space, snapshot.constrained_attributes)
         for batch in rebatch(batches):
             if unreadable := batch.num_rows - batch.column(1).null_count:
-                made = made.combine(TaskCounts(dead_letters=unreadable))
+                task_counts = task_counts.combine(TaskCounts(dead_letters=unreadable))
                 yield self._build_dead_letters(batch)
-            events = to_events(_append_time_column(batch), attributes, version.space)
-            for rows, matches in match_bounded(version, events, np.arange(len(events))):
-                made = made.combine(
+            events = to_events(_append_time_column(batch), attribute_columns, snapshot.space)
+            for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
+                task_counts = task_counts.combine(
                     TaskCounts(len(matches.event_rows), candidates=matches.candidates)
                 )
-                some = batch.slice(rows[0], len(rows))
+                matched_events = batch.slice(rows[0], len(rows))
                 yield from self._build_notifications(
-                    some, matches.event_rows, matches.ids, version.manifest.version
+                    matched_events, matches.event_rows, matches.ids, snapshot.manifest.version
                 )
-            made = made.combine(self._count_errors(version, batch, events, raising))
+            task_counts = task_counts.combine(self._count_errors(snapshot, batch, events, raising))
         if self.counts is not None:
-            self.counts.add(get_task_batch()[1], made)
+            self.counts.add(get_task_batch()[1], task_counts)
         freeze_gc()
 
     def _count_errors(
@@ -105,58 +111,67 @@ class NotifyTask:
         events: Events,
         raising_expressions: list[Attribute],
     ) -> TaskCounts:
-        """Count the pairs of a batch on which Spark raises, and name some of the subscriptions."""
+        """Count the undecided pairs of a batch, and name some of their subscriptions."""
         computable = find_computable_rows(batch, self.attribute_columns, raising_expressions)
-        found = TaskCounts()
-        for raised in (
+        counts = TaskCounts()
+        for undecided in (
             find_undecided_pairs(snapshot, events, computable) if raising_expressions else ()
         ):
-            named = (
-                raised.subscription_ids.unique()
+            ids = (
+                undecided.subscription_ids.unique()
                 .cast(pa.string())
                 .slice(0, MAX_NAMED_SUBSCRIPTIONS)
                 .to_pylist()
             )
-            found = found.combine(
-                TaskCounts(errors=len(raised.event_rows), raising_subscriptions=tuple(named))
+            counts = counts.combine(
+                TaskCounts(errors=len(undecided.event_rows), raising_subscriptions=tuple(ids))
             )
-        return found
+        return counts
 
     def _select_attribute_columns(self, snapshot: Snapshot) -> dict[str, int]:
-        """Where the attributes are that a version looks at; its time comes after all others."""
-        places = {**self.attribute_columns, VALIDITY: LEADING_COLUMNS + len(self.attribute_columns)}
+        """Return the column number of each attribute that a version constrains.
+
+        The time of the event is the column after all attributes.
+        """
+        columns = {
+            **self.attribute_columns,
+            VALIDITY: LEADING_COLUMNS + len(self.attribute_columns),
+        }
         for name in snapshot.constrained_attributes:
-            if name not in places:
-                raise StreamError(f"version {snapshot.manifest.version} looks at {name}")
-        return {name: places[name] for name in snapshot.constrained_attributes}
+            if name not in columns:
+                raise StreamError(
+                    f"version {snapshot.manifest.version} constrains {name}, which the query does "
+                    "not compute"
+                )
+        return {name: columns[name] for name in snapshot.constrained_attributes}
 
     def _build_notifications(
         self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array, version: int
     ) -> Iterator[pa.RecordBatch]:
-        """The notifications of events: row `query_rows[i]` matches `subscription_ids[i]`."""
-        event, included = _escape_json(events.column(0)), events.column(3)
-        before = pc.binary_join_element_wise('{"id":"', event, "/", "")
-        between = pc.binary_join_element_wise('","event":"', event, '","subscription":"', "")
+        """Yield notifications: row `query_rows[i]` of `events` matches `subscription_ids[i]`."""
+        event_ids, included = _escape_json(events.column(0)), events.column(3)
+        before = pc.binary_join_element_wise('{"id":"', event_ids, "/", "")
+        between = pc.binary_join_element_wise('","event":"', event_ids, '","subscription":"', "")
         after = f'","version":{version}'
-        at_once = _compute_batch_rows(event, included, subscription_ids)
-        for start in range(0, len(query_rows), at_once):
-            rows = pa.array(query_rows[start : start + at_once])
-            to = subscription_ids.slice(start, len(rows)).cast(pa.string())
-            name, tail = _escape_json(to), [after + "}"]
+        batch_rows = _compute_batch_rows(event_ids, included, subscription_ids)
+        for start in range(0, len(query_rows), batch_rows):
+            rows = pa.array(query_rows[start : start + batch_rows])
+            ids = subscription_ids.slice(start, len(rows)).cast(pa.string())
+            escaped_ids, tail = _escape_json(ids), [after + "}"]
             if included.null_count < len(included):
                 tail = [after + ',"event_values":', included.take(rows), "}"]
             values = pc.binary_join_element_wise(
-                before.take(rows), name, between.take(rows), name, *tail, ""
+                before.take(rows), escaped_ids, between.take(rows), escaped_ids, *tail, ""
             )
-            yield _build_batch(self.topics.notifications, to.cast(pa.binary()), values)
+            yield _build_batch(self.topics.notifications, ids.cast(pa.binary()), values)
 
     def _build_dead_letters(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """The dead letters of events that could not be read."""
+        """Return the dead letters about events that could not be decoded."""
         letters = events.column(1).drop_null().to_pylist()
-        values = [self.dead_letter_formatter.format_letter(one) for one in letters]
+        values = [self.dead_letter_formatter.format_letter(letter) for letter in letters]
         return _build_batch(
             self.topics.dead_letters,
-            pa.array([one["key"] for one in letters], pa.binary()),
+            pa.array([letter["key"] for letter in letters], pa.binary()),
             pa.array(values, pa.string()),
         )
 
@@ -164,19 +179,19 @@ class NotifyTask:
 def split_zone_column(
     batches: Iterator[pa.RecordBatch],
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """The zone that the last column says, None if there is no row; and batches without it."""
+    """Return the zone in the last column, None if there are no rows, and batches without it."""
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return None, iter(())
-    last = first.num_columns - 1
-    rest = (batch.remove_column(last) for batch in chain([first], batches))
-    return first.column(last)[0].as_py(), rest
+    zone_column = first.num_columns - 1
+    zoneless = (batch.remove_column(zone_column) for batch in chain([first], batches))
+    return first.column(zone_column)[0].as_py(), zoneless
 
 
 def _append_time_column(events: pa.RecordBatch) -> pa.RecordBatch:
-    """Events with their time as the last column.
+    """Append a column with the time of each event, for comparison with validity intervals.
 
-    One that could not be read has none, so that nobody's lifetime contains it.
+    An event that could not be decoded gets a null, so that no validity interval contains it.
     """
     letter, at = events.column(1), events.column(2)
     if letter.null_count < len(letter):
@@ -185,9 +200,9 @@ def _append_time_column(events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _compute_batch_rows(*texts: pa.Array) -> int:
-    """How many notifications are made at once, if each has the longest of these."""
-    longest = sum(pc.max(pc.binary_length(one)).as_py() or 0 for one in texts)
-    return max(1, min(_MAX_BATCH_ROWS, _MAX_BATCH_BYTES // (2 * longest + 1)))
+    """Return how many notifications fit into an output batch if each has the longest strings."""
+    max_length = sum(pc.max(pc.binary_length(array)).as_py() or 0 for array in texts)
+    return max(1, min(_MAX_BATCH_ROWS, _MAX_BATCH_BYTES // (2 * max_length + 1)))
 
 
 def _build_batch(topic: str, keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
@@ -196,7 +211,7 @@ def _build_batch(topic: str, keys: pa.Array, values: pa.Array) -> pa.RecordBatch
 
 
 def _escape_json(texts: pa.Array) -> pa.Array:
-    """Texts as they stand between quotes in JSON.
+    """Return strings escaped as between the quotes of a JSON string.
 
     >>> _escape_json(pa.array(['a"b', "c"])).to_pylist()
     ['a\\\\"b', 'c']

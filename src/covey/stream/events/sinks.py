@@ -1,4 +1,4 @@
-"""Where rows of a batch go, in one write: Kafka, a Delta table, or a function of the user's."""
+"""Sinks for the output rows of a stream: Kafka, a Delta table, or a function of the user."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ __all__ = ["Sink", "build_sink"]
 
 
 class Sink(Protocol):
-    """Takes the rows of a stream, batch by batch: `topic`, `key` and `value`.
+    """Destination of output rows, which are `topic`, `key` and `value`.
 
-    A batch may come again after a failure, with the same rows.
+    After a failure a batch may be written again, with the same rows.
     """
 
     def build_writer(self, rows: DataFrame) -> DataStreamWriter:
-        """Writes each batch at once; a batch is done when all its rows are kept."""
+        """Return a writer that writes each batch at once.
+
+        A batch is complete when all its rows are stored durably.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink:
-    """To topics of the same names. A batch that comes again is there twice, to the byte."""
+    """Sink that produces each row to its topic; a repeated batch produces the same bytes again."""
 
     cluster: KafkaCluster
 
@@ -45,19 +48,19 @@ class KafkaSink:
 
 @dataclass(frozen=True, slots=True)
 class DeltaSink:
-    """To a Delta table. A batch that comes again is recognised, and is there once."""
+    """Sink that appends rows to a Delta table; a repeated batch is recognised and stored once."""
 
     path: str
 
     def build_writer(self, rows: DataFrame) -> DataStreamWriter:
         texts = rows.select("topic", *(F.col(name).cast("string") for name in ("key", "value")))
-        place = to_spark_uri(to_store_location(self.path))
-        return texts.writeStream.format("delta").option("path", place)
+        uri = to_spark_uri(to_store_location(self.path))
+        return texts.writeStream.format("delta").option("path", uri)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSink:
-    """To whatever a function does with the rows and the number of the batch."""
+    """Sink that calls a function with the rows of a batch and the number of the batch."""
 
     function: Callable[[DataFrame, int], None]
 
@@ -67,32 +70,36 @@ class FunctionSink:
 
 
 def build_sink(config: StreamConfig) -> Sink:
-    """The sink that a configuration names."""
-    notes = config.notifications
-    if notes.sink == "delta":
-        return DeltaSink(notes.path or "")
-    if notes.sink == "foreach":
-        return FunctionSink(_import_function(notes.function or ""))
+    """Build the sink that a configuration names.
+
+    Raises:
+        InvalidArgumentError: the function of a `foreach` sink cannot be imported.
+    """
+    notifications = config.notifications
+    if notifications.sink == "delta":
+        return DeltaSink(notifications.path or "")
+    if notifications.sink == "foreach":
+        return FunctionSink(_import_function(notifications.function or ""))
     return KafkaSink(KafkaCluster(config.kafka))
 
 
 def _import_function(name: str) -> Callable[[DataFrame, int], None]:
-    """The function of a module, which may be in the folder that the command is run in."""
+    """Import the function `module:name`; the module may be in the current folder."""
     module, colon, attribute = name.partition(":")
     if not colon:
-        raise InvalidArgumentError(f'[notifications] function is "module:name", not {name!r}')
+        raise InvalidArgumentError(f'[notifications] function must be "module:name", got {name!r}')
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InvalidArgumentError(
             f"[notifications] function {name!r} is not found: {error}"
         ) from None
-    except Exception as error:  # whatever the module does when it is imported
+    except Exception as error:  # the module may raise any error when it is imported
         raise InvalidArgumentError(
             f"[notifications] function {name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from None
-    if not callable(found):
-        raise InvalidArgumentError(f"[notifications] function {name!r} is no function")
-    return found  # type: ignore[no-any-return]
+    if not callable(function):
+        raise InvalidArgumentError(f"[notifications] function {name!r} is not callable")
+    return function  # type: ignore[no-any-return]

@@ -1,12 +1,12 @@
-"""Metrics of a stream: what is counted of each batch, and where it is published.
+"""Metrics of a stream: the counts and times of each batch, and where they are published.
 
-Workers count notifications, candidates and errors in a Spark accumulator; Spark observes the events
-of a batch; the driver adds what it read from the control topic. One `BatchMetrics` per batch goes
-to the status file (`covey status`), to Prometheus and to the log.
+Workers count notifications, candidates and errors in a Spark accumulator; Spark counts the events
+of a batch; the driver adds the counts of the control topic. One `BatchMetrics` per batch is
+published in the status file (`covey status`), for Prometheus and in the log.
 
 Modules, in the order in which a count passes through them:
 
-- `accumulator`: `TaskCounts` of a task, added up per batch in `CountsAccumulator`.
+- `accumulator`: `TaskCounts` of a task, summed per batch in `CountsAccumulator`.
 - `batch_metrics`: `CompletedBatch` from Spark's progress, and `BatchMetrics` of a batch.
 - `status`: `StatusReporter` writes the status file and serves the Prometheus endpoint.
 - `json_logging`: log records as lines of JSON on stderr.

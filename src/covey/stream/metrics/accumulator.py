@@ -1,7 +1,7 @@
-"""What workers made of each batch: notifications, pairs proposed for them, dead letters, errors.
+"""Counts of each batch that workers send to the driver: notifications, candidates, dead letters.
 
-An accumulator of Spark's brings it to the driver with the end of each task: to count rows as they
-are written would cost Java as much again as to write them.
+A Spark accumulator carries them with the end of each task. Counting output rows in Spark instead
+would cost Java as much time as writing the rows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,25 @@ __all__ = ["MAX_NAMED_SUBSCRIPTIONS", "CountsAccumulator", "TaskCounts", "pop_un
 V = TypeVar("V")
 
 MAX_NAMED_SUBSCRIPTIONS = 100
+"""The largest number of subscriptions that are named for errors of a batch."""
 
 
 class TaskCounts(NamedTuple):
-    """What was made of some events."""
+    """Numbers of notifications, candidates, dead letters and errors of some events."""
 
     notifications: int = 0
     candidates: int = 0
     dead_letters: int = 0
     errors: int = 0
     raising_subscriptions: tuple[str, ...] = ()
-    """Ids of subscriptions on which Spark raised: at most `MAX_NAMED_SUBSCRIPTIONS`."""
+    """Ids of subscriptions with errors, at most `MAX_NAMED_SUBSCRIPTIONS`.
+
+    An error is a pair of an event and a subscription that Spark cannot decide, because an
+    expression of the subscription raises an error on the event.
+    """
 
     def combine(self, other: TaskCounts) -> TaskCounts:
-        """Both together."""
+        """Return the sums of two counts."""
         return TaskCounts(
             self.notifications + other.notifications,
             self.candidates + other.candidates,
@@ -45,40 +50,44 @@ class TaskCounts(NamedTuple):
 
 
 class _CountsByBatchParam(AccumulatorParam[dict[int, TaskCounts]]):
+    """Spark's zero and addition for counts by batch number."""
+
     def zero(self, value: dict[int, TaskCounts]) -> dict[int, TaskCounts]:
         return {}
 
     def addInPlace(
         self, value1: dict[int, TaskCounts], value2: Mapping[int, TaskCounts]
     ) -> dict[int, TaskCounts]:
-        for batch, made in value2.items():
-            value1[batch] = value1.get(batch, TaskCounts()).combine(made)
+        for batch, task_counts in value2.items():
+            value1[batch] = value1.get(batch, TaskCounts()).combine(task_counts)
         return value1
 
 
 class CountsAccumulator:
-    """Added to by workers, and taken from by the driver."""
+    """Accumulator of counts by batch number: workers add to it, and the driver reads it."""
 
     def __init__(self, context: SparkContext) -> None:
         self._accumulator = context.accumulator(dict[int, TaskCounts](), _CountsByBatchParam())
 
     def add(self, batch: int, task_counts: TaskCounts) -> None:
-        """In a worker: what a task made; a task that is run again counts once."""
+        """Add the counts of a task, in a worker; a task that Spark runs again counts once."""
         self._accumulator.add({batch: task_counts})
 
     def pop_batch(self, batch: int) -> TaskCounts | None:
-        """In the driver: what was made of a batch, once; what is older is forgotten."""
+        """Remove and return the counts of a batch, in the driver; drop those of earlier batches."""
         return pop_until(self._accumulator.value, batch)
 
 
 def pop_until(by_batch: dict[int, V], batch: int) -> V | None:
-    """What is known of a batch, once; what is older is forgotten. Others may add meanwhile.
+    """Remove and return the value of a batch, or None, and delete values of earlier batches.
 
-    >>> known = {6: "a", 7: "b", 8: "c"}
-    >>> pop_until(known, 7), known
+    Another thread may add values meanwhile.
+
+    >>> values = {6: "a", 7: "b", 8: "c"}
+    >>> pop_until(values, 7), values
     ('b', {8: 'c'})
     """
-    found = by_batch.pop(batch, None)
+    value = by_batch.pop(batch, None)
     for number in [number for number in list(by_batch) if number < batch]:
         del by_batch[number]
-    return found
+    return value

@@ -1,4 +1,4 @@
-"""What is counted of each batch: by Spark as the batch goes by, and by the driver around it."""
+"""Metrics of a batch, from Spark's progress report, from the driver and from the workers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,29 @@ __all__ = ["BatchMetrics", "CompletedBatch", "build_batch_metrics", "list_comple
 
 @dataclass(frozen=True, slots=True)
 class BatchMetrics:
-    """One batch.
+    """Counts and times of one completed batch.
 
-    `false_candidates` are pairs that the index proposed and that were no notification, `errors`
-    those that were none because Spark raises on something that the subscription compares.
-    `oldest_change_age_ms` is how long the oldest change of the batch had waited. `recent_share` is
-    the share of regions that are not in the largest segment. Delays are from Kafka's taking an
-    event to Kafka's taking all that came of the batch. What a sink does not let Spark count is
-    None.
+    Args:
+        batch: number of the batch.
+        version: version that decided the batch.
+        completed_ms: time at which the batch was completed, in milliseconds since 1970.
+        events: number of events; if Spark did not report it, the number of offsets.
+        notifications: number of notifications; None, like the next three, if workers reported no
+            counts.
+        dead_letters: number of events that could not be decoded.
+        errors: number of undecided pairs, on which Spark raises an error.
+        false_candidates: number of pairs that the index proposed and that are not notifications.
+        changes: number of messages read from the control topic.
+        ignored_changes: number of changes with a revision that is not higher than a known one.
+        unreadable_changes: number of changes that could not be read.
+        oldest_change_age_ms: age of the oldest change when it took effect.
+        subscriptions: number of subscriptions in the version.
+        segments: number of segments in the version.
+        recent_share: share of the regions that are not in the largest segment.
+        delay_mean_ms: mean time from the append of an event to the end of the batch.
+        delay_max_ms: time from the append of the oldest event to the end of the batch.
+        decide_ms: time that the decision took.
+        match_ms: time that Spark took to match the batch and to write its rows.
     """
 
     batch: int
@@ -53,9 +68,13 @@ class BatchMetrics:
 
 @dataclass(frozen=True, slots=True)
 class CompletedBatch:
-    """A batch that is done, as Spark tells of it.
+    """A completed batch in Spark's progress report.
 
-    `observed_metrics` is empty if Spark could not count.
+    Args:
+        batch: number of the batch.
+        completed_ms: time at which the batch was completed, in milliseconds since 1970.
+        match_ms: time that Spark took to match the batch and to write its rows.
+        observed_metrics: counts of `observe_events`; empty if Spark did not report them.
     """
 
     batch: int
@@ -65,61 +84,61 @@ class CompletedBatch:
 
     @classmethod
     def from_progress(cls, progress: Mapping[str, JsonValue]) -> CompletedBatch | None:
-        """From Spark's words; None if there was nothing to do."""
+        """Build a batch from a progress report; return None if the report has no batch."""
         fields: Mapping[str, Any] = progress
-        took = fields["durationMs"]
-        if "addBatch" not in took:
+        durations_ms = fields["durationMs"]
+        if "addBatch" not in durations_ms:
             return None
         started_ms = datetime.fromisoformat(fields["timestamp"]).timestamp() * 1000
         return cls(
             fields["batchId"],
-            round(started_ms + took["triggerExecution"]),
-            took["addBatch"],
+            round(started_ms + durations_ms["triggerExecution"]),
+            durations_ms["addBatch"],
             fields.get("observedMetrics", {}).get(OBSERVATION_NAME, {}),
         )
 
     @property
     def oldest_event_ms(self) -> int | None:
-        """When the oldest event was appended, if that is known."""
+        """Append time of the oldest event, in milliseconds since 1970; None if it is unknown."""
         oldest: int | None = self.observed_metrics.get("oldest")
         return oldest
 
 
 def list_completed_batches(query: StreamingQuery, last_batch: int) -> list[CompletedBatch]:
-    """The batches after one that are done, as far as Spark still knows them."""
-    recent = query._jsq.recentProgress()  # which has many, of which Python would read all
-    found: list[CompletedBatch] = []
+    """Return the completed batches after `last_batch`, ascending, that Spark still reports."""
+    recent = query._jsq.recentProgress()  # Python's `query.recentProgress` would parse every report
+    completed: list[CompletedBatch] = []
     for i in reversed(range(len(recent))):
         if recent[i].batchId() <= last_batch:
             break
-        done = CompletedBatch.from_progress(json.loads(recent[i].json()))
-        found += [done] if done is not None else []
-    return found[::-1]
+        batch = CompletedBatch.from_progress(json.loads(recent[i].json()))
+        completed += [batch] if batch is not None else []
+    return completed[::-1]
 
 
 def build_batch_metrics(
     decided_batch: DecidedBatch, completed_batch: CompletedBatch, task_counts: TaskCounts | None
 ) -> BatchMetrics:
-    """All of a batch together."""
-    record, read, observed = (
+    """Combine what the driver, Spark and the workers report about one batch."""
+    decision, control_stats, observed = (
         decided_batch.decision,
         decided_batch.control_stats,
         completed_batch.observed_metrics,
     )
     regions = [entry.regions for entry in decided_batch.snapshot.manifest.segments]
     return BatchMetrics(
-        batch=record.batch,
-        version=record.version,
+        batch=decision.batch,
+        version=decision.version,
         completed_ms=completed_batch.completed_ms,
-        events=observed.get("events", record.max_event_count),
+        events=observed.get("events", decision.max_event_count),
         notifications=task_counts and task_counts.notifications,
         dead_letters=task_counts and task_counts.dead_letters,
         errors=task_counts and task_counts.errors,
         false_candidates=task_counts and task_counts.candidates - task_counts.notifications,
-        changes=read.changes,
-        ignored_changes=read.ignored_changes,
-        unreadable_changes=read.unreadable_changes,
-        oldest_change_age_ms=read.oldest_change_age_ms,
+        changes=control_stats.changes,
+        ignored_changes=control_stats.ignored_changes,
+        unreadable_changes=control_stats.unreadable_changes,
+        oldest_change_age_ms=control_stats.oldest_change_age_ms,
         subscriptions=len(decided_batch.snapshot),
         segments=len(regions),
         recent_share=round(1 - max(regions) / sum(regions), 4) if sum(regions) else 0.0,

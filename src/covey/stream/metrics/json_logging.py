@@ -1,4 +1,4 @@
-"""Logs as lines of JSON on stderr, for people and for what collects them."""
+"""Log records as lines of JSON on stderr, for people and for log collectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STANDARD_FIELDS = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))
 
 
 class _JsonFormatter(logging.Formatter):
-    """A record as one line: when, how serious, what, and all that was given with it."""
+    """Formatter of a log record as one line of JSON: time, level, message and `extra` fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
@@ -28,7 +28,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 def configure_json_logging() -> None:
-    """Writes what covey logs to stderr, from here on."""
+    """Configure covey's logger to write lines of JSON to stderr, at level INFO and above."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonFormatter())
     logger = logging.getLogger("covey")

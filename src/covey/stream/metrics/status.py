@@ -1,4 +1,4 @@
-"""What a stream says of itself: the last batches in a file, figures for Prometheus, and a log."""
+"""Status of a stream: a file with the last batches, a Prometheus endpoint, and log records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ __all__ = ["STATUS_FILE", "StatusReporter", "read_status"]
 _log = logging.getLogger(__name__)
 
 STATUS_FILE = "status.json"
-_MAX_BATCHES = 60  # batches
+"""Name of the status file inside the state folder."""
+
+_MAX_BATCHES = 60  # in the status file
 _WRITE_INTERVAL_S = 0.5
 _COUNTER_FIELDS = (
     "events",
@@ -49,7 +51,13 @@ _DELAY_BUCKETS_S = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 60,
 
 
 class StatusReporter:
-    """Takes the figures of each batch. For any number of threads."""
+    """Publisher of the metrics of each batch: status file, Prometheus and log; thread-safe.
+
+    Args:
+        folder: folder of the status file; None if the state folder is not on a local file system,
+            and then no file is written.
+        metrics: section `[metrics]` of the configuration.
+    """
 
     def __init__(self, folder: Path | None, metrics: MetricsConfig) -> None:
         self._path = None if folder is None else folder / STATUS_FILE
@@ -75,7 +83,7 @@ class StatusReporter:
         self._metrics, self._registry = metrics, registry
 
     def start_prometheus(self) -> None:
-        """Lets Prometheus in, from now until the process ends."""
+        """Start the Prometheus endpoint if a port is configured; it runs until the process ends."""
         port = self._metrics.port
         if port is not None:
             try:
@@ -86,27 +94,31 @@ class StatusReporter:
                 ) from None
 
     def report_batch(self, metrics: BatchMetrics) -> None:
-        """One more batch."""
-        shown = asdict(metrics)
+        """Publish the metrics of a batch."""
+        fields = asdict(metrics)
         with self._lock:
             for name in _COUNTER_FIELDS:
-                self._counters[name].inc(shown[name] or 0)
-                self._totals[name] += shown[name] or 0
+                self._counters[name].inc(fields[name] or 0)
+                self._totals[name] += fields[name] or 0
             for name in _GAUGE_FIELDS:
-                self._gauges[name].set(shown[name])
+                self._gauges[name].set(fields[name])
             self._delay.observe(metrics.delay_mean_ms / 1000)
-            self._batches.append(shown)
-            _log.info("batch", extra=shown)
+            self._batches.append(fields)
+            _log.info("batch", extra=fields)
             self.write_file()
 
     def write_file(self, *, is_last: bool = False) -> None:
-        """Renews the file, not more often than people can read; for sure if it is the last time."""
+        """Replace the status file, at most once in 0.5 seconds.
+
+        Args:
+            is_last: whether the stream ends; the file is then always written, and says so.
+        """
         with self._lock:
             now = time.monotonic()
             if self._path is None or (now - self._last_write_s < _WRITE_INTERVAL_S and not is_last):
                 return
             self._last_write_s = now
-            saved = {
+            content = {
                 "is_running": not is_last,
                 "process": os.getpid(),
                 "started_ms": self._started_ms,
@@ -115,12 +127,12 @@ class StatusReporter:
                 "batches": list(self._batches),
             }
             temporary = self._path.with_suffix(".partial")
-            temporary.write_text(json.dumps(saved), encoding="utf-8")
+            temporary.write_text(json.dumps(content), encoding="utf-8")
             os.replace(temporary, self._path)
 
 
 def read_status(state_path: str) -> JsonObject | None:
-    """What the stream of a state folder last said; None if it has said nothing."""
+    """Return the content of the status file in a state folder; None if there is none."""
     try:
         saved: dict[str, Any] = json.loads(
             Path(state_path, STATUS_FILE).read_text(encoding="utf-8")

@@ -1,16 +1,18 @@
-"""Which balls to keep in clusters, and which to compare with every event: by what either costs.
+"""Clustering of balls: which balls are in clusters, and which are compared with every event.
 
-A cluster is a direction. An event looks only at clusters whose direction it follows far enough to
-be in one of their balls, so a ball in a cluster costs nothing but to the events that reach it. How
-many those are is counted on centres taken as events. A ball that too many reach is cheaper
-compared with all events at once, and so is a cluster that saves less than its direction costs:
-where balls form no clusters, none are made.
+The choice minimises an estimated cost. A cluster has a direction. An event is compared with the
+members of a cluster only if it is close enough to the direction to be in one of their balls. So a
+member costs only the events that reach it; their share is measured on centres that are taken as
+events. A ball that many events reach is cheaper to compare with all events at once, and so are the
+balls of a cluster that saves less than its direction costs. If balls form no clusters, none are
+made.
 
-A sketch is a vector in few dimensions, those that hold most of the centres' lengths, and the
-length of what is left out: products of sketches are never less than those of the vectors. It makes
-comparing with every event cheaper where centres have low rank, or nearly so.
+A sketch of a vector has its components in few dimensions, in which the centres have most of their
+length, and the length of the remaining component. The product of two sketches is never less than
+that of the vectors. Sketches make comparisons with every event cheaper if the centres have
+approximately low rank.
 
-Costs are counted in multiplications and additions of a large matrix product.
+The unit of costs is one multiplication and addition of a large matrix product.
 """
 
 from __future__ import annotations
@@ -42,20 +44,20 @@ __all__ = [
 Rows = NDArray[np.int64]
 
 UNCLUSTERED = -1
-"""The label of a ball that is in no cluster."""
+"""Label of a ball that is in no cluster."""
 MAX_SAMPLE = 16384
-"""Balls that are looked at before all are."""
-_MIN_BALLS = 256  # balls that are worth a thought
-_LEADER_COSINES = (0.35, 0.5, 0.65, 0.75, 0.85, 0.95)  # cosines within which a leader takes others
-_MAX_EVENTS = 256
-_ROWS_PER_BLOCK = 1024  # at once
-_SKETCH_SIZES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 5 / 16, 3 / 8, 1 / 2)  # of sketches, of the length
-_MAX_COST_SHARE = 0.8  # a sketch must save a fifth
+"""Largest number of balls from which clusters and sketches are chosen."""
+_MIN_BALLS = 256  # fewer balls are neither clustered nor sketched
+_LEADER_COSINES = (0.35, 0.5, 0.65, 0.75, 0.85, 0.95)  # cosines from which on a ball joins a leader
+_MAX_EVENTS = 256  # centres that are taken as events
+_ROWS_PER_BLOCK = 1024  # rows of one matrix product
+_SKETCH_SIZES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 5 / 16, 3 / 8, 1 / 2)  # share of the dimensions
+_MAX_COST_SHARE = 0.8  # of a full product: a sketch must save a fifth
 
 
 @dataclass(frozen=True, slots=True)
 class BallBatch:
-    """Balls with their norms and demands, one a row; demands are columns."""
+    """Balls with the norms of their centres and their demands (4 rows, one column per ball)."""
 
     metrics: NDArray[np.uint8]
     centres: Matrix
@@ -68,7 +70,7 @@ class BallBatch:
     def from_balls(
         cls, metrics: NDArray[np.uint8], centres: Matrix, lower: Keys, upper: Keys
     ) -> BallBatch:
-        """From balls as `BallClusters.build` is given them."""
+        """Return a batch from the arguments of `BallClusters.build`."""
         norms = compute_norms(centres)
         demands = compute_demands(metrics, norms, lower, upper, centres.shape[1])
         return cls(metrics, centres, lower, upper, norms, demands)
@@ -77,18 +79,18 @@ class BallBatch:
         return len(self.norms)
 
     def take(self, rows: Rows) -> BallBatch:
-        """The given balls in the given order."""
+        """Return the balls at `rows`, in that order."""
         return BallBatch(
             self.metrics[rows], self.centres[rows], self.lower[rows], self.upper[rows],
             self.norms[rows], np.take(self.demands, rows, axis=1),
         )  # fmt: skip
 
     def sample(self, count: int, random: np.random.Generator) -> BallBatch:
-        """So many of them, or all, in any order."""
+        """Return a random sample of at most `count` balls."""
         return self.take(random.permutation(len(self))[:count])
 
     def unit_directions(self, start: int, stop: int) -> Matrix:
-        """The directions in which balls lie: towards their centres, or away from them."""
+        """Return the unit directions of a range of balls: of the centre, or opposite to it."""
         scales = self.demands[0, start:stop] / np.maximum(self.norms[start:stop], 1e-30)
         units: Matrix = self.centres[start:stop] * scales[:, None].astype(np.float32)
         return units
@@ -97,48 +99,53 @@ class BallBatch:
 def choose_clusters(
     batch: BallBatch, edges: Floats, random: np.random.Generator
 ) -> tuple[Matrix, Rows]:
-    """Directions of clusters, and the cluster of each ball or `UNCLUSTERED`; no norm is zero.
+    """Return the directions of clusters, and the cluster of each ball or `UNCLUSTERED`.
+
+    Norms of centres must not be zero.
 
     Cost: a matrix product of balls and directions, and about as much for the choice.
     """
     length = batch.centres.shape[1]
-    best, saved = np.empty((0, length), np.float32), 0.0
+    best_directions, saved = np.empty((0, length), np.float32), 0.0
     if len(batch) < _MIN_BALLS:
-        return best, np.full(len(batch), UNCLUSTERED)
+        return best_directions, np.full(len(batch), UNCLUSTERED)
     sample = batch.sample(MAX_SAMPLE, random)
-    judging, leading = np.split(np.arange(len(sample)), [len(sample) // 4])
-    judges, leads = sample.take(judging), sample.take(leading)
-    scanned = choose_sketch_basis(judges, len(batch), random)[1]
+    judge_rows, leader_rows = np.split(np.arange(len(sample)), [len(sample) // 4])
+    judges, leader_sample = sample.take(judge_rows), sample.take(leader_rows)
+    scan_cost = choose_sketch_basis(judges, len(batch), random)[1]
     events = judges.sample(_MAX_EVENTS, random)
 
     def savings(balls: BallBatch, directions: Matrix, labels: Rows) -> Floats:
-        return scanned - _pair_cost(length) * _measure_reach(
+        """Return the cost per event that each ball saves in its cluster."""
+        return scan_cost - _pair_cost(length) * _measure_reach(
             balls, directions, labels, events, edges
         )
 
-    for lead in _LEADER_COSINES:
-        directions = _pick_leaders(leads, lead, len(leads) // 4)
-        paid = len(directions) * _scan_cost(length)
-        if len(batch) * scanned - paid <= saved:
+    for max_cosine in _LEADER_COSINES:
+        directions = _pick_leaders(leader_sample, max_cosine, len(leader_sample) // 4)
+        direction_cost = len(directions) * _scan_cost(length)
+        if len(batch) * scan_cost - direction_cost <= saved:
             break
-        directions = _average_directions(leads, _assign_nearest(leads, directions), directions)
-        each = savings(judges, directions, _assign_nearest(judges, directions))
-        total = float(np.maximum(each, 0).mean()) * len(batch) - paid
+        directions = _average_directions(
+            leader_sample, _assign_nearest(leader_sample, directions), directions
+        )
+        ball_savings = savings(judges, directions, _assign_nearest(judges, directions))
+        total = float(np.maximum(ball_savings, 0).mean()) * len(batch) - direction_cost
         if total > saved:
-            best, saved = directions, total
+            best_directions, saved = directions, total
     if not saved:
-        return best, np.full(len(batch), UNCLUSTERED)
-    labels = _assign_nearest(batch, best)
-    best = _average_directions(batch, labels, best)
-    return _drop_unprofitable(best, labels, savings(batch, best, labels))
+        return best_directions, np.full(len(batch), UNCLUSTERED)
+    labels = _assign_nearest(batch, best_directions)
+    best_directions = _average_directions(batch, labels, best_directions)
+    return _drop_unprofitable(best_directions, labels, savings(batch, best_directions, labels))
 
 
 def choose_sketch_basis(
     batch: BallBatch, ball_count: int, random: np.random.Generator
 ) -> tuple[Floats, float]:
-    """The dimensions of sketches for so many balls like these, and what one costs an event.
+    """Return the dimensions of sketches, and the cost per event and ball with them.
 
-    No dimensions if plain products cost less.
+    There are no dimensions if full products cost less. `batch` is a sample of `ball_count` balls.
     """
     length = batch.centres.shape[1]
     basis, cost = np.empty((length, 0)), _scan_cost(length)
@@ -149,62 +156,71 @@ def choose_sketch_basis(
     events, balls = batch.sample(_MAX_EVENTS, random), batch.sample(MAX_SAMPLE // 4, random)
     norms = events.norms.astype(np.float32)[:, None]
     sign, square, linear, constant = balls.demands
-    with np.errstate(over="ignore", invalid="ignore"):  # some demand nothing at all
-        needed = square * (norms**2 / 2) + linear * norms + constant
+    with np.errstate(over="ignore", invalid="ignore"):  # some demands are infinite
+        demanded = square * (norms**2 / 2) + linear * norms + constant
     for share in _SKETCH_SIZES:
-        size = max(1, int(share * length) - 1)  # with what is left out, a round number
-        theirs = compute_sketches(balls.centres, balls.norms, axes[:, :size])
-        theirs[:, :-1] *= sign[:, None]
-        products = compute_sketches(events.centres, events.norms, axes[:, :size]) @ theirs.T
-        left = float((products >= needed).mean())
-        taken = _scan_cost(size + 1) + left * _pair_cost(length) + 4 * size * length / ball_count
-        if taken < min(cost, _MAX_COST_SHARE * _scan_cost(length)):
-            basis, cost = np.ascontiguousarray(axes[:, :size]), taken
+        size = max(
+            1, int(share * length) - 1
+        )  # a round number together with the length of the remainder
+        ball_sketches = compute_sketches(balls.centres, balls.norms, axes[:, :size])
+        ball_sketches[:, :-1] *= sign[:, None]
+        products = compute_sketches(events.centres, events.norms, axes[:, :size]) @ ball_sketches.T
+        remaining_share = float((products >= demanded).mean())
+        sketch_cost = (
+            _scan_cost(size + 1)
+            + remaining_share * _pair_cost(length)
+            + 4 * size * length / ball_count
+        )
+        if sketch_cost < min(cost, _MAX_COST_SHARE * _scan_cost(length)):
+            basis, cost = np.ascontiguousarray(axes[:, :size]), sketch_cost
     return basis, cost
 
 
 def compute_sketches(vectors: Matrix, norms: Floats, basis: Floats) -> Matrix:
-    """Sketches of vectors in the dimensions of `basis`, a row each."""
+    """Return one sketch per vector: components in `basis`, and the length of the remainder."""
     sketches = np.empty((len(vectors), basis.shape[1] + 1), np.float32)
     for start in range(0, len(vectors), _ROWS_PER_BLOCK):
         rows = slice(start, start + _ROWS_PER_BLOCK)
-        held = vectors[rows].astype(np.float64) @ basis
-        left = norms[rows] ** 2 - np.einsum("ij,ij->i", held, held)
-        sketches[rows, :-1] = held
-        sketches[rows, -1] = np.sqrt(np.maximum(left, 0)) + 2e-7 * norms[rows]
+        components = vectors[rows].astype(np.float64) @ basis
+        remainders = norms[rows] ** 2 - np.einsum("ij,ij->i", components, components)
+        sketches[rows, :-1] = components
+        sketches[rows, -1] = np.sqrt(np.maximum(remainders, 0)) + 2e-7 * norms[rows]
     return sketches
 
 
 def _scan_cost(length: int) -> float:
-    """What an inner product in a large matrix costs, with a look at it."""
+    """Return the cost of one inner product in a large matrix product, and of its comparison."""
     return length + 10.0
 
 
 def _pair_cost(length: int) -> float:
-    """What an inner product of its own costs, most of it for fetching both vectors."""
+    """Return the cost of a single inner product, mostly for loading both vectors."""
     return 8.0 * length
 
 
 def _pick_leaders(batch: BallBatch, max_cosine: float, max_leaders: int) -> Matrix:
-    """Directions of which no two have `max_cosine` or more, and each ball's near to one of them."""
+    """Return directions of balls whose cosines with each other are less than `max_cosine`.
+
+    Unless there are `max_leaders` of them, each ball has at least that cosine with one of them.
+    """
     leaders = np.empty((max_leaders, batch.centres.shape[1]), np.float32)
     count = 0
     for start in range(0, len(batch), 256):
         units = batch.unit_directions(start, start + 256)
         units = units[(units @ leaders[:count].T).max(axis=1, initial=-1) < max_cosine]
         cosines = units @ units.T
-        chosen: list[int] = []
+        chosen_rows: list[int] = []
         for i in range(len(units)):
-            if cosines[i, chosen].max(initial=-1) < max_cosine:
-                chosen.append(i)
-        chosen = chosen[: max_leaders - count]
-        leaders[count : count + len(chosen)] = units[chosen]
-        count += len(chosen)
+            if cosines[i, chosen_rows].max(initial=-1) < max_cosine:
+                chosen_rows.append(i)
+        chosen_rows = chosen_rows[: max_leaders - count]
+        leaders[count : count + len(chosen_rows)] = units[chosen_rows]
+        count += len(chosen_rows)
     return leaders[:count]
 
 
 def _assign_nearest(batch: BallBatch, directions: Matrix) -> Rows:
-    """The direction nearest to each ball's."""
+    """Return for each ball the number of the direction with the largest cosine."""
     labels = np.empty(len(batch), np.int64)
     for start in range(0, len(batch), _ROWS_PER_BLOCK):
         cosines = batch.unit_directions(start, start + _ROWS_PER_BLOCK) @ directions.T
@@ -213,7 +229,7 @@ def _assign_nearest(batch: BallBatch, directions: Matrix) -> Rows:
 
 
 def _average_directions(batch: BallBatch, labels: Rows, directions: Matrix) -> Matrix:
-    """The middle of each cluster; where it has none, the direction as it was."""
+    """Return the mean direction of each cluster, or its old direction if the mean is near zero."""
     sums = np.zeros(directions.shape, np.float32)
     for start in range(0, len(batch), _ROWS_PER_BLOCK):
         np.add.at(
@@ -222,36 +238,38 @@ def _average_directions(batch: BallBatch, labels: Rows, directions: Matrix) -> M
             batch.unit_directions(start, start + _ROWS_PER_BLOCK),
         )
     lengths = np.linalg.norm(sums.astype(np.float64), axis=1)[:, None]
-    middles = np.where(lengths > 1e-3, sums / np.maximum(lengths, 1e-3), directions)
-    return middles.astype(np.float32)
+    means = np.where(lengths > 1e-3, sums / np.maximum(lengths, 1e-3), directions)
+    return means.astype(np.float32)
 
 
 def _measure_reach(
     batch: BallBatch, directions: Matrix, labels: Rows, events: BallBatch, edges: Floats
 ) -> Floats:
-    """The share of events that reach each ball, as seen from the direction of its cluster."""
+    """Return for each ball the share of events that cannot be excluded by its direction."""
     cosines = events.centres @ directions.T / events.norms[:, None]
-    seen = np.arccos(np.clip(cosines, -1, 1)).astype(np.float32)
+    event_angles = np.arccos(np.clip(cosines, -1, 1)).astype(np.float32)
     bins = find_norm_bins(events.norms, edges)
     shares = np.empty(len(batch))
     for start in range(0, len(batch), _ROWS_PER_BLOCK):
         rows = slice(start, start + _ROWS_PER_BLOCK)
-        mine = labels[rows]
+        block_labels = labels[rows]
         cosines = np.einsum(
-            "ij,ij->i", batch.unit_directions(start, start + _ROWS_PER_BLOCK), directions[mine]
+            "ij,ij->i",
+            batch.unit_directions(start, start + _ROWS_PER_BLOCK),
+            directions[block_labels],
         )
         angles = compute_reach_angles(batch.demands[:, rows], batch.norms[rows], edges)
         angles += np.arccos(np.clip(cosines, -1, 1))
-        shares[rows] = (seen[:, mine] <= angles[bins]).mean(axis=0)
+        shares[rows] = (event_angles[:, block_labels] <= angles[bins]).mean(axis=0)
     return shares
 
 
 def _drop_unprofitable(directions: Matrix, labels: Rows, savings: Floats) -> tuple[Matrix, Rows]:
-    """Without the balls, and then the clusters, that save nothing."""
+    """Remove balls that save nothing, then clusters that save less than their direction costs."""
     labels = np.where(savings > 0, labels, UNCLUSTERED)
-    inside = labels != UNCLUSTERED
-    each = np.bincount(labels[inside], savings[inside], len(directions))
-    kept = each > _scan_cost(directions.shape[1])
-    numbers = np.where(kept, np.cumsum(kept) - 1, UNCLUSTERED)
-    labels[inside] = numbers[labels[inside]]
-    return directions[kept], labels
+    is_clustered = labels != UNCLUSTERED
+    cluster_savings = np.bincount(labels[is_clustered], savings[is_clustered], len(directions))
+    is_kept = cluster_savings > _scan_cost(directions.shape[1])
+    new_labels = np.where(is_kept, np.cumsum(is_kept) - 1, UNCLUSTERED)
+    labels[is_clustered] = new_labels[labels[is_clustered]]
+    return directions[is_kept], labels

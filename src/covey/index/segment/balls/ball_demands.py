@@ -1,15 +1,18 @@
-"""Balls as demands on inner products, which no rounding error can make too strict.
+"""Demands of balls: lower bounds of inner products, which allow for all rounding errors.
 
-A ball round c holds a vector x only if s · (x·c) ≥ a · |x|²/2 + b · |x| + k. These four numbers are
-the ball's demand (s is a sign, a one of -1, 0 and 1): |x - c|² spelled out for a distance, cosine
-times both norms for a similarity. They are widened by what float32 products, Spark's arithmetic
-and the comparison itself can be wrong by, so that what does not meet them is outside for certain.
+A ball with centre c contains a vector x only if s · (x·c) ≥ a · |x|²/2 + b · |x| + k. The numbers
+s, a, b and k are the demand of the ball (s is a sign, and a is about -1, 0 or 1). For a distance
+the inequality is the expansion of |x - c|²; for a similarity it is the cosine times both norms. The
+demand is widened by the possible errors of float32 products, of Spark's arithmetic and of the
+comparison itself, so that a vector which does not meet it is certainly outside the ball.
 
-Seen from a direction u, a vector is a point of a half plane: how far along u, how far across. Two
-vectors have at most the inner product of their points. For vectors of equal length this is the
-triangle inequality of angles, which prunes where that of distances does not; it holds for all.
+Relative to a direction u, a vector is a point of a half plane: its component along u, and the
+length of its component orthogonal to u. The inner product of two vectors is at most that of their
+points. For vectors of equal length this is the triangle inequality of angles, which prunes in cases
+in which the triangle inequality of distances does not; the bound holds for all vectors.
 
-All of it supposes `is_plain` norms; what is beyond is decided one by one, by Spark's arithmetic.
+The bounds assume norms that are `is_plain`. Other vectors and balls are decided one by one with
+Spark's arithmetic.
 """
 
 from __future__ import annotations
@@ -39,37 +42,45 @@ Matrix = NDArray[np.float32]
 Keys = NDArray[np.int64]
 
 MAX_NORM = 1e9
-"""Beyond this norm, or below its inverse, Spark's similarities are no longer near the true ones."""
-_TINY = 1e-20  # absolute error of distances, where squares underflow
-_SLACK = 2.0**-21  # of the comparison itself
-_NO_ANGLE = 1e-30  # keeps out vectors of norm zero, which have no similarity, and no others
+"""Largest norm, and inverse of the smallest norm, for which Spark's similarities are accurate."""
+_TINY = 1e-20  # absolute error of distances, as squares may underflow
+_SLACK = 2.0**-21  # relative error of the comparison itself
+_NO_ANGLE = 1e-30  # excludes exactly the vectors of norm zero, which have no similarity
 _MAX_BINS = 16
-_MIN_NORM_RATIO = 1.01  # norms within this factor are as good as equal
+_MIN_NORM_RATIO = 1.01  # norms within this factor are regarded as equal
 
 
 def compute_norms(vectors: Matrix) -> Floats:
-    """Lengths of rows; infinite or NaN where a row has no length."""
+    """Return the norms of rows; infinite or NaN if a row has no finite norm."""
     norms: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return norms
 
 
 def is_plain(norms: Floats) -> NDArray[np.bool_]:
-    """Whether float32 arithmetic on vectors of these norms is what the demands allow for."""
+    """Return whether the demands allow for the errors of float32 arithmetic at these norms."""
     plain: NDArray[np.bool_] = (norms == 0) | ((1 / MAX_NORM <= norms) & (norms <= MAX_NORM))
     return plain
 
 
 def bound_product_error(length: int) -> float:
-    """A bound on the error of a float32 inner product, in any order, per product of norms."""
+    """Return a bound of the error of a float32 inner product, relative to the product of norms.
+
+    It holds for every order of summation.
+    """
     return (length + 16) * 2.0**-24
 
 
 def compute_demands(
     metrics: NDArray[np.uint8], norms: Floats, lower: Keys, upper: Keys, length: int
 ) -> Matrix:
-    """The four numbers of each ball, a column each; of two sides of a shell, the outer one."""
+    """Return the demands of balls: 4 rows, one column per ball; for a shell its outer side.
+
+    `lower` and `upper` are the keys of the scores that a ball admits, and `length` is the number of
+    dimensions.
+    """
     ends = (decode_floats(keys, FLOAT).astype(np.float64) for keys in (lower, upper))
-    low, high = (np.where(np.isnan(end), np.inf, end) for end in ends)  # as ordered as NaN
+    # In the order of keys NaN is above all numbers, so that as an end it is infinite.
+    low, high = (np.where(np.isnan(end), np.inf, end) for end in ends)
     with np.errstate(over="ignore", invalid="ignore"):
         distances = _distance_demands(norms, low, high, length)
         cosines = _cosine_demands(norms, low, high, length)
@@ -78,68 +89,78 @@ def compute_demands(
 
 
 def _distance_demands(norms: Floats, low: Floats, high: Floats, length: int) -> Floats:
-    """`2 x·c ≥ |x|² + |c|² - r²` for those within a radius r, its opposite for all others."""
-    near, error = high < np.inf, relative_error_bound(length)
+    """Return demands of l2 balls: `2 x·c ≥ |x|² + |c|² - r²`, and the opposite if unbounded."""
+    is_bounded, error = high < np.inf, relative_error_bound(length)
     outer = (np.maximum(high, 0) + _TINY) / (1 - error)
     inner = np.maximum(low - _TINY, 0) / (1 + error)
-    sign = np.where(near, 1.0, -1.0)
+    sign = np.where(is_bounded, 1.0, -1.0)
     within = norms**2 * (1 - _SLACK) - outer**2 * (1 + _SLACK)
     beyond = inner**2 * (1 - _SLACK) - norms**2 * (1 + _SLACK)
-    constant = np.where(near, within, beyond) / 2 - length * 2.0**-125  # products may underflow
+    constant = (
+        np.where(is_bounded, within, beyond) / 2 - length * 2.0**-125
+    )  # products may underflow
     return np.stack([sign, sign - _SLACK, -bound_product_error(length) * norms, constant])
 
 
 def _cosine_demands(norms: Floats, low: Floats, high: Floats, length: int) -> Floats:
-    """`x·c ≥ t |x| |c|`, or `-x·c ≥ -t |x| |c|` where that is the smaller cap."""
-    near = low >= -high
+    """Return demands of cosine balls: `x·c ≥ t |x| |c|`, or `-x·c ≥ -t |x| |c|` if tighter."""
+    is_lower = low >= -high
     error = 4 * relative_error_bound(length) + bound_product_error(length) + _SLACK
-    least = np.where(near, low, -high) - error
-    zero = np.zeros(len(norms))
-    return np.stack([np.where(near, 1.0, -1.0), zero, least * norms, zero + _NO_ANGLE])
+    min_cosine = np.where(is_lower, low, -high) - error
+    zeros = np.zeros(len(norms))
+    return np.stack([np.where(is_lower, 1.0, -1.0), zeros, min_cosine * norms, zeros + _NO_ANGLE])
 
 
 def choose_norm_edges(norms: Floats) -> Floats:
-    """Where norms of events are told apart: closely where balls' centres have theirs."""
-    some = norms[norms > 0]
-    if not len(some):
+    """Return the edges of the bins of event norms, which are narrow at the norms of centres."""
+    positive_norms = norms[norms > 0]
+    if not len(positive_norms):
         return np.ones(1)
-    if some.max() <= some.min() * _MIN_NORM_RATIO:
-        return np.array([some.min() / _MIN_NORM_RATIO, some.max() * _MIN_NORM_RATIO])
-    first, last = np.quantile(some, [0.01, 0.99])
+    if positive_norms.max() <= positive_norms.min() * _MIN_NORM_RATIO:
+        return np.array(
+            [positive_norms.min() / _MIN_NORM_RATIO, positive_norms.max() * _MIN_NORM_RATIO]
+        )
+    first, last = np.quantile(positive_norms, [0.01, 0.99])
     count = int(np.clip(np.log(last / first) / np.log(_MIN_NORM_RATIO), 1, _MAX_BINS))
     edges: Floats = np.geomspace(first / _MIN_NORM_RATIO, last * _MIN_NORM_RATIO, count + 1)
     return edges
 
 
 def find_norm_bins(norms: Floats, edges: Floats) -> Keys:
-    """Between which edges norms lie."""
+    """Return the bin number of each norm."""
     return np.searchsorted(edges, norms, side="right")
 
 
 def compute_reach_angles(demands: Matrix, norms: Floats, edges: Floats) -> Matrix:
-    """How far from its centre each ball reaches, as an angle: a row a bin of events' norms.
+    """Return the largest angle between the centre of a ball and a vector in it, in radians.
 
-    Negative where it reaches no vector of such a norm; norms of centres are not zero.
+    The result has one row per bin of norms of vectors and one column per ball. It is negative if
+    the ball contains no vector with a norm in the bin. Norms of centres must not be zero.
     """
     _, square, linear, constant = demands.astype(np.float64)
     ends = np.concatenate([[0.0], edges, [MAX_NORM]])
     with np.errstate(divide="ignore", invalid="ignore"):
-        lowest = np.sqrt(np.maximum(2 * constant / square, 0))  # norm at which least is needed
+        lowest = np.sqrt(
+            np.maximum(2 * constant / square, 0)
+        )  # norm at which the required cosine is lowest
 
         def needed(norm: Floats | float) -> Floats:
             return np.asarray((square * norm / 2 + linear + constant / norm) / norms)
 
         angles = np.empty((len(edges) + 1, demands.shape[1]), np.float32)
         for i, (start, stop) in enumerate(pairwise(ends)):
-            inside = (square > 0) & (start < lowest) & (lowest < stop)
+            has_lowest = (square > 0) & (start < lowest) & (lowest < stop)
             cosine = np.minimum(needed(start), needed(stop))
-            cosine = np.where(inside, np.minimum(cosine, needed(lowest)), cosine)
+            cosine = np.where(has_lowest, np.minimum(cosine, needed(lowest)), cosine)
             cosine = np.clip(np.nan_to_num(cosine, nan=-1), -1, 2)
             angles[i] = np.where(cosine > 1, -np.pi, np.arccos(np.minimum(cosine, 1)) + _SLACK)
     return angles
 
 
 def compute_orthogonal_part(along: Floats | Matrix, norms: Floats, error: float) -> Matrix:
-    """How far vectors are from a direction that they follow this far, give or take an error."""
-    rest = np.maximum(norms**2 - along.astype(np.float64) ** 2, 0) + 3 * error * norms**2
-    return np.sqrt(rest).astype(np.float32)
+    """Return the length of the component of vectors that is orthogonal to a direction.
+
+    `along` is the component along the direction, with a relative error of up to `error`.
+    """
+    squares = np.maximum(norms**2 - along.astype(np.float64) ** 2, 0) + 3 * error * norms**2
+    return np.sqrt(squares).astype(np.float32)

@@ -1,7 +1,7 @@
-"""Regions that are found by a ball on a vector attribute.
+"""Index of regions that are found by a ball on a vector attribute.
 
-A region with one ball of vectors is not in the tree: clusters of balls lead to it, and its box of
-codes is looked at afterwards.
+A region with one ball is not in the tree. It is found by clusters of balls, and its box of codes is
+verified afterwards.
 """
 
 from __future__ import annotations
@@ -28,21 +28,25 @@ __all__ = ["BallIndex", "is_single_ball"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-_SLACK = 1e-4  # relative, far more than float32 can be wrong by
+_SLACK = 1e-4  # relative, far more than the errors of float32
 
 
 def is_single_ball(batch: Balls) -> Bools:
-    """Which constraints are one ball and admit nothing but vectors in it."""
-    single = batch.balls.lengths == 1
-    points = np.zeros(len(batch), np.bool_)
-    points[single] = batch.points[batch.balls.offsets[:-1][single]]
-    led: Bools = single & ~points & (batch.states == ValueState.VALUE)
-    return led
+    """Return which constraints are one ball that is not a point, and admit no null."""
+    has_one = batch.balls.lengths == 1
+    is_point = np.zeros(len(batch), np.bool_)
+    is_point[has_one] = batch.points[batch.balls.offsets[:-1][has_one]]
+    is_single: Bools = has_one & ~is_point & (batch.states == ValueState.VALUE)
+    return is_single
 
 
 @dataclass(frozen=True, slots=True)
 class BallIndex:
-    """Regions at consecutive ordinals, a ball of `clusters` each, in their order."""
+    """Index of regions at consecutive ordinals from `first_ordinal` on.
+
+    Ball i of `clusters` is that of the region at ordinal `first_ordinal + i`. `name` is the vector
+    attribute.
+    """
 
     name: str
     first_ordinal: int
@@ -50,7 +54,7 @@ class BallIndex:
 
     @classmethod
     def build(cls, name: str, first_ordinal: int, batch: Balls) -> BallIndex:
-        """From the constraints of those regions, in the order of their ordinals."""
+        """Build an index from the constraints of regions, in the order of their ordinals."""
         return cls(
             name,
             first_ordinal,
@@ -62,68 +66,76 @@ class BallIndex:
 
     @property
     def ordinals(self) -> Ints:
-        """Where its regions are."""
+        """Ordinals of the regions of this index."""
         return np.arange(self.first_ordinal, self.first_ordinal + len(self))
 
     def match(self, events: Events, *, max_pairs: int | None = None) -> tuple[Ints, Ints]:
-        """Events and the ordinals of all balls that they are in.
+        """Return pairs of an event row and the ordinal of a ball that contains the event.
 
-        Raises `ResultTooLargeError` beyond `max_pairs`.
+        Raises:
+            ResultTooLargeError: if more than `max_pairs` pairs are proposed.
         """
         column = events[self.name]
         assert isinstance(column, VectorColumn)
-        whole = np.flatnonzero(column.states == ValueState.VALUE)
-        rows, balls = self.clusters.find_containing(column.matrix[whole], max_pairs=max_pairs)
-        return whole[rows], self.first_ordinal + balls
+        value_rows = np.flatnonzero(column.states == ValueState.VALUE)
+        rows, balls = self.clusters.find_containing(column.matrix[value_rows], max_pairs=max_pairs)
+        return value_rows[rows], self.first_ordinal + balls
 
     def propose_covering(self, regions: Regions) -> tuple[Ints, Ints]:
-        """Regions and the ordinals of balls that may cover them.
+        """Return pairs of a query row and the ordinal of a ball that may cover the region.
 
-        What covers a region contains each of its vectors, such as the centre of its first ball.
+        A ball that covers a region contains all its vectors, and so the centre of its first ball if
+        that is in the region. For other regions, all balls are proposed.
         """
         if self.name not in regions.constraints:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        given = regions.constraints[self.name]
-        assert isinstance(given.batch, Balls)
-        asked = np.flatnonzero(given.batch.states == ValueState.VALUE)
-        batch, rows = given.batch.take(asked), given.rows[asked]
+        constraints = regions.constraints[self.name]
+        assert isinstance(constraints.batch, Balls)
+        value_rows = np.flatnonzero(constraints.batch.states == ValueState.VALUE)
+        batch, rows = constraints.batch.take(value_rows), constraints.rows[value_rows]
         has_ball = np.flatnonzero(batch.balls.lengths > 0)
         centres = np.zeros((len(batch), batch.centres.shape[1]), np.float32)
         centres[has_ball] = batch.centres[batch.balls.offsets[has_ball]]
-        known = batch.contains(centres, np.full(len(batch), ValueState.VALUE, np.uint8))
-        owners, balls = self.clusters.find_containing(centres[known])
-        others = rows[~known]
+        has_centre = batch.contains(centres, np.full(len(batch), ValueState.VALUE, np.uint8))
+        query_rows, balls = self.clusters.find_containing(centres[has_centre])
+        other_rows = rows[~has_centre]
         return (
-            np.concatenate([rows[known][owners], np.repeat(others, len(self))]),
-            np.concatenate([self.first_ordinal + balls, np.tile(self.ordinals, len(others))]),
+            np.concatenate([rows[has_centre][query_rows], np.repeat(other_rows, len(self))]),
+            np.concatenate([self.first_ordinal + balls, np.tile(self.ordinals, len(other_rows))]),
         )
 
     def propose_overlapping(self, regions: Regions, row: int) -> Ints:
-        """The ordinals of balls that may have a vector in common with one region's."""
-        alone = regions.take(np.array([row]))
-        if self.name not in alone.constraints:
+        """Return the ordinals of balls that may have a vector in common with one query region."""
+        query = regions.take(np.array([row]))
+        if self.name not in query.constraints:
             return self.ordinals
-        batch = alone.constraints[self.name].batch
+        batch = query.constraints[self.name].batch
         assert isinstance(batch, Balls)
-        mine = np.flatnonzero(batch.metrics == Metric.L2)
-        if not len(mine) or batch.points[mine[0]]:
+        l2_balls = np.flatnonzero(batch.metrics == Metric.L2)
+        if not len(l2_balls) or batch.points[l2_balls[0]]:
             return self.ordinals
         clusters = self.clusters
-        centre = batch.centres[mine[0]].astype(np.float64)
+        centre = batch.centres[l2_balls[0]].astype(np.float64)
         with np.errstate(all="ignore"):
-            apart = np.linalg.norm(clusters.centres - centre, axis=1)
-            reach = decode_floats(clusters.upper, FLOAT).astype(np.float64)
-            far = apart * (1 - _SLACK) > reach + float(decode_floats(batch.upper[mine], FLOAT)[0])
-        kept = ~(far & (clusters.metrics == Metric.L2) & np.isfinite(apart))
-        return self.first_ordinal + np.sort(clusters.order[kept])
+            distances = np.linalg.norm(clusters.centres - centre, axis=1)
+            radii = decode_floats(clusters.upper, FLOAT).astype(np.float64)
+            is_apart = distances * (1 - _SLACK) > radii + float(
+                decode_floats(batch.upper[l2_balls], FLOAT)[0]
+            )
+        is_candidate = ~(is_apart & (clusters.metrics == Metric.L2) & np.isfinite(distances))
+        return self.first_ordinal + np.sort(clusters.order[is_candidate])
 
     def restore_constraints(self, ordinals: Ints) -> Constraints:
-        """The constraints of its regions at some ordinals; rows are indices into these."""
+        """Return the constraints of the regions at some ordinals.
+
+        Rows of the result are positions in `ordinals`; ordinals of other regions are left out.
+        """
         clusters, count = self.clusters, len(self)
-        at = np.empty(count, np.int64)
-        at[clusters.order] = np.arange(count)
+        cluster_rows = np.empty(count, np.int64)
+        cluster_rows[clusters.order] = np.arange(count)
         batch = Balls(
-            np.full(count, ValueState.VALUE, np.uint8), RaggedArray(np.arange(count + 1), at),
+            np.full(count, ValueState.VALUE, np.uint8),
+            RaggedArray(np.arange(count + 1), cluster_rows),
             clusters.metrics, clusters.centres, clusters.lower, clusters.upper,
             np.zeros(count, np.bool_),
         )  # fmt: skip
@@ -133,10 +145,10 @@ class BallIndex:
         return Constraints(rows, batch.take(ordinals[rows] - self.first_ordinal))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of, but for its name."""
+        """Return the index without its name as named arrays."""
         return {"first": np.array([self.first_ordinal]), **self.clusters.to_arrays()}
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Mapping[str, NDArray[Any]]) -> BallIndex:
-        """What `to_arrays` took apart."""
+        """Return the index that `to_arrays` turned into arrays."""
         return cls(name, int(arrays["first"][0]), BallClusters.from_arrays(arrays))

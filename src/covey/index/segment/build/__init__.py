@@ -1,15 +1,15 @@
-"""How a segment is built from regions.
+"""Construction of a segment from regions.
 
-The builder encodes regions as boxes of codes, decides by what each region is found (its box, its
-rarest required token or its ball), orders boxes so that similar ones share a leaf, builds the
-bitmap tree over them and collects the residual constraints that boxes cannot express. A sample of
-events makes the order better for events like them.
+The builder encodes regions as boxes of codes, and chooses for each region whether it is found by
+its box, by its rarest required token or by its ball. It orders boxes so that similar ones share a
+leaf, builds the bitmap tree over them and collects the residual constraints that boxes cannot
+express. A sample of events makes the order better for similar events.
 
 Modules, in the order in which data passes through them:
 
 - `shared_codebooks`: columns that several segments share, so that a query is encoded once.
-- `box_order`: the order of boxes and where leaves start; the chance of each code in the sample.
+- `box_order`: the order of boxes and the starts of leaves; the chance of each code.
 - `builder`: `build_segment_data`, from regions to `SegmentData`.
 
-Cost: boxes times attributes for the tree, boxes times the logarithm of the leaves for the order.
+Cost: boxes × attributes for the tree, boxes × log(leaves) for the order.
 """

@@ -1,8 +1,8 @@
-"""The order of stored boxes: near ones together, so that whole leaves can be passed over.
+"""The order of stored boxes: similar boxes are neighbours, so that whole leaves can be skipped.
 
-Groups are cut in two again and again, each time by the end (the lower or the upper one of some
-attribute) that leaves the least work: boxes of either part times the chance that an event reaches
-it. Where most ends are free, boxes that are found by the same attribute come together first.
+Boxes are divided in two repeatedly. Each division is by the lower or upper end of one attribute,
+and is the one with the least work: the number of boxes on each side times the chance that an event
+reaches that side. If most ends are free, boxes are first grouped by their most selective attribute.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ __all__ = ["compute_chance_below", "order_boxes"]
 Codes = NDArray[np.uint16]
 Ints = NDArray[np.int64]
 
-_UNSEEN_SHARE = 0.02  # of events that differ from the sample
+_UNSEEN_SHARE = 0.02  # share of events that are assumed to differ from the sample
 
 
 def compute_chance_below(events: Codes | None, max_codes: Ints) -> NDArray[np.float32]:
-    """For every attribute and code, the chance that an event's code is below it.
+    """Return for every attribute and code the chance that the code of an event is below it.
 
-    `max_codes` has the highest code of each attribute. Without events all are equally likely.
+    `max_codes` has the highest code of each attribute. Without events, all codes are equally
+    likely.
     """
     below = np.empty((len(max_codes), LAST + 2), np.float32)
     below[:, 0] = 0.0
@@ -40,18 +41,21 @@ def compute_chance_below(events: Codes | None, max_codes: Ints) -> NDArray[np.fl
 def order_boxes(
     codes: Codes, groups: Ints, chance_below: NDArray[np.float32], max_leaf_size: int
 ) -> tuple[NDArray[np.int32], Ints]:
-    """Boxes in order, and where leaves of at most `max_leaf_size` start (and the last one ends).
+    """Return the order of boxes, and the start of each leaf, followed by the end of the last one.
 
-    Boxes of different groups are never in one leaf. Cost: boxes · log(leaves), and for each leaf
-    the attributes of a sample.
+    A leaf has at most `max_leaf_size` boxes, all of the same group.
+
+    Cost: boxes × log(leaves), and for each division all attributes of a sample of boxes.
     """
     order = np.argsort(groups, kind="stable").astype(np.int32)
     ends = np.append(np.flatnonzero(np.diff(groups[order])) + 1, len(order))
-    top = (chance_below < 1).sum(axis=1)
+    max_codes = (chance_below < 1).sum(axis=1)
     leaves = [np.zeros(1, np.int64)]
     start = 0
     for end in ends.tolist():
-        inside = order[start:end]
-        leaves.append(start + partition_boxes(codes, chance_below, top, inside, max_leaf_size))
+        group_order = order[start:end]
+        leaves.append(
+            start + partition_boxes(codes, chance_below, max_codes, group_order, max_leaf_size)
+        )
         start = end
     return order, np.concatenate(leaves)

@@ -1,4 +1,4 @@
-"""How a segment is built from regions: codes, the order of boxes, the tree over them."""
+"""Builder of a segment: regions as boxes of codes, their order, and the tree over them."""
 
 from __future__ import annotations
 
@@ -39,45 +39,50 @@ Codes = NDArray[np.uint16]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Integers = tuple[Ints, Scalars]
-_MAX_FREE_SHARE = 0.5
+"""Rows of regions, and their constraints on the integers of one attribute."""
+_MAX_FREE_SHARE = 0.5  # share of free ends beyond which boxes are grouped by attribute
 
 
 def build_segment_data(
     regions: Regions, sample: Events | None, shared_codebooks: SharedCodebooks
 ) -> SegmentData:
-    """What a segment of these regions is made of."""
+    """Build all arrays of a segment from regions, with an optional sample of events."""
     scalars, tags = _select_kind(regions, Scalars), _select_kind(regions, Tags)
-    batches = {name: given.batch for name, given in scalars.items()}
+    batches = {name: constraints.batch for name, constraints in scalars.items()}
     columns = shared_codebooks.columns_for(len(regions), batches)
-    vocabularies = {name: TokenVocabulary.from_tags(given.batch) for name, given in tags.items()}
+    vocabularies = {
+        name: TokenVocabulary.from_tags(constraints.batch) for name, constraints in tags.items()
+    }
     integers = [
-        (given.rows, column.encode_constraints(given.batch))
-        for column, given in zip(columns, scalars.values(), strict=True)
+        (constraints.rows, column.encode_constraints(constraints.batch))
+        for column, constraints in zip(columns, scalars.values(), strict=True)
     ]
     codes, inexact_rows = _encode_boxes(len(regions), columns, integers, bool(vocabularies))
     max_codes = np.zeros(codes.shape[1] // 2, np.int64)
     max_codes[: len(columns)] = [2 * len(column.codebook.boundaries) + 3 for column in columns]
     if vocabularies:
         max_codes[len(columns)] = LAST - 2
-    seen = None if sample is None else EncodedQuery.from_events(sample, columns, vocabularies).low
-    below = compute_chance_below(seen, max_codes)
+    sample_codes = (
+        None if sample is None else EncodedQuery.from_events(sample, columns, vocabularies).low
+    )
+    chance_below = compute_chance_below(sample_codes, max_codes)
     ball_rows = _find_ball_rows(regions)
     is_in_tree = np.ones(len(codes), np.bool_)
     for rows in ball_rows.values():
         is_in_tree[rows] = False
-    groups, chance = find_most_selective(codes, below)
+    groups, chance = find_most_selective(codes, chance_below)
     if _measure_free_share(codes, len(columns)) <= _MAX_FREE_SHARE:
         groups[:] = 0
     if vocabularies:
-        sampled = sample is not None
-        chance[~is_in_tree] = 0.0  # no token leads to what is found by a ball
-        by_token = _assign_lead_tokens(
-            codes, len(columns), tags, vocabularies, chance, below, sampled
+        has_sample = sample is not None
+        chance[~is_in_tree] = 0.0  # regions that are found by a ball have no lead token
+        has_lead_token = _assign_lead_tokens(
+            codes, len(columns), tags, vocabularies, chance, chance_below, has_sample
         )
-        groups[by_token] = len(columns)
+        groups[has_lead_token] = len(columns)
     in_tree = np.flatnonzero(is_in_tree)
-    within, leaves = order_boxes(codes[in_tree], groups[in_tree], below, MAX_CHILDREN)
-    order = np.concatenate([in_tree[within], *ball_rows.values()]).astype(np.int32)
+    tree_order, leaves = order_boxes(codes[in_tree], groups[in_tree], chance_below, MAX_CHILDREN)
+    order = np.concatenate([in_tree[tree_order], *ball_rows.values()]).astype(np.int32)
     boxes = _build_boxes(codes[order], order, integers)
     ordinals = np.empty(len(order), np.int64)
     ordinals[order] = np.arange(len(order))
@@ -91,28 +96,29 @@ def build_segment_data(
 
 
 def _select_kind(regions: Regions, kind: type) -> dict[str, Any]:
+    """Return the constraints whose batches are of a class, by attribute."""
     return {n: c for n, c in regions.constraints.items() if isinstance(c.batch, kind)}
 
 
 def _encode_boxes(
     count: int, columns: Sequence[EncodedColumn], integers: Sequence[Integers], has_tokens: bool
 ) -> tuple[Codes, list[Ints]]:
-    """Regions as boxes of codes, and for each column the constraints that codes cannot say."""
+    """Return regions as boxes of codes, and for each column the rows of inexact constraints."""
     width = padded_width(len(columns) + has_tokens)
     codes = np.zeros((count, 2 * width), np.uint16)
     codes[:, width:] = LAST
     inexact_rows = []
     for k, (column, (rows, batch)) in enumerate(zip(columns, integers, strict=True)):
-        codes[rows, k], codes[rows, width + k], said = column.codebook.encode_intervals(batch)
-        inexact_rows.append(np.flatnonzero(~said))
+        codes[rows, k], codes[rows, width + k], is_exact = column.codebook.encode_intervals(batch)
+        inexact_rows.append(np.flatnonzero(~is_exact))
     return codes, inexact_rows
 
 
 def _measure_free_share(codes: Codes, columns: int) -> float:
-    """Of all constraints that there could be, how many there are not."""
+    """Return the share of pairs of a region and an attribute that have no constraint."""
     lower, upper = np.split(codes, 2, axis=1)
-    free = (lower[:, :columns] == 0) & (upper[:, :columns] == LAST)
-    return float(free.mean()) if free.size else 1.0
+    is_free = (lower[:, :columns] == 0) & (upper[:, :columns] == LAST)
+    return float(is_free.mean()) if is_free.size else 1.0
 
 
 def _assign_lead_tokens(
@@ -120,63 +126,67 @@ def _assign_lead_tokens(
     vocabularies: Mapping[str, TokenVocabulary], chance: Floats, chance_below: Floats,
     has_sample: bool,
 ) -> Bools:  # fmt: skip
-    """Writes the codes of the tokens that regions are found by; gives those regions."""
+    """Write the codes of lead tokens, and return which regions have one.
+
+    The lead token of a region is its rarest required token. It is used if it is less likely than
+    `chance`, the chance of the most selective attribute, which is then replaced.
+    """
     width = codes.shape[1] // 2
     codes[:, column], codes[:, width + column] = NO_TOKEN, NO_TOKEN
-    led = np.zeros(len(codes), np.bool_)
-    for name, given in tags.items():
+    has_lead_token = np.zeros(len(codes), np.bool_)
+    for name, constraints in tags.items():
         vocabulary = vocabularies[name]
-        tokens = find_required_tokens(vocabulary.encode_constraints(given.batch))
-        owner = given.rows[np.repeat(np.arange(len(tokens)), tokens.lengths)]
-        code = vocabulary.codes[tokens.values].astype(np.int64)
-        likely = chance_below[column, code + 1] - chance_below[column, code]
+        tokens = find_required_tokens(vocabulary.encode_constraints(constraints.batch))
+        token_rows = constraints.rows[np.repeat(np.arange(len(tokens)), tokens.lengths)]
+        token_codes = vocabulary.codes[tokens.values].astype(np.int64)
+        shares = chance_below[column, token_codes + 1] - chance_below[column, token_codes]
         if not has_sample:
-            likely = compute_token_shares(tokens.values)
-        rarest = np.lexsort((likely, owner))
-        first = rarest[np.r_[True, np.diff(owner[rarest]) > 0][: len(rarest)]]
-        better = first[likely[first] < chance[owner[first]]]
-        rows = owner[better]
-        codes[rows, column] = codes[rows, width + column] = code[better]
-        chance[rows] = likely[better]
-        led[rows] = True
-    return led
+            shares = compute_token_shares(tokens.values)
+        order = np.lexsort((shares, token_rows))
+        rarest = order[np.r_[True, np.diff(token_rows[order]) > 0][: len(order)]]
+        better = rarest[shares[rarest] < chance[token_rows[rarest]]]
+        rows = token_rows[better]
+        codes[rows, column] = codes[rows, width + column] = token_codes[better]
+        chance[rows] = shares[better]
+        has_lead_token[rows] = True
+    return has_lead_token
 
 
 def _find_ball_rows(regions: Regions) -> dict[str, Ints]:
-    """The regions that are found by a ball, by attribute."""
-    led: dict[str, Ints] = {}
-    taken = np.zeros(len(regions), np.bool_)
-    for name, given in _select_kind(regions, Balls).items():
-        rows = given.rows[is_single_ball(given.batch)]
-        led[name] = rows[~taken[rows]]
-        taken[rows] = True
-    return {name: rows for name, rows in led.items() if len(rows)}
+    """Return the rows of regions that are found by a ball, by attribute."""
+    rows_by_attribute: dict[str, Ints] = {}
+    is_assigned = np.zeros(len(regions), np.bool_)
+    for name, constraints in _select_kind(regions, Balls).items():
+        rows = constraints.rows[is_single_ball(constraints.batch)]
+        rows_by_attribute[name] = rows[~is_assigned[rows]]
+        is_assigned[rows] = True
+    return {name: rows for name, rows in rows_by_attribute.items() if len(rows)}
 
 
 def _build_ball_indexes(
     regions: Regions, ball_rows: Mapping[str, Ints], first_ordinal: int
 ) -> tuple[BallIndex, ...]:
-    """The regions that are found by a ball, one attribute after another."""
-    found = []
+    """Build an index of balls for each attribute; ordinals start at `first_ordinal`."""
+    ball_indexes = []
     for name, rows in ball_rows.items():
-        given = regions.constraints[name]
-        batch = given.batch.take(given.locate_rows(rows)[0])
+        constraints = regions.constraints[name]
+        batch = constraints.batch.take(constraints.locate_rows(rows)[0])
         assert isinstance(batch, Balls)
-        found.append(BallIndex.build(name, first_ordinal, batch))
+        ball_indexes.append(BallIndex.build(name, first_ordinal, batch))
         first_ordinal += len(rows)
-    return tuple(found)
+    return tuple(ball_indexes)
 
 
 def _build_boxes(
     codes: Codes, order: NDArray[np.int32], integers: Sequence[Integers]
 ) -> CodedBoxes:
-    """Boxes in their order, with the ends that their codes do not tell."""
+    """Return ordered boxes with the ends that their codes do not determine."""
     width = codes.shape[1] // 2
     ends: list[Ints | None] = [None] * codes.shape[1]
     for k, (rows, batch) in enumerate(integers):
-        for column, given in ((k, batch.lower), (width + k, batch.upper)):
+        for column, interval_ends in ((k, batch.lower), (width + k, batch.upper)):
             keys = np.zeros(len(order), np.int64)
-            keys[rows] = given
+            keys[rows] = interval_ends
             ends[column] = keys[order]
     return CodedBoxes.build(codes, ends)
 
@@ -186,43 +196,43 @@ def _build_residuals(
     inexact_rows: Sequence[Ints], vocabularies: Mapping[str, TokenVocabulary],
     ball_rows: Mapping[str, Ints], ordinals: Ints,
 ) -> tuple[ResidualConstraints, ...]:  # fmt: skip
-    """What boxes cannot say, by the ordinals of boxes."""
-    found = []
+    """Return the residual constraints of all attributes, by ordinal."""
+    residuals = []
     for column, (rows, batch), chosen in zip(columns, integers, inexact_rows, strict=True):
         if len(chosen):
-            found.append(
+            residuals.append(
                 ResidualConstraints(
                     column.name, column, _arrange_by_ordinal(rows, batch, chosen, ordinals)
                 )
             )
-    for name, given in regions.constraints.items():
-        if isinstance(given.batch, Scalars):
+    for name, constraints in regions.constraints.items():
+        if isinstance(constraints.batch, Scalars):
             continue
-        kept = given.batch
-        if isinstance(kept, Tags):
-            kept = vocabularies[name].encode_constraints(kept)
-        led = ball_rows.get(name, np.empty(0, np.int64))
-        chosen = np.flatnonzero(~np.isin(given.rows, led))
+        encoded_batch = constraints.batch
+        if isinstance(encoded_batch, Tags):
+            encoded_batch = vocabularies[name].encode_constraints(encoded_batch)
+        ball_found_rows = ball_rows.get(name, np.empty(0, np.int64))
+        chosen = np.flatnonzero(~np.isin(constraints.rows, ball_found_rows))
         if len(chosen):
-            placed = _arrange_by_ordinal(given.rows, kept, chosen, ordinals)
-            found.append(ResidualConstraints(name, vocabularies.get(name), placed))
-    return tuple(found)
+            by_ordinal = _arrange_by_ordinal(constraints.rows, encoded_batch, chosen, ordinals)
+            residuals.append(ResidualConstraints(name, vocabularies.get(name), by_ordinal))
+    return tuple(residuals)
 
 
 def _arrange_by_ordinal(
     rows: Ints, batch: ConstraintBatch, chosen: Ints, ordinals: Ints
 ) -> Constraints:
-    """Some constraints, by the ordinals of their boxes."""
-    at = ordinals[rows[chosen]]
-    by_ordinal = np.argsort(at)
-    return Constraints(at[by_ordinal], batch.take(chosen[by_ordinal]))
+    """Return the chosen constraints sorted by ordinal."""
+    chosen_ordinals = ordinals[rows[chosen]]
+    by_ordinal = np.argsort(chosen_ordinals)
+    return Constraints(chosen_ordinals[by_ordinal], batch.take(chosen[by_ordinal]))
 
 
 def _build_exact_bits(
     box_count: int, tree_count: int, residuals: Sequence[ResidualConstraints]
 ) -> NDArray[np.uint64]:
-    """A bit for each ordinal: whether its box says all."""
-    exact = np.arange(box_count) < tree_count
-    for each in residuals:
-        exact[each.constraints.rows] = False
-    return pack_bits(exact)
+    """Return one bit per ordinal: whether its box expresses the whole region."""
+    is_exact = np.arange(box_count) < tree_count
+    for residual in residuals:
+        is_exact[residual.constraints.rows] = False
+    return pack_bits(is_exact)

@@ -1,7 +1,7 @@
-"""Codebooks that segments share which are given the same queries, one after another.
+"""Shared codebooks of several segments that are queried with the same regions.
 
-To encode a query costs about as much as to search for it, and each set of boundaries takes room in
-the processor's cache. Segments that share their columns encode a query once.
+Encoding a query costs about as much as searching for it, and each set of boundaries occupies memory
+in the processor's cache. Segments that share their columns encode a query only once.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from covey.index.segment.query.encoded_query import EncodedQuery
 __all__ = ["MAX_CACHED_REGIONS", "SharedCodebooks"]
 
 MAX_CACHED_REGIONS = 1 << 14
-"""Regions of a query that is cached at most: larger ones are seldom given to many segments."""
-_REDRAW_GROWTH = 8
-_MIN_CROWDED_ENDS, _CROWDED_SHARE = 32, 1 / 256  # ends between two boundaries, and of all ends
+"""Largest number of regions of a cached query: larger ones seldom go to many segments."""
+_REDRAW_GROWTH = 8  # growth of a segment from which on columns are built again
+_MIN_CROWDED_ENDS, _CROWDED_SHARE = (
+    32,
+    1 / 256,
+)  # ends between two boundaries: number, and share of all ends
 
 
 @dataclass(slots=True)
 class SharedCodebooks:
-    """The columns of a segment that others take over, and the last query.
+    """Columns that several segments share, and the last query that was encoded with them.
 
-    Columns are drawn anew for a segment that is eight times as large, and where its ends are not
-    spread over the boundaries that there are.
+    New columns are built for a segment that is at least eight times as large as the one for which
+    they were built, and for one whose ends are too many between two boundaries.
     """
 
     columns: tuple[EncodedColumn, ...] = ()
@@ -39,12 +42,14 @@ class SharedCodebooks:
     def columns_for(
         self, region_count: int, scalars: Mapping[str, Scalars]
     ) -> tuple[EncodedColumn, ...]:
-        """Columns for so many regions with these constraints: those that are there, or new ones."""
-        known = {column.name: column for column in self.columns}
+        """Return columns for a segment: the present ones if they suit it, or new ones."""
+        columns_by_name = {column.name: column for column in self.columns}
         if (
             region_count < _REDRAW_GROWTH * self._region_count
-            and list(known) == list(scalars)
-            and all(_suits_constraints(known[name], batch) for name, batch in scalars.items())
+            and list(columns_by_name) == list(scalars)
+            and all(
+                _suits_constraints(columns_by_name[name], batch) for name, batch in scalars.items()
+            )
         ):
             return self.columns
         self.columns = tuple(
@@ -54,7 +59,7 @@ class SharedCodebooks:
         return self.columns
 
     def encode(self, regions: Regions, columns: tuple[EncodedColumn, ...]) -> EncodedQuery:
-        """Regions as a query to a segment of these columns, which has no vocabularies."""
+        """Return regions encoded as a query to a segment with these columns and no vocabularies."""
         last = self._last_query
         if last is not None and last[0] is regions and last[1] is columns:
             return last[2]
@@ -64,7 +69,7 @@ class SharedCodebooks:
 
 
 def _suits_constraints(column: EncodedColumn, batch: Scalars) -> bool:
-    """Whether the ends of some constraints are spread over the boundaries of a column."""
+    """Return whether few ends of the constraints lie between any two boundaries of a column."""
     if column.ranks is not None or column.domain != batch.domain:
         return False
     low, high, _ = column.codebook.encode_intervals(batch)

@@ -1,14 +1,16 @@
-"""What a segment is asked, where pairs are collected, and how residuals are verified.
+"""Queries to a segment: encoding, buffers for pairs, and verification of residual constraints.
 
-A query is rows of codes: an event is one row, a region is two corners, and either has one more row
-for each token that leads to stored regions. The tree and the kernels propose pairs of a query row
-and an ordinal; pairs whose boxes do not say everything are verified by the residual constraints.
+A query is an array of rows of codes. An event is one row, a region is two corners, and each has
+one more row for each token that leads to stored regions. The tree and the kernels propose pairs of
+a query row and an ordinal. If the box of a pair does not express the whole region, the residual
+constraints are verified.
 
 Modules, in the order in which data passes through them:
 
 - `encoded_query`: `EncodedQuery`, events or regions as rows of codes and integers.
-- `pair_buffer`: runs a search kernel with buffers that are reused; enforces `max_pairs`.
-- `residuals`: `ResidualConstraints`, the exact decision on lists, null, tags and several balls.
+- `pair_buffer`: runs a search kernel with reused buffers, and enforces `max_pairs`.
+- `residuals`: `ResidualConstraints`, which decide lists, null, tags and several balls exactly.
 
-A buffer belongs to a thread; what `collect_pairs` returns is valid until its next call there.
+Each thread has its own buffers; the result of `collect_pairs` is valid until its next call in the
+same thread.
 """

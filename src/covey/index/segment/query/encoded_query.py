@@ -1,4 +1,4 @@
-"""Queries as rows of codes and integers: events, or the two corners of regions."""
+"""Encoded queries: events, or the two corners of regions, as rows of codes and integers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,23 @@ Ints = NDArray[np.int64]
 
 
 def padded_width(attributes: int) -> int:
-    """How many columns of codes some attributes need: kernels compare four at a time."""
+    """Return the number of columns of codes, a multiple of 4: kernels compare four at a time."""
     return max(4, -(-attributes // 4) * 4)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
-    """Rows with their lower and upper corner, of events the same.
+    """Batch of queries as rows of codes.
 
-    Row i belongs to query row `query_rows[i]`: one that has tokens has a row without and one for
-    each of them. `low_keys` and `high_keys` are by query row; `integers` are those of events, by
-    attribute: keys of columns, lists of tokens.
+    A query with tokens has one row without a token and one for each token.
+
+    Args:
+        low: codes of the lower corner of each row.
+        high: codes of the upper corner of each row; for events the same array as `low`.
+        low_keys: integers of the lower corner of each query row.
+        high_keys: integers of the upper corner of each query row.
+        query_rows: the query row of each row.
+        integers: for events, by attribute: integer keys of columns, and lists of token numbers.
     """
 
     low: Codes
@@ -55,22 +61,26 @@ class EncodedQuery:
         columns: Sequence[EncodedColumn],
         vocabularies: Mapping[str, TokenVocabulary],
     ) -> EncodedQuery:
-        """One event a row, and again for each token that leads to regions."""
+        """Encode events: one row per event, and one for each token that leads to regions."""
         count, width = len(events), padded_width(len(columns) + bool(vocabularies))
         codes, keys = np.zeros((count, width), np.uint16), np.zeros((count, width), np.int64)
         for k, column in enumerate(columns):
-            given = events[column.name]
-            assert isinstance(given, ScalarColumn)
-            keys[:, k] = integers = column.encode_events(given)
-            column.codebook.write_codes(integers, given.valid, codes[:, k])
-        known: dict[str, Any] = {column.name: keys[:, k] for k, column in enumerate(columns)}
+            event_column = events[column.name]
+            assert isinstance(event_column, ScalarColumn)
+            keys[:, k] = integers = column.encode_events(event_column)
+            column.codebook.write_codes(integers, event_column.valid, codes[:, k])
+        integers_by_name: dict[str, Any] = {
+            column.name: keys[:, k] for k, column in enumerate(columns)
+        }
         for name, vocabulary in vocabularies.items():
             tags = events[name]
             assert isinstance(tags, TagColumn)
-            known[name] = vocabulary.encode_events(tags)
-        tokens = [(vocabularies[name], known[name]) for name in vocabularies]
-        owner = np.arange(count, dtype=np.int32)
-        return cls(codes, codes, keys, keys, owner, known)._expand_tokens(len(columns), tokens)
+            integers_by_name[name] = vocabulary.encode_events(tags)
+        tokens = [(vocabularies[name], integers_by_name[name]) for name in vocabularies]
+        query_rows = np.arange(count, dtype=np.int32)
+        return cls(codes, codes, keys, keys, query_rows, integers_by_name)._expand_tokens(
+            len(columns), tokens
+        )
 
     @classmethod
     def from_regions(
@@ -81,9 +91,9 @@ class EncodedQuery:
         *,
         any_token: bool = False,
     ) -> EncodedQuery:
-        """One region a row, and again for each token that all of its events have.
+        """Encode regions: one row per region, and one for each token that it requires.
 
-        With `any_token` it is once and for all tokens.
+        With `any_token`, a region has one row that admits all tokens.
         """
         count, width = len(regions), padded_width(len(columns) + (any_token or bool(vocabularies)))
         low, high = np.zeros((count, width), np.uint16), np.full((count, width), LAST, np.uint16)
@@ -91,9 +101,9 @@ class EncodedQuery:
         for k, column in enumerate(columns):
             if column.name not in regions.constraints:
                 continue
-            given = regions.constraints[column.name]
-            assert isinstance(given.batch, Scalars)
-            batch, rows = column.encode_constraints(given.batch), given.rows
+            constraints = regions.constraints[column.name]
+            assert isinstance(constraints.batch, Scalars)
+            batch, rows = column.encode_constraints(constraints.batch), constraints.rows
             column.codebook.write_intervals(batch, rows, low[:, k], high[:, k])
             low_keys[rows, k], high_keys[rows, k] = batch.lower, batch.upper
         tokens = []
@@ -101,32 +111,37 @@ class EncodedQuery:
             if name in regions.constraints:
                 tags = regions.constraints[name]
                 assert isinstance(tags.batch, Tags)
-                named = find_required_tokens(vocabulary.encode_constraints(tags.batch))
+                required = find_required_tokens(vocabulary.encode_constraints(tags.batch))
                 lengths = np.zeros(count, np.int64)
-                lengths[tags.rows] = named.lengths
-                tokens.append((vocabulary, RaggedArray.from_lengths(lengths, named.values)))
+                lengths[tags.rows] = required.lengths
+                tokens.append((vocabulary, RaggedArray.from_lengths(lengths, required.values)))
         if vocabularies:
             high[:, len(columns)] = NO_TOKEN
-        owner = np.arange(count, dtype=np.int32)
-        return cls(low, high, low_keys, high_keys, owner, {})._expand_tokens(len(columns), tokens)
+        query_rows = np.arange(count, dtype=np.int32)
+        return cls(low, high, low_keys, high_keys, query_rows, {})._expand_tokens(
+            len(columns), tokens
+        )
 
     def _expand_tokens(
         self, column: int, tokens: Sequence[tuple[TokenVocabulary, RaggedArray]]
     ) -> EncodedQuery:
-        """Rows for the tokens that lead to regions, each once, besides one without."""
+        """Append a row for each distinct token that leads to regions, with its code in `column`.
+
+        `tokens` has for each vocabulary the lists of token numbers of the query rows.
+        """
         if not tokens:
             return self
         lists = [
-            RaggedArray(named.offsets, vocabulary.find_codes(named.values))
-            for vocabulary, named in tokens
+            RaggedArray(token_query_rows.offsets, vocabulary.find_codes(token_query_rows.values))
+            for vocabulary, token_query_rows in tokens
         ]
-        both = reduce(RaggedArray.hstack, lists)
-        named, codes = collect_distinct_codes(both.offsets, both.values)
-        owner = np.concatenate([self.query_rows, named])
-        low = self.low[owner]
+        joined = reduce(RaggedArray.hstack, lists)
+        token_query_rows, codes = collect_distinct_codes(joined.offsets, joined.values)
+        query_rows = np.concatenate([self.query_rows, token_query_rows])
+        low = self.low[query_rows]
         low[len(self.low) :, column] = codes
         high = low
         if self.high is not self.low:
-            high = self.high[owner]
+            high = self.high[query_rows]
             high[len(self.low) :, column] = codes
-        return replace(self, low=low, high=high, query_rows=owner)
+        return replace(self, low=low, high=high, query_rows=query_rows)

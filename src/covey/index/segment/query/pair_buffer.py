@@ -1,7 +1,7 @@
-"""Buffers for the pairs that a search finds, reused from call to call.
+"""Pair buffers: memory for the pairs that a search finds, reused by later searches.
 
-Fresh memory costs more than the search itself: the system clears it page by page. Each thread
-keeps what its largest search needed, up to 64 MB.
+New memory costs more than the search itself, because the operating system clears every page. Each
+thread has a buffer as large as its largest search needed, up to 64 MB.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _INITIAL_LENGTH, _MAX_LENGTH = 1 << 17, 1 << 23
 
 
 class _ThreadBuffer(threading.local):
-    """Two arrays of equal length."""
+    """Two arrays of equal length for each thread."""
 
     def __init__(self) -> None:
         self.pair = _allocate_pair(_INITIAL_LENGTH)
 
 
 def _allocate_pair(length: int) -> Pair:
+    """Return two uninitialised arrays of int32."""
     return np.empty(length, np.int32), np.empty(length, np.int32)
 
 
@@ -43,37 +44,47 @@ def collect_pairs(
     more_arguments: Sequence[object] = (),
     max_pairs: int | None = None,
 ) -> Pair:
-    """All pairs that a kernel finds in so many nodes, valid until the next call in this thread.
+    """Return all pairs that a kernel finds, valid until the next call in the same thread.
 
-    Raises `ResultTooLargeError` if there are more than `max_pairs`, without looking for the others.
+    The kernel is called with `arguments`, its state, the two arrays of the buffer and
+    `more_arguments`, and returns the number of pairs that it wrote. If the buffer is full, it is
+    called again, until its state says that all `node_count` nodes have been searched.
+
+    Raises:
+        ResultTooLargeError: if more than `max_pairs` pairs are found; the search ends then.
     """
     state = np.zeros(2, np.uint64)
-    parts: list[Pair] = []
+    portions: list[Pair] = []
     total = 0
     while True:
         first, second = _thread_buffer.pair
         count = search(*arguments, state, first, second, *more_arguments)
         total += count
         check_max_pairs(total, max_pairs)
-        if state[0] >= node_count and not parts:
+        if state[0] >= node_count and not portions:
             return first[:count], second[:count]
-        parts.append((first[:count].copy(), second[:count].copy()))
+        portions.append((first[:count].copy(), second[:count].copy()))
         if state[0] >= node_count:
-            return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+            return np.concatenate([a for a, _ in portions]), np.concatenate(
+                [b for _, b in portions]
+            )
         if len(first) < _MAX_LENGTH:
             _thread_buffer.pair = _allocate_pair(2 * len(first))
 
 
 def check_max_pairs(pair_count: int, max_pairs: int | None) -> None:
-    """Raises `ResultTooLargeError` where more pairs were found than are allowed."""
+    """Raise ResultTooLargeError if there are more pairs than `max_pairs`."""
     if max_pairs is not None and pair_count > max_pairs:
-        raise ResultTooLargeError(f"more than {max_pairs} pairs: ask for fewer events at once")
+        raise ResultTooLargeError(f"more than {max_pairs} pairs: match fewer events at once")
 
 
 def group_by(
     groups: NDArray[np.int32], values: NDArray[np.int32], group_count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each of `group_count` groups starts, and the values by group, in their order."""
+    """Return the start of each group, and the values sorted by group.
+
+    Group g has `values[starts[g]:starts[g + 1]]` of the result, in their original order.
+    """
     starts, by_group = np.empty(group_count + 1, np.int64), np.empty(len(values), np.int32)
     group_pairs(groups, values, starts, by_group)
     return starts, by_group

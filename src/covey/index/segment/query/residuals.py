@@ -1,6 +1,7 @@
-"""Constraints that boxes of codes cannot say: lists, null beside an interval, tags, balls.
+"""Residual constraints: lists, null beside an interval, tags and balls.
 
-Boxes propose, these decide. Stored by attribute: which boxes have one, and the constraints.
+A box of codes cannot express them, so they are verified on candidates. For each attribute they are
+stored with the ordinals of the boxes that have one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ Encoder = EncodedColumn | TokenVocabulary | None
 
 @dataclass(frozen=True, slots=True)
 class ResidualConstraints:
-    """Constraints of one attribute that boxes cannot say; `encoder` tells what integers mean."""
+    """Residual constraints on one attribute.
+
+    The rows of `constraints` are ordinals. Its values are integers of `encoder`; without an encoder
+    they are balls.
+    """
 
     name: str
     encoder: Encoder
@@ -43,26 +48,35 @@ class ResidualConstraints:
         query_rows: NDArray[np.integer[Any]],
         ordinals: NDArray[np.integer[Any]],
     ) -> Bools:
-        """Whether box `ordinals[i]`, if it is constrained here, admits event `query_rows[i]`."""
-        at, there = self.constraints.locate_rows(ordinals)
-        answer = np.ones(len(query_rows), np.bool_)
-        pairs = np.flatnonzero(there)
+        """Return for each i whether the constraint at `ordinals[i]` admits event `query_rows[i]`.
+
+        The result is true at ordinals without a residual constraint.
+        """
+        constraint_rows, is_constrained = self.constraints.locate_rows(ordinals)
+        is_admitted = np.ones(len(query_rows), np.bool_)
+        pairs = np.flatnonzero(is_constrained)
         if len(pairs):
-            answer[pairs] = self._admits_each(events, query, query_rows[pairs], at[pairs])
-        return answer
+            is_admitted[pairs] = self._admits_each(
+                events, query, query_rows[pairs], constraint_rows[pairs]
+            )
+        return is_admitted
 
     def restore_constraints(self, ordinals: Ints) -> Constraints:
-        """The constraints on keys and tokens at some ordinals; rows are indices into these."""
-        at, there = self.constraints.locate_rows(ordinals)
-        batch: Any = self.constraints.batch.take(at[there])
+        """Return the constraints on keys or tokens at some ordinals.
+
+        Rows of the result are positions in `ordinals`.
+        """
+        constraint_rows, is_constrained = self.constraints.locate_rows(ordinals)
+        batch: Any = self.constraints.batch.take(constraint_rows[is_constrained])
         return Constraints(
-            np.flatnonzero(there),
+            np.flatnonzero(is_constrained),
             batch if self.encoder is None else self.encoder.decode_constraints(batch),
         )
 
     def _admits_each(
         self, events: Events, query: EncodedQuery, query_rows: Any, constraint_rows: Ints
     ) -> Bools:
+        """Return for each i whether constraint `constraint_rows[i]` admits `query_rows[i]`."""
         batch, column = self.constraints.batch, events[self.name]
         if isinstance(batch, Balls):
             assert isinstance(column, VectorColumn)
@@ -71,9 +85,9 @@ class ResidualConstraints:
             )
         assert not isinstance(column, VectorColumn)
         integers = query.integers[self.name]
-        found: Bools
+        is_admitted: Bools
         if isinstance(batch, Scalars):
-            found = verify_keys(
+            is_admitted = verify_keys(
                 query_rows,
                 constraint_rows,
                 integers,
@@ -85,8 +99,8 @@ class ResidualConstraints:
                 batch.lists.offsets,
                 batch.lists.values,
             )
-            return found
-        found = verify_tags(
+            return is_admitted
+        is_admitted = verify_tags(
             query_rows,
             constraint_rows,
             integers.offsets,
@@ -103,4 +117,4 @@ class ResidualConstraints:
             batch.only.offsets,
             batch.only.values,
         )
-        return found
+        return is_admitted
