@@ -14,7 +14,7 @@ SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSe
 # Python always caches bytecode, because tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check quick mutants test coverage docs jars kafka integration classic connect nightly soak bench fuzz lock clean
+.PHONY: setup check quick mutants test coverage docs dist jars kafka integration classic connect nightly soak bench fuzz lock clean
 .DEFAULT_GOAL := check
 
 # All packages come from the lock file, verified by hash; if uv is missing, pip installs the locked uv.
@@ -141,6 +141,10 @@ soak: jars kafka
 # make bench NAME=fuzz    runs one; ARGS="--only KEY --full" is passed on
 bench:
 	@$(BIN)/python -m benchmarks $(NAME) $(ARGS)
+
+# A wheel in dist/, for `pip install`.
+dist:
+	$(BIN)/python -m hatchling build --target wheel
 
 fuzz:
 	@$(BIN)/python -m benchmarks fuzz --full

@@ -24,7 +24,7 @@ import pytest
 
 from tests.blocks import PAGES, ROOT, Block, Command, blocks, commands
 
-USES_A_SESSION = ("match", "preview", "doctor", "compact", "zones")
+USES_A_SESSION = ("match", "preview", "doctor", "reduce", "zones")
 TELLS_EXIT_CODE = '; echo "exit code $?"'
 
 

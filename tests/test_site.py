@@ -1,14 +1,16 @@
-"""The documentation site: it builds, and its reference has every public name."""
+"""The documentation site: it builds, has all public names, and can be searched and read as text."""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 import zlib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -27,19 +29,37 @@ LAYERS = [
     "workload",
     "zones",
 ]
+PAGE_BY_SEARCHED_WORD = {
+    "install": "how-to/install/",
+    "retries": "troubleshooting/",
+    "dead letters": "troubleshooting/",
+    "schema": "troubleshooting/",
+    "memory": "troubleshooting/",
+    "tenants": "how-to/tenants/",
+    "databricks": "faq/",
+    "webhooks": "faq/",
+    "docker": "faq/",
+}
+"""A page with a heading that contains the word: search ranks headings above text."""
 
 
 @pytest.fixture(scope="module")
-def documented(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names that the site has a place for, from its inventory."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once for all tests of this module."""
     pytest.importorskip("mkdocs")
-    site = tmp_path_factory.mktemp("site")
+    folder = tmp_path_factory.mktemp("site")
     subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         check=True,
     )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def documented(site: Path) -> set[str]:
+    """The names that the site has a place for, from its inventory."""
     _, _, packed = (site / "objects.inv").read_bytes().partition(b"using zlib.\n")
     return {line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()}
 
@@ -62,14 +82,47 @@ def exported(module: str) -> set[str]:
     raise AssertionError(f"{module} has no __all__")
 
 
+@pytest.mark.parametrize(("word", "page"), PAGE_BY_SEARCHED_WORD.items())
+def test_a_search_finds_a_heading(word: str, page: str, site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {one["location"].partition("#")[0] for one in index["docs"] if word in _title(one)}
+    assert page in found
+
+
+def _title(section: dict[str, str]) -> str:
+    return section["title"].lower()
+
+
+def test_every_page_is_there_as_markdown_and_in_the_index(site: Path) -> None:
+    listing = (site / "llms.txt").read_text(encoding="utf-8")
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        path = page.relative_to(ROOT / "docs").as_posix()
+        assert (site / path).read_bytes() == page.read_bytes()
+        assert f"]({path})" in listing
+
+
+def test_the_index_says_in_a_line_what_a_page_is_about() -> None:
+    pytest.importorskip("mkdocs")
+    summarize = load_hook("llms").summarize
+    page = "# Zones\n\n```python\nx = 1\n```\n\nSpread [subscriptions](a.md) over\nzones. More.\n"
+    assert summarize(page) == "Spread subscriptions over zones."
+    assert summarize("# Names only\n\n::: covey.plan\n") == ""
+
+
 def test_examples_in_docstrings_become_blocks() -> None:
     pytest.importorskip("griffe")
-    path = ROOT / "docs" / ".site" / "doctests.py"
-    spec = importlib.util.spec_from_file_location("site_doctests", path)
+    module = load_hook("doctests")
+    fenced = module.fenced("Adds.\n\n>>> 1 + 1\n2\n\nMore.\n\n>>> 3\n3")
+    assert fenced == ("Adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore.\n\n```pycon\n>>> 3\n3\n```")
+    assert module.fenced("No example.") == "No example."
+
+
+def load_hook(name: str) -> ModuleType:
+    """A module of `docs/.site`, which is no package."""
+    path = ROOT / "docs" / ".site" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"site_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    fenced = module.fenced("Adds.\n\n>>> 1 + 1\n2\n\nMore.\n\n>>> 3\n3")
-    assert fenced == ("Adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore.\n\n```pycon\n>>> 3\n3\n```")
-    assert module.fenced("No example.") == "No example."
+    return module

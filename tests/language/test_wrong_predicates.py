@@ -14,7 +14,8 @@ import pytest
 
 from covey import Parser, Space
 
-PAGE = (Path(__file__).parents[2] / "docs" / "wrong-predicates.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "wrong-predicates.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> Iterator[str]:

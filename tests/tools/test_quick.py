@@ -45,7 +45,7 @@ def test_a_change_of_several_files_affects_what_each_of_them_does() -> None:
     assert {"tests/space/test_keys.py", "tests/spark/test_model.py"} <= set(found)
 
 
-@pytest.mark.parametrize("file", ["docs/spark.md", "Makefile", "pyproject.toml", "docs/site.py"])
+@pytest.mark.parametrize("file", ["docs/index.md", "Makefile", "pyproject.toml", "docs/site.py"])
 def test_what_no_test_imports_affects_the_tests_of_the_project(file: str) -> None:
     assert quick.affected_files(GRAPH, [file]) == sorted(quick.PROJECT_TESTS)
     assert all((quick.ROOT / name).exists() for name in quick.PROJECT_TESTS)

@@ -31,7 +31,8 @@ app = typer.Typer(
 app.command()(match)
 app.command()(preview)
 app.command()(doctor)
-app.command()(compact)
+app.command("reduce")(compact)
+app.command("compact", hidden=True)(compact)  # its earlier name
 app.command()(stream)
 app.command()(status)
 app.command()(explain)

@@ -4,7 +4,8 @@
 Before a micro-batch has any effect, the driver reads the control topic to its end, commits the
 changes as a version of the store and records the batch decision: this batch, these events, this
 version. Workers wait for the decision and match with its version, so a batch that is run again
-produces the same rows. Guarantees are in docs/guarantees.md, the design is in docs/stream.md.
+produces the same rows. Guarantees are in docs/reference/guarantees.md, decisions in
+docs/explanation/decisions/0006-stream.md.
 
 Modules, in the order in which a stream uses them:
 

@@ -27,7 +27,9 @@ _REPLAY_PANEL = "A stretch of the past"
 
 
 def stream(
-    config: Annotated[Path, typer.Argument(help="A TOML file; docs/stream.md says what is in it.")],
+    config: Annotated[
+        Path, typer.Argument(help="A TOML file; docs/reference/configuration.md has its keys.")
+    ],
     from_: Annotated[
         str | None,
         typer.Option(
