@@ -134,8 +134,8 @@ def check_subscription_rows(
         or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()
     ):
         raise InvalidArgumentError(
-            f"`subscription_rows` must have one row number of an id (0 or more, less than "
-            f"{id_count}) for each of {region_count} regions"
+            f"`subscription_rows` must have the row of one of {id_count} ids for each of "
+            f"{region_count} regions"
         )
 
 
