@@ -58,8 +58,8 @@ class Mutant:
 BY_HAND = [
     (
         "src/covey/index/kernels/tree_search.py",
-        "doubts += np.uint64((outside == 0) & (doubtful != 0))",
-        "doubts += np.uint64((outside == 0) & (doubtful == 0))",
+        "doubt_count += np.uint64((outside == 0) & (doubtful != 0))",
+        "doubt_count += np.uint64((outside == 0) & (doubtful == 0))",
     ),
     (
         "src/covey/covering/kernels/hull_merging.py",

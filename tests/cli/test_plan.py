@@ -71,7 +71,7 @@ def test_a_plan_is_made_from_events(files: tuple[str, str], tmp_path: Path) -> N
         (("--publisher", "0"), "2 finite numbers, as positions have"),
         (("--publisher", "here"), "numbers with commas"),
         (("--upper", "x2"), "as many columns each"),
-        (("--alpha", "9"), "max_rectangles is 9"),
+        (("--alpha", "9"), "max_rectangles must be from 1 to 6, got 9"),
     ],
 )
 def test_wrong_words_are_told(
@@ -132,7 +132,7 @@ def test_wrong_brokers_are_told(
     [
         (("compare", "--picture", "no/such/place.png"), "the name of a file in a folder"),
         (("compare", "--picture", "plans.svg"), "the picture is PNG"),
-        (("make", "-o", ".", "--attributes", "x,y"), "there is something at ."),
+        (("make", "-o", ".", "--attributes", "x,y"), ". exists already: choose another folder"),
         (("make", "-o", "plan", "--attributes", "x,"), "2 different names"),
         (("make", "-o", "plan", "--attributes", "x,y", "--seed", "-3"), "--seed"),
     ],

@@ -227,13 +227,19 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
     [
         (
             lambda: Subscribers.from_arrays([[0, 0], [1]], [[0], [0]], [[1], [1]]),
-            "positions are no table",
+            "positions must be an array of numbers",
         ),
-        (lambda: Subscribers.from_arrays([[0, 0]], [["low"]], [[1]]), "lower ends are no table"),
-        (lambda: BrokerTree.from_arrays([0, 0], [[1, 0], [2]]), "brokers are no table"),
+        (
+            lambda: Subscribers.from_arrays([[0, 0]], [["low"]], [[1]]),
+            "lower ends must be an array of numbers",
+        ),
+        (
+            lambda: BrokerTree.from_arrays([0, 0], [[1, 0], [2]]),
+            "brokers must be an array of numbers",
+        ),
         (
             lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=["root"]),
-            "parents are no table",
+            "parents must be an array of numbers",
         ),
         (
             lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=[np.nan]),
@@ -244,7 +250,10 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
             lambda: BrokerTree.from_arrays([0, 0], [[1, 0]], parents=[1_234_567]),
             "has parent 1234567:",
         ),
-        (lambda: here([[0]], [[1]], event_sample=[[0], [1, 2]]), "event_sample are no table"),
+        (
+            lambda: here([[0]], [[1]], event_sample=[[0], [1, 2]]),
+            "event_sample must be an array of numbers",
+        ),
     ],
 )
 def test_what_is_no_number_is_told_by_its_name(given: Callable[[], object], message: str) -> None:
