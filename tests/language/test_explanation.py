@@ -74,8 +74,8 @@ def test_the_whole_holds_exactly_when_the_predicate_matches(seed: int) -> None:
 @pytest.mark.parametrize(
     ("event", "problem"),
     [
-        ({"PRICE": 5.0}, "name it as the space does"),
-        ({"prise": 5.0}, "name it as the space does"),
+        ({"PRICE": 5.0}, "use the name of the space"),
+        ({"prise": 5.0}, "use the name of the space"),
         ({"price": "x"}, "price is double"),
         ({"city": 5}, "city is string"),
     ],

@@ -74,7 +74,7 @@ def test_repeated_exclusions_are_those_of_a_list() -> None:
     ],
 )
 def test_lists_of_more_keys_than_characters_are_refused(text: str) -> None:
-    assert "too many values equal this after Spark's cast" in str(reject(text))
+    assert "after Spark's cast, too many values equal this one" in str(reject(text))
 
 
 @pytest.mark.parametrize(
@@ -243,4 +243,4 @@ def test_a_typed_literal_before_a_cast_stands_in_parentheses() -> None:
 
 @pytest.mark.parametrize("text", ["t = +1::STRING", "i = + 1::INT", "i = 2 * +1::BIGINT"])
 def test_a_plus_before_a_cast_is_refused(text: str) -> None:
-    assert "a + before this" in str(reject(text))
+    assert "this + has no value before it" in str(reject(text))

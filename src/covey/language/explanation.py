@@ -1,7 +1,7 @@
-"""Explanation why a predicate matches an event or not: condition by condition, with the values.
+"""Explanation of why a predicate matches an event or does not: each condition with its values.
 
-In SQL's three-valued logic a condition may also be unknown because a value is null. This is the
-most common reason for an alert that did not fire.
+In SQL's three-valued logic, a condition may also be unknown because a value is null. A null value
+is the most common reason for an alert that did not fire.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Explanation:
         text: the condition.
         holds: True or False, or None if it is unknown.
         values: the event's values of the columns that the condition reads, by name.
-        parts: the conditions that the condition combines with AND, OR or NOT.
-        note: the reason if Spark would raise on this event, else empty.
+        parts: the outcomes of the conditions that this condition combines with AND, OR or NOT;
+            empty for a simple condition.
+        note: the reason if Spark would raise an error on this event, otherwise empty.
     """
 
     text: str
@@ -53,7 +54,10 @@ class Explanation:
     note: str = ""
 
     def as_dict(self) -> JsonObject:
-        """Return the explanation as a dictionary; only `values` may not be ready for JSON."""
+        """Return the explanation as a dictionary with the parts as dictionaries.
+
+        Every entry is ready for JSON except `values`, which may contain objects such as dates.
+        """
         return {
             "text": self.text,
             "holds": self.holds,
@@ -84,19 +88,20 @@ def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation
     Args:
         space: the attributes of events.
         text: the predicate.
-        event: a row as a mapping from column names to values; a missing column is null. A derived
-            attribute must be given, under its text.
+        event: a row as a mapping from column names to values; a missing column is null. If the
+            predicate has a derived attribute, the mapping must contain its value under its name.
 
     Returns:
-        The outcome of the whole predicate, which holds exactly if the predicate matches, with the
-        outcomes of its conditions.
+        The outcome of the whole predicate, with the outcomes of its conditions in `parts`. The
+        outcome is True exactly if the predicate matches the event.
 
     Raises:
         PredicateError: the predicate is wrong.
-        SchemaError: a value of the event does not fit the type of its column.
+        SchemaError: a value does not fit the type of its column, the value of a derived attribute
+            is missing, or a key looks like a misspelt column.
 
-    Cost: a parse and an evaluation of every condition, some milliseconds. It is meant for people;
-    match batches with an index.
+    Cost: some milliseconds, because every condition is parsed and evaluated separately. The
+    function is meant for people; use an index to match batches.
 
     >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
     >>> print(explain(space, "price > 100 AND city = 'Rome'", {"price": 120.5, "city": None}))
@@ -117,7 +122,7 @@ class _Explainer:
         self.space, self.expressions, self.event = space, expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
-        """Return the explanation of a condition, shown as `text` or else as its canonical text."""
+        """Return the explanation of a condition, shown as `text`, by default its canonical text."""
         node = unwrap_parentheses(node)
         text = text or strip_parentheses(canonical_text(self.expressions.names, node))
         holds, note = self._evaluate_text(text)
@@ -131,7 +136,11 @@ class _Explainer:
         return Explanation(text, holds, self._read_values(node), parts, note)
 
     def _evaluate_text(self, text: str) -> tuple[bool | None, str]:
-        """Return the outcome of a condition on the event, and a note if Spark would raise."""
+        """Return the outcome of a condition on the event, and a note if Spark would raise an error.
+
+        The outcome is True if the condition matches, False if its negation matches, and otherwise
+        None. Without such an error the note is empty.
+        """
         parser = Parser(self.space)
         predicates = parser.parse([text, f"NOT ({text})"])
         events = _build_event_batch(self.event, predicates.space)
@@ -148,7 +157,9 @@ class _Explainer:
         )
         return (
             holds,
-            "a vector of another length: Spark would raise" if malformed and holds is None else "",
+            "a vector has the wrong length: Spark would raise an error"
+            if malformed and holds is None
+            else "",
         )
 
     def _read_values(self, node: exp.Expr) -> dict[str, Any]:
@@ -161,7 +172,10 @@ class _Explainer:
 
 
 def _build_event_batch(event: Mapping[str, object], space: Space) -> Events:
-    """Return the event as a batch of one row; columns that it lacks are null."""
+    """Return the event as a batch of one row.
+
+    Columns that the event lacks are null; derived attributes that it lacks are left out.
+    """
     columns = {}
     for attribute in space:
         value = event.get(attribute.name)
@@ -172,7 +186,12 @@ def _build_event_batch(event: Mapping[str, object], space: Space) -> Events:
 
 
 def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
-    """Return a value as a column of one row; raise SchemaError if Arrow would change the value."""
+    """Return a value as a column of one row.
+
+    Raises:
+        SchemaError: the type of the attribute cannot hold the value exactly, or the attribute is a
+            timestamp and the value is a `datetime` without a time zone.
+    """
     type_ = type_to_arrow(attribute.type)
     is_naive = isinstance(value, dt.datetime) and value.tzinfo is None
     try:
@@ -191,7 +210,7 @@ def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
 
 
 def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
-    """Raise SchemaError if a key of the event looks like a misspelt column that it lacks.
+    """Raise SchemaError if a key looks like the misspelt name of a column that the event lacks.
 
     Other unknown keys are ignored.
     """
@@ -202,10 +221,11 @@ def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
         if similar and not any(n in event for n in names if n.lower() == similar[0]):
             column_name = next(n for n in names if n.lower() == similar[0])
             raise SchemaError(
-                f"the event has {key!r}, the space {column_name!r}: name it as the space does"
+                f"the event has {key!r}, but the column of the space is {column_name!r}: "
+                "use the name of the space"
             )
 
 
 def _format_value(value: Any) -> str:
-    """Return a value as explanations show it."""
+    """Return a value as explanations show it: `null`, or Python's `repr` of the value."""
     return "null" if value is None else repr(value)

@@ -85,7 +85,7 @@ def _canonical_texts(batch: ConstraintBatch) -> Iterable[str]:
 
 
 def _canonical_scalar_texts(batch: Scalars) -> Iterator[str]:
-    """Yield each scalar constraint as interval, null, list mode and list."""
+    """Yield each scalar constraint as a text: ends of the interval, null, list mode and list."""
     ends = zip(batch.lower.tolist(), batch.upper.tolist(), batch.nulls.tolist(), strict=True)
     listed = batch.listed.tolist()
     for i, (lower, upper, null) in enumerate(ends):

@@ -1,9 +1,9 @@
-"""Parser of predicates: batches of texts to regions.
+"""Parser of predicates: from batches of texts to regions.
 
-Each text is divided into a template and literals, and a template that is a chain of ANDs into its
-conjuncts. A conjunct is parsed once per batch, and its literals are filled in for all texts that
-have it: a million texts have few different conjuncts, although these may be combined in many ways.
-A single text is a batch of one.
+Each text is divided into a template and literals. A template that is a chain of ANDs is divided
+into its conjuncts. A conjunct is parsed once per batch, and its literals are filled in for all
+texts that have it: usually a million texts have few different conjuncts, although these may be
+combined in many ways. A single text is a batch of one.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Predicates:
         regions: the regions of all texts.
         predicate_rows: for each region the row of its text, ascending.
         unsatisfiable: the rows of texts that no event can match; they have no region.
-        rejected: for the row of each text that cannot be parsed its error.
-        missing_types: for the row of each text that has no region yet the expressions whose types
-            must be known first.
+        rejected: the error of each text that cannot be parsed, by the row of the text.
+        missing_types: for each text that has no region yet, by its row: the expressions whose types
+            Spark must report before the text can be parsed.
     """
 
     space: Space
@@ -62,10 +62,10 @@ class Predicates:
 
     @check_arguments
     def to_predicate_rows(self, stored_rows: Rows) -> Rows:
-        """Return the row of the text of each stored region, for example of `pairs.stored_rows`.
+        """Return for each stored region the row of its text.
 
         Args:
-            stored_rows: row numbers of `regions`.
+            stored_rows: row numbers of `regions`, for example the `stored_rows` of `Pairs`.
         """
         check_rows("stored_rows", stored_rows, len(self.predicate_rows))
         return self.predicate_rows[stored_rows]
@@ -88,14 +88,15 @@ def parse(
         space: the attributes of events.
         texts: the predicates.
         max_regions: the largest number of regions of one predicate.
-        types: the types of expressions as Spark's analyzer reports them; without it only those of
-            some functions are known.
+        types: the types of expressions as Spark's analyzer reports them. By default only the types
+            of columns, literals, operators and some functions are known.
 
     Returns:
-        The regions, and the rows of the unsatisfiable texts.
+        The regions, and the rows of the texts that have none.
 
     Raises:
-        PredicateError: a text is wrong; if several are, the error of the first is raised.
+        PredicateError: a text is wrong; if several texts are wrong, the error of the first of them
+            is raised.
 
     Cost: at most 10 µs per text if many texts share their conjuncts, about 0.3 ms if none do.
 
@@ -116,7 +117,8 @@ def parse(
 class _TextGroup:
     """Texts that share a template or conjunct.
 
-    `rows` are the rows of the texts; `columns[slot][i]` is the literal of text `rows[i]` in a slot.
+    `rows` are the rows of the texts; `columns[slot][i]` is the literal of text `rows[i]` in that
+    slot.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -131,7 +133,7 @@ class _TextGroup:
             column += new_literals
 
     def take(self, chosen: Sequence[int]) -> _TextGroup:
-        """Return the texts at these indices of the group."""
+        """Return a group with the texts at these indices of this group."""
         if len(chosen) == len(self.rows):
             return self
         return _TextGroup(
@@ -142,14 +144,14 @@ class _TextGroup:
 class Parser:
     """Parser for batches of predicates over one space, with a cache of compiled templates.
 
-    It must not be used by several threads at once.
+    A parser must not be used by several threads at once.
 
     Args:
         space: the attributes of events; the derived attributes that predicates need are added.
         max_regions: the largest number of regions of one predicate.
-        max_templates: the largest number of entries of each cache.
-        types: the types of expressions as Spark's analyzer reports them; without it only those of
-            some functions are known.
+        max_templates: the largest number of entries of each cache; a full cache is emptied.
+        types: the types of expressions as Spark's analyzer reports them. By default only the types
+            of columns, literals, operators and some functions are known.
     """
 
     @check_arguments
@@ -173,8 +175,8 @@ class Parser:
     def parse(self, texts: Sequence[str]) -> Predicates:
         """Parse texts into regions; errors are collected in `rejected`.
 
-        The derived attributes that the texts need are added to `space`, of the parser and of the
-        result.
+        The derived attributes that the texts need are added to the parser's `space`, which is also
+        the space of the result.
         """
         texts = _check_texts(texts)
         parsed = self._parse_batch(texts)
@@ -189,13 +191,13 @@ class Parser:
         else:
             unresolved = parsed.missing_types if isinstance(self._types, TypeAnalyzer) else {}
             for row in unresolved:
-                problem = "Spark cannot determine the type of an expression here"
+                problem = "Spark cannot determine the type of an expression in this predicate"
                 parsed.rejected[row] = PredicateError(problem, texts[row])
             unresolved.clear()
         return parsed
 
     def _parse_batch(self, texts: Sequence[str]) -> Predicates:
-        """Return the parsed predicates; a failure of covey on one text rejects only that text."""
+        """Return the parsed predicates; if covey fails on a text, only that text is rejected."""
         try:
             return self._parse_rows(texts, {})
         except Exception:  # it is not known yet which texts caused it
@@ -204,9 +206,9 @@ class Parser:
     def _find_failures(
         self, texts: Sequence[str], rows: Sequence[int]
     ) -> dict[int, PredicateError]:
-        """Return the errors of texts that covey fails on even alone, found by bisection.
+        """Return, by row, the errors of the texts on which covey fails even if parsed alone.
 
-        Cost: at most one parse of all texts for each doubling of their number.
+        The texts are found by bisection. Cost: all texts are parsed at most log2(n) + 1 times.
         """
         try:
             self._parse_rows([texts[row] for row in rows], {})
@@ -219,7 +221,10 @@ class Parser:
         return {}
 
     def _parse_rows(self, texts: Sequence[str], failures: dict[int, PredicateError]) -> Predicates:
-        """Return the parsed predicates; texts with an entry in `failures` are rejected with it."""
+        """Return the parsed predicates of a batch.
+
+        A text with an entry in `failures` is not read but rejected with that error.
+        """
         self._errors.clear()
         templates, rejected = _group_by_template(texts, self.space.limits, failures)
         pieces: dict[str, _TextGroup] = {}
@@ -256,8 +261,8 @@ class Parser:
         """Add the constraints of a conjunct to the regions of all texts that have it.
 
         Texts whose conjunct is wrong, is not a single conjunction, or has an unusable literal are
-        added to `unfit_rows`: they are parsed as a whole later. Expressions whose types Spark must
-        be queried for are added to `missing_types`.
+        added to `unfit_rows`, and are parsed as a whole later. Expressions whose types Spark must
+        report first are added to `missing_types`, by the rows of their texts.
         """
         for compiled, subgroup in self._find_or_compile(piece, group):
             if isinstance(compiled, CompiledTemplate) and compiled.missing_types:
@@ -281,7 +286,10 @@ class Parser:
         builder: RegionBuilder,
         missing_types: dict[int, tuple[str, ...]],
     ) -> dict[int, PredicateError]:
-        """Parse texts that are wrong or no chain of simple conjuncts; return errors by row."""
+        """Parse the texts of `unfit_rows` as a whole; return the errors by row.
+
+        These texts are wrong, or are not a chain of simple conjuncts.
+        """
         rejected: dict[int, PredicateError] = {}
         for template, group in templates.items() if unfit_rows else ():
             unfit = [i for i, row in enumerate(group.rows) if row in unfit_rows]
@@ -307,8 +315,8 @@ class Parser:
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
         """Return the compiled templates of a group, each with the texts that share it.
 
-        Texts that cannot be compiled have an error instead. With `texts`, each error has one text;
-        without, one error has all texts of its group.
+        Texts that cannot be compiled come with an error instead. If `texts` is given, each of them
+        has an error of its own; otherwise all texts of a subgroup share one error.
         """
         results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for kinds, same_kinds in _group_by_kinds(group):
@@ -326,7 +334,10 @@ class Parser:
     def _compile_group(
         self, template: str, kinds: str, group: _TextGroup, texts: Sequence[str] | None
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """Compile texts of one template for which the cache has no compiled template."""
+        """Compile the template of a group for which the cache has none.
+
+        The results are those of `_find_or_compile`.
+        """
         results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for i in range(len(group.rows)):
             compiled = self._try_compile(self._restore_text(template, group, i, texts))
@@ -349,7 +360,7 @@ class Parser:
         group: _TextGroup,
         texts: Sequence[str] | None,
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """Return the compiled templates of a group whose first text is compiled already.
+        """Return the compiled templates of a group, of which `compiled` is that of the first text.
 
         Texts that differ in a cache key are compiled separately.
         """
@@ -376,7 +387,7 @@ class Parser:
     def _restore_text(
         self, template: str, group: _TextGroup, i: int, texts: Sequence[str] | None
     ) -> str:
-        """Return the text of a group's member; without `texts` it is built from the template."""
+        """Return text `i` of a group; without `texts`, it is built from the template."""
         if texts is not None:
             return texts[group.rows[i]]
         return fill_template(template, [column[i] for column in group.columns])
@@ -411,7 +422,7 @@ def _check_texts(texts: Iterable[str]) -> Sequence[str]:
     """Return the texts as a sequence; raise InvalidArgumentError unless each is a `str`."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InvalidArgumentError(
-            f"predicates must be a list of texts, as [text], got {format_value(texts)}"
+            f"predicates must be a list of texts, such as [text], got {format_value(texts)}"
         )
     sequence = texts if isinstance(texts, list | tuple) else list(texts)
     for row, text in enumerate(sequence):
@@ -423,9 +434,10 @@ def _check_texts(texts: Iterable[str]) -> Sequence[str]:
 def _group_by_template(
     texts: Sequence[str], limits: PredicateLimits, known_errors: dict[int, PredicateError]
 ) -> tuple[dict[str, _TextGroup], dict[int, PredicateError]]:
-    """Return the texts grouped by template, and the errors of texts that are too long, by row.
+    """Return the texts grouped by template, and the errors of the rejected texts, by row.
 
-    Texts with an entry in `known_errors` are rejected with it and not read.
+    A text is rejected if it is too long. A text with an entry in `known_errors` is not read but
+    rejected with that error.
     """
     # The literals of a template are one flat list: a list per text would slow garbage collection.
     by_template: dict[str, tuple[list[int], list[str]]] = {}
@@ -460,12 +472,15 @@ def _group_by_template(
 
 
 def _split_into_columns(flat: list[str], slots: int) -> list[list[str]]:
-    """Return the literals of each slot; `flat` has the literals of all texts, text by text."""
+    """Return for each slot the literals of all texts; `flat` has all literals, text by text."""
     return [flat[slot::slots] for slot in range(slots)]
 
 
 def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
-    """Return subgroups with equal kinds of literals; the kinds are one letter per slot."""
+    """Return subgroups of texts whose literals have equal kinds, each with these kinds.
+
+    The kinds are one letter per slot, as `literal_kind` returns it.
+    """
     columns = [literals.literal_kinds(column) for column in group.columns]
     if all(column.count(column[0]) == len(column) for column in columns):
         return [("".join(column[0] for column in columns), group)]
@@ -478,9 +493,9 @@ def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
 def _group_by_cache_keys(
     template: str, kinds: str, keys: tuple[tuple[int, CacheKey], ...] | None, group: _TextGroup
 ) -> dict[tuple[object, ...], _TextGroup]:
-    """Return subgroups that share a compiled template, by its key in the cache.
+    """Return subgroups of texts that share a compiled template, by the template's key in the cache.
 
-    The key has the template, the kinds of literals and the cache keys of the literals.
+    The key consists of the template, and of the kinds and the cache keys of the literals.
     """
     if not keys:
         return {(template, kinds): group}

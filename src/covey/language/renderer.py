@@ -1,8 +1,7 @@
 """Renderer of regions as predicates.
 
-Parsing the rendered predicate gives regions that contain the same events. A constraint that no
-predicate has written, such as that of a hull or of an event as a region, may need a derived
-attribute.
+Parsing the rendered predicate gives regions that contain the same events. A constraint that comes
+from no predicate, such as a constraint of a hull, may need a derived attribute.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def render(regions: Regions, row: int) -> str:
     Raises:
         InvalidArgumentError: the batch has no such row.
 
-    Cost: microseconds; it is meant for people and for tests.
+    Cost: microseconds. The function is meant for people and for tests.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -89,7 +88,7 @@ def _render_scalar(name: str, type_: Type, batch: Scalars, i: int) -> list[str]:
 
 
 def _render_key_list(name: str, type_: Type, keys: list[Any], inside: bool) -> str:
-    """Return the condition that the value is, or is not, one of the keys."""
+    """Return the condition that the value is one of the keys, or none of them if not `inside`."""
     literals = [key_literal(key, type_) for key in keys]
     if type_.is_fractional and any(literal[0] == "'" for literal in literals):
         # 'NaN' or 'Infinity' in an IN list may make Spark compare the whole list as texts.
@@ -99,7 +98,7 @@ def _render_key_list(name: str, type_: Type, keys: list[Any], inside: bool) -> s
 
 
 def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str]:
-    """Return the conditions of an interval of keys, none if it is not bounded."""
+    """Return the conditions of an interval of keys; an unbounded interval has none."""
     domain = key_domain(type_)
     if lower == upper:
         return [f"{name} = {key_literal(lower, type_)}"]
@@ -143,7 +142,7 @@ def _render_tags(name: str, rule: TagRule) -> list[str]:
 
 
 def _render_balls(name: str, type_: Type, states: int, balls: list[Ball]) -> list[str]:
-    """Return the conditions of a vector constraint: states and balls."""
+    """Return the conditions of a vector constraint: its admitted states and its balls."""
     origin = Ball(Metric.L2, (0.0,) * type_.length, 0, key_domain(FLOAT).high)
     ball_conditions = " AND ".join(_render_ball(name, ball) for ball in balls or [origin])
     alternatives = []

@@ -1,9 +1,9 @@
 """Atoms: conditions on one attribute whose literals are references to slots.
 
-An atom describes the values of its attribute for which a condition is true, or under a NOT those
-for which it is false; where the condition is null, neither is the case. `constrain` fills in the
-literals of n predicates and returns n constraints. `intersect_atoms` intersects atoms on the same
-attribute.
+An atom describes the values of its attribute for which a condition is true, or under a NOT the
+values for which the condition is false. Values for which the condition is null belong to neither.
+`constrain` fills in the literals of n predicates and returns n constraints. `intersect_atoms`
+intersects atoms on the same attribute.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ __all__ = [
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 _MAX_EQUAL_KEYS = 256
-"""Keys that a lossy cast may make equal to the literals of one list, beyond one per literal."""
+"""The largest number of keys, beyond one per literal, that may equal the literals of a predicate
+after a lossy cast."""
 _TOO_MANY_KEYS = (
-    "too many values equal this after Spark's cast to list them; write a whole number, or a range"
+    "after Spark's cast, too many values equal this one; write a whole number, or a range"
 )
 
 
@@ -107,7 +108,8 @@ class Truth:
 class Comparison:
     """Condition `attribute op literal`, where `op` is one of lt, le, gt, ge.
 
-    `common_type` is the common type of an `IN` list; None means that of attribute and literal.
+    `common_type` is the common type of an `IN` list; None means the common type of the attribute
+    and the literal.
     """
 
     attribute: Attribute
@@ -137,12 +139,13 @@ class Membership:
 
     Attributes:
         attribute: the compared attribute.
-        refs: the literals, each a literal or a whole list.
+        refs: references to the literals; each refers to one literal or to a whole list.
         is_positive: False if the attribute must equal none of the literals.
         null_safe: whether the operator is `<=>`.
         has_null: whether NULL is among the values of the list.
-        common_type: the common type of an `IN` list; None means that of attribute and literal.
-        is_lossy: whether the cast to the common type makes very many values equal.
+        common_type: the common type of an `IN` list; None means the common type of the attribute
+            and the literal.
+        is_lossy: whether the cast to the common type can make more values equal than can be listed.
     """
 
     attribute: Attribute
@@ -241,7 +244,7 @@ class Membership:
 class Prefix:
     """Condition that a text starts with a literal, or sorts before or after all such texts.
 
-    `side` is `inside`, `below` or `above`.
+    `side` says which of these: `inside`, `below` or `above`.
     """
 
     attribute: Attribute
@@ -258,7 +261,7 @@ class Prefix:
 
 
 def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
-    """Return the interval of texts on one side of a prefix."""
+    """Return the interval of texts that start with a prefix, or sort below or above these texts."""
     last = _find_prefix_end(start)
     if side == "below":
         return "", upper_bound_before(start)
@@ -268,7 +271,10 @@ def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
 
 
 def _find_prefix_end(start: str) -> Below:
-    """Return the upper bound of the texts with a prefix: just below the next larger prefix."""
+    """Return the upper bound of the texts with a prefix: just below the next larger prefix.
+
+    If there is no larger prefix of the same length, the bound is `TOP`.
+    """
     stem = start.rstrip("\U0010ffff")
     if not stem:
         return TOP
@@ -282,10 +288,12 @@ class TagTokens:
 
     Attributes:
         attribute: the tags.
-        required_groups: groups of literals, each a token or a list of tokens.
-        forbidden: literals of forbidden tokens.
-        whole: whether the tags have no null element, which is required where a condition is false.
-        is_elementless: whether the tags have no element that is not null.
+        required_groups: groups of literals; the tags must contain a token of every group. Each
+            literal is a token or a list of tokens.
+        forbidden: literals of forbidden tokens; each is a token or a list of tokens.
+        whole: whether the tags must have no null element. With a null element, a condition that
+            finds no token is null and not false.
+        is_elementless: whether the tags must have no elements except nulls.
     """
 
     attribute: Attribute
@@ -335,7 +343,7 @@ class TagTokens:
         )
 
     def _read_tokens(self, slots: LiteralColumns, ref: LiteralRef) -> list[list[str]]:
-        """Return the tokens of a literal in each predicate: one token, or those of a list."""
+        """Return the tokens of a literal in each predicate: one token, or all tokens of a list."""
         if not ref.is_list:
             return [[text] for text in slots.decode_texts(ref)]
         lengths, flat = slots.split_lists(ref.slot)
@@ -347,7 +355,8 @@ class TagTokens:
     def _constrain_columnwise(self, columns: list[list[str]], n: int) -> Tags | None:
         """Return the constraints of single required tokens; None if a predicate repeats a token.
 
-        `columns[k][row]` is the k-th required token of predicate `row`, and `n` their number.
+        `columns[k][row]` is the k-th required token of predicate `row`; `n` is the number of
+        predicates.
         """
         groups = len(columns)
         tokens = np.empty((n, groups), object)
@@ -378,7 +387,7 @@ class InBall:
     ref: LiteralRef
 
     def negate(self) -> InBall:
-        """Return the condition that is true where this one is false; not for `=`."""
+        """Return the condition that is true where this one is false; `op` must not be `=`."""
         return replace(self, op=_OPPOSITE[self.op])
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
@@ -420,7 +429,7 @@ Dnf = list[Conjunction]
 
 
 def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintBatch:
-    """Return for each predicate the constraint that all of the atoms, on one attribute, hold."""
+    """Return for each predicate the intersection of the constraints of atoms on one attribute."""
     tokens = [atom for atom in atoms if isinstance(atom, TagTokens)]
     merged: list[Atom] = [atom for atom in atoms if not isinstance(atom, TagTokens)]
     if tokens:
@@ -433,7 +442,7 @@ def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintB
 
 
 def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bool_]) -> Scalars:
-    """Return constraints from intervals; the ends of an empty one may lie outside the domain."""
+    """Return the constraints of intervals; empty intervals may have ends outside the domain."""
     empty = np.asarray(lower > upper, np.bool_)
     lower[empty], upper[empty] = whole.high, whole.low
     return Scalars.from_intervals(

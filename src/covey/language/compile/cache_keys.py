@@ -52,7 +52,10 @@ def plain_text_key(raw: str) -> object:
 
 @lru_cache(maxsize=1 << 12)
 def types_key(raw: str) -> object:
-    """Return the types of a literal or of all values of a list, in their order."""
+    """Return the types of a literal or of all values of a list, in their order.
+
+    If a value cannot be decoded, the key is the literal as written.
+    """
     try:
         types = literals.list_element_types(raw)
         names = {type_: str(type_) for type_ in set(types)}
@@ -63,7 +66,10 @@ def types_key(raw: str) -> object:
 
 @lru_cache(maxsize=1 << 12)
 def list_key(raw: str) -> object:
-    """Return the kind of a list's values if they are short and of one kind, else their types."""
+    """Return the kind of a list's values and whether there is only one, or the types of the values.
+
+    The types are returned if a value has more than 18 characters or the kinds differ.
+    """
     values = literals.split_list(raw)
     kinds = {literals.literal_kind(value.lstrip("+- ")) for value in values}
     if len(kinds) == 1 and max(map(len, values)) <= 18:

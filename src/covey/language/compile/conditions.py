@@ -50,7 +50,10 @@ __all__ = ["Conditions", "DnfProduct"]
 
 @dataclass(frozen=True, slots=True)
 class DnfProduct:
-    """Unions that must all hold; the caller multiplies them out and limits the alternatives."""
+    """The intersection of several unions, not multiplied out yet.
+
+    The caller multiplies the unions out and limits the number of alternatives.
+    """
 
     sides: list[Dnf]
 
@@ -77,7 +80,7 @@ class Conditions:
         """Raise PredicateError if a condition has more alternatives than `max_regions`."""
         if count > self.max_regions:
             raise self.operands.tree.error(
-                f"more than {self.max_regions} alternatives once it is multiplied out", node,
+                f"more than {self.max_regions} alternatives after multiplying out AND and OR", node,
                 "use IN for alternatives of one column, or split it into several subscriptions",
             )  # fmt: skip
 
@@ -90,7 +93,7 @@ class Conditions:
         return [tuple(atoms)] if atoms else None
 
     def _vector_length_atoms(self, node: exp.Expr) -> list[Nullness]:
-        """Return the atoms that require vectors of the right length in distances."""
+        """Return the atoms that require the vectors in distances to have the right length."""
         attributes: dict[str, Attribute] = {}
         for call in node.find_all(exp.Anonymous):
             if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
@@ -103,7 +106,7 @@ class Conditions:
         return [Nullness(attribute, non_raising) for attribute in attributes.values()]
 
     def _computability_atoms(self, node: exp.Expr) -> list[Truth]:
-        """Return the atoms that require derived attributes to be computed without an exception."""
+        """Return the atoms that require that no derived attribute raises an exception."""
         atoms: dict[str, Truth] = {}
         for outcome in (True, False):
             union = self._convert_node(node, outcome)
@@ -121,7 +124,7 @@ class Conditions:
         return [conjunction + self._flag_atoms(conjunction) for conjunction in union]
 
     def _flag_atoms(self, conjunction: Conjunction) -> Conjunction:
-        """Return the atoms that exclude nulls which Spark computes instead of an exception."""
+        """Return the atoms that exclude events on which an exception was replaced by null."""
         attributes = [
             a.attribute for a in conjunction if a.attribute.can_raise and _may_admit_null(a)
         ]
@@ -329,10 +332,10 @@ class Conditions:
     def _convert_nullness(
         self, node: exp.Expr, subject: exp.Expr, outcome: bool, is_null: bool
     ) -> Dnf:
-        """Return the events on which an expression is null or not.
+        """Return the events on which an expression is null, or on which it is not null.
 
-        For an expression that can raise, the whole condition is a derived boolean: Spark does not
-        compute the expression if it cannot be null.
+        `is_null` says which of the two. If the expression can raise, the whole condition becomes a
+        derived boolean, because Spark does not compute an expression that cannot be null.
         """
         if self.operands.expressions.resolve_attribute(subject).can_raise:
             return self._convert_boolean(node, outcome)
@@ -395,7 +398,10 @@ class Conditions:
         return self._convert_boolean(node, outcome)
 
     def _convert_boolean(self, node: exp.Expr, outcome: bool) -> Dnf:
-        """Return the condition as a derived boolean attribute, which Spark computes."""
+        """Return the events on which a condition has the given outcome.
+
+        The condition becomes a derived boolean attribute, which Spark computes.
+        """
         type_ = self.operands.expressions.type_of(node)
         if type_ != BOOLEAN:
             is_literal = isinstance(unwrap_parentheses(node), exp.Literal)
@@ -422,7 +428,7 @@ def _may_admit_null(atom: Atom) -> bool:
 
 
 def _prefix_condition(attribute: Attribute, ref: LiteralRef, outcome: bool) -> Dnf:
-    """Return the texts that start with a literal, or all others if `outcome` is False."""
+    """Return the texts that start with a literal, or the texts that do not if not `outcome`."""
     if outcome:
         return [(Prefix(attribute, ref),)]
     return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

@@ -38,11 +38,11 @@ def distance_condition(
         call: the call of the distance function.
         op: lt, le, gt, ge, = or <=>.
         ref: the literal that the distance is compared with.
-        literal: its type and value in this predicate.
+        literal: the type and value of that literal in this predicate.
         outcome: the outcome, true or false.
 
     Returns:
-        A union of conjunctions; None unless exactly one of the vectors is an attribute.
+        A union of conjunctions; None unless exactly one of the vectors contains a column.
 
     Raises:
         PredicateError: the vectors or the comparison are not supported.
@@ -82,7 +82,11 @@ def distance_condition(
 
 
 def _read_centre(operands: Operands, node: exp.Expr) -> LiteralRef:
-    """Return the literal vector of an expression; raise PredicateError if it is something else."""
+    """Return a reference to the literal vector that an expression is.
+
+    Raises:
+        PredicateError: the expression is not a literal vector.
+    """
     cast_type: Type | None = None
     if isinstance(node, exp.Cast):
         cast_type = operands.expressions.names.resolve_type(node.to)

@@ -1,9 +1,9 @@
 """Compiler from a tree to its disjunctive normal form, for the outcomes true and false.
 
-Three-valued logic needs no third set of events: an event on which a condition is null is in neither
-set, and NOT swaps the two. A fourth outcome is that Spark raises, for example on a vector of
-another length. Spark evaluates from left to right, so `a OR b` is true on events on which a is
-true, or on which a does not raise and b is true.
+Each outcome has a set of events. Three-valued logic needs no third set: an event on which a
+condition is null is in neither set, and NOT swaps the two. A fourth outcome is that Spark raises an
+error, for example on a vector of the wrong length. Spark evaluates from left to right, so `a OR b`
+is true on events on which a is true, or on which a does not raise and b is true.
 
 A conjunction is a tuple of atoms. The number of conjunctions is limited, because it can be
 exponential in the length of the text.
@@ -89,8 +89,8 @@ def compile_template(
 class _DnfConverter:
     """Converter of the ANDs, ORs and NOTs of one tree.
 
-    Results are cached by node, because every chain around an operand needs them: for both outcomes,
-    and for the events on which it does not raise.
+    Results are cached by node, because every chain around an operand needs the events on which the
+    operand is true, those on which it is false, and those on which it does not raise.
     """
 
     def __init__(
@@ -137,7 +137,10 @@ class _DnfConverter:
         return self._desugared[id(node)][1]
 
     def _rewrite(self, node: exp.Expr) -> exp.Expr:
-        """Return BETWEEN, <>, IS TRUE, negated and boolean IN conditions in other terms."""
+        """Return a condition without BETWEEN, <>, IS TRUE, negation and lists of booleans.
+
+        These are rewritten as comparisons with AND, OR and NOT; other conditions are unchanged.
+        """
         if node.args.get("negate"):
             positive = node.copy()
             positive.set("negate", None)
@@ -196,7 +199,8 @@ class _DnfConverter:
         """Return for each condition the events on which it has the given outcome.
 
         Raises:
-            NotAnalysedError: types are missing, with those that any of the conditions needs.
+            NotAnalysedError: types are missing. The error lists the expressions without a type of
+                all conditions.
         """
         unions: list[Dnf] = []
         missing: list[str] = []
@@ -221,7 +225,8 @@ class _DnfConverter:
         """Return for each k the events on which one of the first k + 1 conditions has the outcome.
 
         Spark evaluates the conditions from left to right, so on these events no condition before
-        that one raises. If a constant decides the chain, the only union is that of all events.
+        the one with the outcome raises. If a constant decides the chain, the result is a single
+        union, which contains all events.
         """
         unions = self._convert_each(nodes, outcome)
         if any(() in union for union in unions):
@@ -252,7 +257,7 @@ def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attri
 
 
 def _has_only_booleans(node: exp.In) -> bool:
-    """Return whether all values of a list are true, false or NULL, and one is not NULL."""
+    """Return whether all values of a list are true, false or NULL, and at least one is not NULL."""
     values = [e for e in node.expressions if not isinstance(e, exp.Null)]
     return bool(values) and all(isinstance(e, exp.Boolean) for e in values)
 

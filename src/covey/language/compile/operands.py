@@ -30,9 +30,9 @@ class Operands:
         self.cache_keys: dict[int, CacheKey] = {}
 
     def all_cache_keys(self) -> tuple[tuple[int, CacheKey], ...]:
-        """Return the slots of literals that affect how the template is compiled, with their keys.
+        """Return the slots of literals that affect how the template is compiled.
 
-        The result is sorted by slot.
+        They are in ascending order, each with the function that returns its literal's cache key.
         """
         keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
@@ -40,7 +40,7 @@ class Operands:
     def check_slots(self) -> None:
         """Raise PredicateError if a literal of the text is not in the tree.
 
-        The parser has then dropped a part of the text.
+        In that case sqlglot has dropped a part of the text.
         """
         tree_slots = {
             self.tree.slot_of(n)
@@ -55,7 +55,7 @@ class Operands:
     def comparison_attribute(
         self, node: exp.Expr, ref: LiteralRef, literal: TypedLiteral
     ) -> Attribute:
-        """Return the attribute that a comparison constrains: the expression, or its cast.
+        """Return the attribute that a comparison constrains: that of the expression or of its cast.
 
         Raises:
             PredicateError: the expression has no column, or cannot be compared with the literal.

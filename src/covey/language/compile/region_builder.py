@@ -34,7 +34,7 @@ class RegionBuilder:
     def add_regions(self, text_rows: Rows) -> Rows:
         """Add one region to each of these texts and return the rows of the new regions.
 
-        It is for texts that are a union of several conjunctions.
+        Call it once for each conjunction of texts that are a union of several conjunctions.
         """
         self._text_rows.append(text_rows)
         self._region_count += len(text_rows)
@@ -63,7 +63,8 @@ class RegionBuilder:
 
         Args:
             space: the space of the regions.
-            replaced_rows: texts whose first region is dropped, because further ones replace it.
+            replaced_rows: texts whose first region is dropped, because the regions that
+                `add_regions` has added replace it.
             rejected_rows: texts whose regions are all dropped.
         """
         constraints = {name: _combine_pieces(pieces) for name, pieces in self._pieces.items()}
@@ -80,9 +81,9 @@ class RegionBuilder:
 
 
 def _combine_pieces(pieces: list[tuple[Rows, ConstraintBatch]]) -> Constraints:
-    """Return the constraints of all pieces by region; those of the same region are intersected.
+    """Return one constraint for each region of any piece: the intersection of its constraints.
 
-    Each piece has the rows of regions and their constraints.
+    Each piece consists of the rows of regions and of their constraints on the attribute.
     """
     rows = np.concatenate([regions for regions, _ in pieces])
     batches: Any = [batch for _, batch in pieces]

@@ -20,7 +20,9 @@ __all__ = ["tag_condition"]
 def tag_condition(
     operands: Operands, name: str, arguments: Sequence[exp.Expr], outcome: bool
 ) -> Dnf | None:
-    """Return the events on which a call has the given outcome; None without literal tokens.
+    """Return the events on which a call has the given outcome.
+
+    None is returned if the call does not compare tags with literal tokens.
 
     Args:
         operands: the operands of the tree.

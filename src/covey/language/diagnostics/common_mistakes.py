@@ -123,7 +123,7 @@ _COMMON_MISTAKES = [
 
 
 def _find_lookalike(plain: str) -> Mistake | None:
-    """Return the first non-ASCII character that looks like one of SQL, or None."""
+    """Return the mistake of the first non-ASCII character that looks like a character of SQL."""
     for match in _NON_ASCII.finditer(plain):
         i, character = match.start(), match.group()
         if character in _QUOTES:
@@ -232,7 +232,7 @@ def find_unbalanced(text: str) -> Mistake | None:
 
 
 def diagnose_early_end(text: str) -> Mistake:
-    """Return the mistake of a text that ends too early."""
+    """Return the mistake of a text that ends before the predicate is complete."""
     masked = mask_literals(text).rstrip()
     if re.search(r"\bcase\b", masked, re.IGNORECASE) and not masked.lower().endswith(" end"):
         return Mistake("CASE has no END", len(masked), "write END")
@@ -253,7 +253,7 @@ _CONNECTIVES = {"AND", "OR", "NOT", "=", "==", "<>", "!=", "<", "<=", ">", ">=",
 
 
 def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
-    """Return the mistake that explains a token which is not allowed at its position."""
+    """Return the mistake that explains why a token is not allowed at its position."""
     words_before = mask_literals(text)[:offset].split()
     previous = words_before[-1].upper() if words_before else ""
     word = token.upper()
@@ -280,7 +280,8 @@ def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
     Args:
         name: the unknown name.
         columns: the suggestion that lists the columns.
-        is_value: whether the name is where a literal is usual, so quotes may be missing.
+        is_value: whether the name is in a position that usually has a literal, so that quotes may
+            be missing.
     """
     if name.lower() in ("none", "nil", "undefined"):
         return "write IS NULL or IS NOT NULL"
@@ -300,7 +301,7 @@ _FUNCTION_SUGGESTIONS = {
     "tolower": "lower", "date": "DATE '2024-05-31', or CAST(x AS DATE)",
     "timestamp": "TIMESTAMP '2024-05-31 18:30:00', or CAST(x AS TIMESTAMP)",
     "string": "CAST(x AS STRING)", "int": "CAST(x AS INT)", "double": "CAST(x AS DOUBLE)",
-    "float": "CAST(x AS FLOAT)", "all": "one comparison each, with AND", "any": "IN",
+    "float": "CAST(x AS FLOAT)", "all": "a comparison for each value, joined with AND", "any": "IN",
     "some": "IN", "starts_with": "startswith", "ends_with": "endswith",
     "l2_distance": "vector_l2_distance", "cosine_similarity": "vector_cosine_similarity",
     "cosine_distance": "vector_cosine_similarity, which is 1 minus it",
@@ -310,5 +311,8 @@ _FUNCTION_SUGGESTIONS = {
 
 
 def suggest_for_function(name: str) -> str:
-    """Return what to write instead of a function that Spark or the language lacks, or no text."""
+    """Return what to write instead of a function that Spark or the language lacks.
+
+    The text is empty if there is no suggestion for the function.
+    """
     return f"write {_FUNCTION_SUGGESTIONS[name]}" if name in _FUNCTION_SUGGESTIONS else ""

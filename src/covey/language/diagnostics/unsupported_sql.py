@@ -21,7 +21,7 @@ UNSUPPORTED_NODES: list[tuple[tuple[type, ...], str, str, str]] = [
     ((exp.Window, exp.AggFunc), r"\bover\b", "an aggregate depends on more than the event",
      "aggregate in Spark first"),
     ((exp.Any, exp.All), r"\b(any|all|some)\b", "ANY and ALL are outside the language",
-     "use IN, or one condition each with OR"),
+     "use IN, or join a condition for each value with OR"),
     ((exp.BitwiseXor,), r"\^", "^ works on bits, and is outside the language", "write pow(x, 2)"),
     ((exp.BitwiseAnd,), "&", "& works on bits, and is outside the language", "write AND"),
     ((exp.BitwiseOr,), r"\|", "| works on bits, and is outside the language", "write OR"),

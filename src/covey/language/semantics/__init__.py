@@ -13,7 +13,7 @@ Modules in the order in which data passes through them:
   refused, and the arguments that are checked.
 - `arguments`: checks of patterns, formats, schemas, paths and sizes.
 - `regex_characters`, `regex_syntax`: patterns as Java reads them.
-- `regex_risk`: static detection of patterns that could take very long or too much stack.
+- `regex_risk`: static detection of patterns that could take very long or overflow the stack.
 - `admission`: `check_admitted`, which checks every node and call of a tree.
 - `canonical_form`: the canonical text of an expression.
 - `function_types`: result types of functions and operators, known without Spark.

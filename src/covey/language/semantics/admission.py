@@ -1,9 +1,9 @@
 """Admission: checks of the nodes of a predicate's tree and of the work that they cause in Spark.
 
-The compiler of conditions reads only the nodes that it needs. Here every node of the tree is
-checked. A node that `canonical_form` does not write would be dropped silently, a function that is
-not a row function would change the results of other subscriptions, and some expressions would take
-all memory or time of a worker.
+The compiler of conditions reads only the nodes that it needs; this module checks every node of the
+tree. A node that `canonical_form` does not write would be dropped silently, a function that is not
+a row function could change the results of other subscriptions, and some expressions could use up
+the memory or the time of a worker.
 """
 
 from __future__ import annotations
@@ -67,22 +67,23 @@ _GROWTH_FACTORS = {
     "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
     "encode": 4, "decode": 4, "sentences": 2, "from_json": 2,
 }  # fmt: skip
-"""How many times as long as its arguments the result of a function may be."""
+"""How many times as long as its arguments the result of a function can be."""
 
 _QUADRATIC_FUNCTIONS = frozenset(
     {name for name, kinds in CHECKED_ARGUMENTS.items()
      if {ArgumentKind.PATTERN, ArgumentKind.URL_KEY} & {*kinds.values()}}
     | {"levenshtein"}
 )  # fmt: skip
-"""Functions whose time may be quadratic in the length of their arguments."""
+"""Functions whose time can be quadratic in the length of their arguments."""
 
 _LONG = 400  # a literal of this many characters counts as one text of an event
 
 _COPIES, _MAX_COPIES = 3, 50_000
-"""Assumed copies of each argument in Spark's form of a call; maximum of nodes of the whole."""
+"""The assumed number of copies of each argument after Spark has expanded a call, and the largest
+number of nodes of an expression after Spark has expanded all calls."""
 
 _INSERTING_FUNCTIONS = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
-"""Functions whose result may repeat a literal argument after every character or element."""
+"""Functions whose result can repeat a literal argument after every character or element."""
 
 
 def check_admitted(names: NameResolver) -> None:
@@ -94,8 +95,9 @@ def check_admitted(names: NameResolver) -> None:
         if dropped := [
             part for part, value in node.args.items() if value and part not in admitted_parts
         ]:
+            part_name = dropped[0].replace("_", " ").upper()
             raise names.tree.error(
-                f"{dropped[0].replace('_', ' ').upper()} is outside the language here", node
+                f"{part_name} is not supported in this expression", node, "remove it"
             )
         if isinstance(node, exp.Anonymous):
             check_call(names, node)
@@ -107,7 +109,7 @@ def check_admitted(names: NameResolver) -> None:
 
 
 def check_call(names: NameResolver, node: exp.Expr) -> None:
-    """Raise PredicateError unless the called function is a row function or is allowed by limits."""
+    """Raise PredicateError unless the called function is a row function or the limits allow it."""
     name = call_name(node)
     if name in names.space.limits.functions or (
         name in ROW_FUNCTIONS and (node.expressions or name not in _NEEDS_ARGUMENT)
@@ -133,10 +135,10 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
 
 
 def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -> float:
-    """Return how many times as long as its arguments the result of an expression may be.
+    """Return how many times as long as its arguments the result of an expression can be.
 
-    `is_grown` says whether an expression around this one makes its arguments longer. Only then the
-    length of a literal counts.
+    `is_grown` says whether an expression around this one makes its arguments longer. The length of
+    a literal counts only in that case. For a function of quadratic time, the square is returned.
 
     Raises:
         PredicateError: the factor exceeds the limit `max_growth`.
@@ -166,8 +168,8 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
         growth *= growth
     if growth > (max_growth := names.space.limits.max_growth):
         raise names.tree.error(
-            f"the result may be more than {max_growth:,} times as long as its arguments",
-            node, "compute less",
+            f"the result could be more than {max_growth:,} times as long as its arguments",
+            node, "simplify the expression, or raise max_growth",
         )  # fmt: skip
     return growth
 
@@ -175,8 +177,8 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
 def _check_copies(names: NameResolver, node: exp.Expr) -> int:
     """Return the estimated number of nodes of an expression after Spark has expanded its calls.
 
-    Spark's form of `right(a, n)` contains `a` three times, that of `right(right(a, n), n)` nine
-    times.
+    Spark's form of `right(a, n)` contains `a` three times, and its form of `right(right(a, n), n)`
+    nine times.
 
     Raises:
         PredicateError: the number exceeds `_MAX_COPIES`.
@@ -186,6 +188,8 @@ def _check_copies(names: NameResolver, node: exp.Expr) -> int:
         size *= _COPIES
         if size > _MAX_COPIES:
             raise names.tree.error(
-                "too many functions of functions", node, "add a column to the events"
+                "too many functions are nested in each other",
+                node,
+                "add a column with the value to the events",
             )
     return size

@@ -1,9 +1,9 @@
-"""Checks of arguments that are programs of their own, or that set the length of a result.
+"""Checks of arguments that are programs themselves, or that set the length of a result.
 
-Spark compiles patterns, formats, schemas and paths, and runs many of them recursively. One that is
-nested too deeply overflows the stack, which ends Spark's process and cannot be caught. If such an
-argument is not a literal, the sender of an event chooses its value, so most of them must be
-literals. `row_functions.CHECKED_ARGUMENTS` lists the arguments.
+Spark compiles patterns, formats, schemas and paths, and runs many of them recursively. An argument
+that is nested too deeply overflows the stack, which ends Spark's process and cannot be caught. If
+such an argument is not a literal, the sender of an event chooses its value. Therefore most of these
+arguments must be literals. `row_functions.CHECKED_ARGUMENTS` lists the arguments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_LENGTHS = {
     ArgumentKind.PATH: 1_000,
     ArgumentKind.LOCALE: 20,
 }
-"""The largest number of characters of a literal."""
+"""The largest number of characters of a literal, by the kind of argument."""
 
 _MAX_NESTING = 16  # nested brackets; Spark takes a minute to read a schema with 60
 _MAX_STEPS = 60  # steps of a path
@@ -42,14 +42,17 @@ _SAMPLE_FUNCTIONS = frozenset({"schema_of_csv", "schema_of_json", "schema_of_xml
 
 
 class Argument(NamedTuple):
-    """An argument: its node, and its value if it is a literal."""
+    """An argument: its node, and its value, which is None if the argument is not a literal."""
 
     node: exp.Expr
     value: object
 
 
 def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
-    """Raise PredicateError if an argument of a call could take all of a worker, or crash it."""
+    """Raise PredicateError if an argument of a call could exhaust or crash a worker.
+
+    A worker is exhausted if one expression takes all its time or memory.
+    """
     checked_positions = CHECKED_ARGUMENTS.get(call_name(node), {})
     arguments = read_arguments(names, node) if checked_positions else []
     for i, kind in checked_positions.items():
@@ -61,7 +64,7 @@ def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
         elif kind is ArgumentKind.URL_KEY:
             _check_url_key(names, argument)
         elif kind is ArgumentKind.SIZE:
-            _check_size(names, node, argument.value)
+            _check_size(names, node, argument.value, f"the size argument of {call_name(node)}")
         elif kind is ArgumentKind.POSITION:
             _check_position(names, node, argument)
         elif kind is ArgumentKind.TEXT_FORMAT:
@@ -71,7 +74,10 @@ def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
 
 
 def check_pattern_operator(names: NameResolver, node: exp.Expr) -> None:
-    """Raise PredicateError if RLIKE, LIKE or ILIKE could take very long."""
+    """Raise PredicateError if the pattern of RLIKE, LIKE or ILIKE is invalid or a risk.
+
+    A pattern is a risk if matching could take very long or overflow the stack.
+    """
     pattern = unwrap_parentheses(node.expression)
     if isinstance(node, exp.RegexpLike):
         _check_pattern(names, _read_argument(names, pattern))
@@ -84,10 +90,10 @@ def check_pattern_operator(names: NameResolver, node: exp.Expr) -> None:
 
 
 def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
-    """Return the arguments of a call; a list of literals, one node of the tree, gives several.
+    """Return the arguments of a call; a list of literals is one node but several arguments.
 
-    Their literals become part of the compiled template: predicates that differ in them are compiled
-    separately.
+    Literals among the arguments become part of the compiled template, so predicates that differ in
+    these literals are compiled separately.
     """
     arguments: list[Argument] = []
     for argument in map(unwrap_parentheses, node.expressions):
@@ -103,14 +109,17 @@ def _check_pattern(names: NameResolver, argument: Argument) -> None:
     """Raise PredicateError unless a pattern is a literal that Java matches in bounded time."""
     if not names.space.limits.any_regex and not isinstance(argument.value, str):
         raise names.tree.error(
-            "a pattern that is not a literal may take very long", argument.node,
+            "a pattern that is not a literal could take very long", argument.node,
             "write the pattern itself, or allow any_regex",
         )  # fmt: skip
     _refuse_risk(names, argument, regex_risk.find_regex_risk)
 
 
 def _check_url_key(names: NameResolver, argument: Argument) -> None:
-    """Raise PredicateError unless Java matches Spark's pattern for a URL key in bounded time."""
+    """Raise PredicateError unless Java matches Spark's pattern for a URL key in bounded time.
+
+    Spark puts the key, which may itself be a pattern, into a pattern for the query of a URL.
+    """
     key = argument.value
     pattern = f"(&|^){key}=([^&]*)" if isinstance(key, str) else None
     _check_pattern(names, Argument(argument.node, pattern))
@@ -124,44 +133,44 @@ def _refuse_risk(
     if limits.any_regex or not isinstance(pattern, str):
         return
     is_long = len(pattern) > limits.max_template
-    problem = "it is very long" if is_long else find_risk(pattern)
+    too_long = f"is too long: {len(pattern):,} characters, at most {limits.max_template:,}"
+    problem = too_long if is_long else find_risk(pattern)
     if problem is not None:
-        raise names.tree.error(
-            f"this pattern may take very long: {problem}", argument.node,
-            "simplify it, or allow any_regex",
-        )  # fmt: skip
+        is_invalid = problem.startswith("is not valid")
+        hint = "correct it" if is_invalid else "simplify it, or allow any_regex"
+        raise names.tree.error(f"this pattern {problem}", argument.node, hint)
 
 
-def _check_size(names: NameResolver, node: exp.Anonymous, size: object) -> None:
-    """Raise PredicateError unless the argument that sets a result's length is a small literal."""
+def _check_size(names: NameResolver, node: exp.Anonymous, size: object, subject: str) -> None:
+    """Raise PredicateError unless a number that sets a result's length is a small literal.
+
+    It is small if it is from -`max_growth` to `max_growth`. `subject` names it in messages.
+    """
     if not isinstance(size, int | Decimal):
-        raise names.tree.error(
-            f"the length of the result of {call_name(node)} must be a literal number", node,
-            "write the number",
-        )  # fmt: skip
+        raise names.tree.error(f"{subject} must be a literal number", node, "write the number")
     max_growth = names.space.limits.max_growth
     if not -max_growth <= size <= max_growth:
         raise names.tree.error(
-            f"the result of {call_name(node)} may have at most {max_growth:,} elements", node,
-            "write a smaller number",
+            f"{subject} must be from -{max_growth:,} to {max_growth:,}", node,
+            "write a number in this range",
         )  # fmt: skip
 
 
 def _check_position(names: NameResolver, node: exp.Anonymous, position: Argument) -> None:
-    """Raise PredicateError if a position may be the smallest int, which crashes Spark."""
+    """Raise PredicateError if a position could be the smallest int, which crashes Spark."""
     if isinstance(position.node, exp.Column | exp.Dot):
         is_safe = names.resolve_path(position.node)[0] in (TINYINT, SMALLINT)
     else:
         is_safe = isinstance(position.node, exp.Null) or not _may_be_smallest(position.value)
     if not is_safe:
         raise names.tree.error(
-            f"the position in {call_name(node)} must be a literal", position.node,
-            "write the number, or get(array, position - 1), or map[key]",
+            f"the position in {call_name(node)} must be a literal above -2,147,483,648",
+            position.node, "write the number, or get(array, position - 1), or map[key]",
         )  # fmt: skip
 
 
 def _may_be_smallest(value: object) -> bool:
-    """Return whether Spark could cast a value to the smallest int; None means an unknown value."""
+    """Return whether Spark could cast a value to the smallest int; None is an unknown value."""
     if value is None:
         return True
     try:
@@ -179,7 +188,7 @@ def _check_text_format(names: NameResolver, node: exp.Anonymous, text_format: Ar
             f"the format of {call_name(node)} must be a literal", node, "write the format itself"
         )
     for number in re.findall(r"[0-9]+", text_format.value):
-        _check_size(names, node, Decimal(number))
+        _check_size(names, node, Decimal(number), f"a number in the format of {call_name(node)}")
 
 
 def _check_short_literal(
@@ -187,7 +196,8 @@ def _check_short_literal(
 ) -> None:
     """Raise PredicateError unless an argument is a literal that Spark reads with little stack.
 
-    A schema may also be a call of `schema_of_csv`, `schema_of_json` or `schema_of_xml`.
+    The argument may also be NULL, and a schema may be a call of `schema_of_csv`, `schema_of_json`
+    or `schema_of_xml`.
     """
     if isinstance(argument.node, exp.Null):
         return
@@ -204,7 +214,7 @@ def _check_short_literal(
 
 
 def _is_sample(node: exp.Expr) -> bool:
-    """Return whether an expression makes a schema of a sample."""
+    """Return whether an expression calls a function that derives a schema from a sample."""
     return isinstance(node, exp.Anonymous) and call_name(node) in _SAMPLE_FUNCTIONS
 
 
@@ -223,7 +233,7 @@ def _find_excess(text: str, kind: ArgumentKind, function: str) -> str | None:
 
 
 def _measure_nesting(text: str) -> int:
-    """Return the largest number of brackets that are open at once, also those in quotes.
+    """Return the largest number of brackets that are open at once; brackets in quotes count too.
 
     >>> _measure_nesting("a ARRAY<STRUCT<b: INT>>, c MAP<STRING, INT>")
     2
@@ -238,8 +248,8 @@ def _measure_nesting(text: str) -> int:
 def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
     """Return the pattern of LIKE without making a literal part of the compiled template.
 
-    Patterns of kind `other` become part of it elsewhere, and those of kinds `exact` and `prefix`
-    are not dangerous.
+    Patterns that `pattern_kind` calls `other` become part of the template when the condition is
+    compiled, and the patterns that it calls `exact` or `prefix` are not dangerous.
     """
     if isinstance(node, exp.Null):
         return Argument(node, "")
@@ -249,7 +259,10 @@ def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
 
 
 def _read_argument(names: NameResolver, node: exp.Expr) -> Argument:
-    """Return an argument that is not a list of literals; a literal becomes part of the template."""
+    """Return an argument that is not a list of literals.
+
+    A literal becomes part of the compiled template.
+    """
     if isinstance(node, exp.Concat):
         parts = [_read_value(names.fix_literal(part)) for part in node.expressions]
         return Argument(node, "".join(map(str, parts)))

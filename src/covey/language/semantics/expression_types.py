@@ -1,12 +1,13 @@
 """Types of expressions as Spark's analyzer reports them.
 
-The parser knows the types of columns, literals and some functions. For all other expressions it
-needs a Spark session, which reports the type of each derived attribute, or why Spark refuses it. A
-worker has no session: it looks up the types that the driver has found already, and returns the
-expressions whose types are missing. When the driver has found these, their predicates are parsed
-again.
+The parser knows the types of columns, literals, operators and some functions. For all other
+expressions it needs a Spark session, which reports the type of each derived attribute, or why Spark
+refuses the expression. A worker has no session: it looks up the types that the driver has already
+found, and returns the expressions whose types are missing. After the driver has found these types,
+the predicates that need them are parsed again.
 
-Without a Spark session only the functions in `covey.language.semantics.function_types` are known.
+Without a Spark session, of all functions only those in
+`covey.language.semantics.function_types` have a known type.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ExpressionTypes(Protocol):
     """Lookup of the types of expressions."""
 
     def find(self, expression: str) -> Type | Refusal | None:
-        """Return the type of an expression, the reason of its refusal, or None if it is unknown."""
+        """Return the type of an expression, why Spark refuses it, or None if neither is known."""
         ...
 
 
@@ -41,7 +42,7 @@ class TypeAnalyzer(ExpressionTypes, Protocol):
     """Lookup of the types of expressions that can query Spark for missing ones."""
 
     def ask(self, expressions: Sequence[str]) -> None:
-        """Query Spark for the types of expressions; afterwards `find` knows each of them."""
+        """Query Spark for the types of expressions, so that `find` knows each afterwards."""
         ...
 
 
@@ -50,7 +51,7 @@ class KnownTypes:
     """A fixed table of types.
 
     Args:
-        types: the type, or the reason of its refusal, of each known expression by its text.
+        types: for the text of each known expression its type, or the reason why Spark refuses it.
         otherwise: the result for all other expressions; None means that their types are unknown.
     """
 
@@ -59,16 +60,19 @@ class KnownTypes:
 
     @classmethod
     def from_attributes(cls, attributes: Iterable[Attribute]) -> KnownTypes:
-        """Return a table with the types of attributes; flags are left out."""
+        """Return a table with the types of attributes by name; flags are left out."""
         return cls({a.name: a.type for a in attributes if not a.is_flag})
 
     def find(self, expression: str) -> Type | Refusal | None:
-        """Return the type of an expression, the reason of its refusal, or None if it is unknown."""
+        """Return the type of an expression, why Spark refuses it, or None if neither is known."""
         return self.types.get(expression, self.otherwise)
 
 
 class NotAnalysedError(Exception):
-    """Error that lists expressions whose types are missing; the parser catches it."""
+    """Error that lists expressions whose types are missing.
+
+    The parser catches the error and reports the expressions in `missing_types`.
+    """
 
     def __init__(self, expressions: Sequence[str]) -> None:
         super().__init__(", ".join(expressions))

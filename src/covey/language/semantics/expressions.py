@@ -51,8 +51,8 @@ class Expressions:
     Args:
         tree: the tree.
         space: the attributes of events.
-        types: the types of expressions as Spark's analyzer reports them; without it only those of
-            some functions are known.
+        types: the types of expressions as Spark's analyzer reports them. By default only the types
+            of columns, literals, operators and some functions are known.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Expressions:
         return self._make_derived(name, type_, can_raise or self._totality.can_raise(node))
 
     def _make_derived(self, name: str, type_: Type, can_raise: bool) -> Attribute:
-        """Return a derived attribute; the name is put in parentheses if a column has the same."""
+        """Return a derived attribute; if a column has its name, the name is put in parentheses."""
         if any(column.name == name for column in self.names.space.columns):
             name = f"({name})"
         return Attribute(name, type_, is_derived=True, can_raise=can_raise)
@@ -135,11 +135,11 @@ class Expressions:
         return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
 
     def is_opaque(self, node: exp.Expr) -> bool:
-        """Return whether only Spark can compare an expression: its type is not an attribute's."""
+        """Return whether only Spark can compare an expression, whose type no attribute can have."""
         return self._types is not None and not self.type_of(node).is_attribute
 
     def _look_up_type(self, node: exp.Expr, name: str) -> Type:
-        """Return the type of an expression by its canonical text, or VOID if Spark is not used.
+        """Return the type that Spark reports for a canonical text, or VOID if Spark is not used.
 
         Raises:
             NotAnalysedError: Spark must be queried first.
@@ -218,7 +218,10 @@ class Expressions:
         return self._static_type(node)
 
     def constant_error(self, node: exp.Expr) -> PredicateError:
-        """Return the error of a condition without a column, which may have a column in quotes."""
+        """Return the error of a condition that contains no column.
+
+        If a text of the condition is the name of a column, the error suggests the column.
+        """
         for literal in node.find_all(exp.Literal):
             raw = self.names.tree.raws[self.names.tree.slot_of(literal)]
             if raw[0] in "'\"" and raw[1:-1].lower() in self.names.columns:
@@ -271,7 +274,7 @@ class Expressions:
         return type_
 
     def _check_condition(self, node: exp.Expr) -> None:
-        """Raise PredicateError if the operands of a condition inside an expression do not fit."""
+        """Raise PredicateError if operands of a condition inside an expression have wrong types."""
         if isinstance(node, exp.And | exp.Or):
             operands = [node.this, node.expression]
         elif isinstance(node, exp.Not):
@@ -341,7 +344,7 @@ class Expressions:
         """Return the common type of branches, whose tests must be conditions."""
         for test in tests:
             if self._static_type(test) not in (BOOLEAN, VOID):
-                raise self.names.tree.error("a condition belongs here", test)
+                raise self.names.tree.error("a condition is expected here", test)
         types = [self._static_type(branch) for branch in branches]
         result = common_branch_type(types, self.names.space.settings)
         if result is None:

@@ -35,9 +35,10 @@ TypeRule = Callable[[Sequence[Type], SessionSettings], Type | None]
 
 
 def common_branch_type(types: Sequence[Type], settings: SessionSettings) -> Type | None:
-    """Return the common type of the branches of an expression, or None.
+    """Return the common type of the branches of an expression, or None if there is none.
 
-    Only numbers, or dates and times, may have different types: no branch is cast to or from text.
+    Branches of different types must all be numbers, dates or times, so no branch is cast to or from
+    text.
     """
     branch_types = [t for t in types if t != VOID] or [VOID]
     if len(set(branch_types)) > 1 and any(
@@ -48,7 +49,7 @@ def common_branch_type(types: Sequence[Type], settings: SessionSettings) -> Type
 
 
 def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Type | None:
-    """Return the type of `a op b`, or None if a type is not numeric.
+    """Return the type of `a op b`, or None if the operator does not take these types.
 
     Precision and scale of decimals follow Spark's rules.
     """
@@ -74,14 +75,14 @@ def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Typ
 
 
 def _adjust_decimal(precision: int, scale: int) -> Type:
-    """Return a decimal type; beyond 38 digits, Spark reduces the scale, to 6 at least."""
+    """Return a decimal type; beyond 38 digits, Spark reduces a scale above 6, but not below 6."""
     if precision <= 38:
         return decimal_type(precision, scale)
     return decimal_type(38, max(38 - (precision - scale), min(scale, 6)))
 
 
 def _always_returns(result: Type) -> TypeRule:
-    """Return a rule for functions of any arguments."""
+    """Return a rule for functions that take arguments of any types."""
     return lambda types, _: result
 
 
@@ -171,9 +172,9 @@ def _truncated_time_type(types: Sequence[Type], settings: SessionSettings) -> Ty
 
 
 def _build_rules(rule: TypeRule, names: str) -> dict[str, TypeRule]:
-    """Return the rules by function name of several functions with one rule.
+    """Return the rules, by function name, of functions that share a rule.
 
-    `names` has each function with its number of arguments, as `f/2` or `f/1-3`.
+    `names` lists the functions, each with its number of arguments, such as `f/2` or `f/1-3`.
     """
     rules = {}
     for word in names.split():
@@ -184,7 +185,7 @@ def _build_rules(rule: TypeRule, names: str) -> dict[str, TypeRule]:
 
 
 def _limit_arity(rule: TypeRule, min_arguments: int, max_arguments: int) -> TypeRule:
-    """Return a rule that refuses other numbers of arguments."""
+    """Return a rule that also refuses calls with fewer or more arguments than these limits."""
     return lambda types, settings: (
         rule(types, settings) if min_arguments <= len(types) <= max_arguments else None
     )
@@ -248,4 +249,4 @@ FUNCTIONS: dict[str, TypeRule] = {
     ),
     **_build_rules(_if_type, "if/3"),
 }
-"""The rule of each function, by its name in lower case."""
+"""The rule of each function, by the function's name in lower case."""

@@ -1,4 +1,7 @@
-"""Resolution of names in a predicate: columns, fields, types, and literals in derived names."""
+"""Resolution of names in a predicate: columns, fields and types.
+
+The resolver also collects the literals that become part of the names of derived attributes.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,11 @@ class NameResolver:
             self.columns.setdefault(column.name.lower(), []).append(column)
 
     def resolve_column(self, identifier: exp.Expr) -> Attribute:
-        """Return the column of a name in any case; raise PredicateError unless there is one."""
+        """Return the column of a name, in any case.
+
+        Raises:
+            PredicateError: there is no such column, or several differ only in case.
+        """
         columns = self.columns.get(identifier.name.lower(), [])
         if len(columns) == 1:
             return columns[0]
@@ -81,7 +88,11 @@ class NameResolver:
         raise self.tree.error(f"no column {identifier.name!r}", identifier, hint)
 
     def resolve_path(self, node: exp.Column | exp.Dot) -> tuple[Type, str]:
-        """Return the type and the canonical text of a column, or of a field inside one."""
+        """Return the type and the canonical text of a column, or of a field inside a column.
+
+        Raises:
+            PredicateError: there is no such column or field.
+        """
         parts = list(node.parts)
         if any(not isinstance(part, exp.Identifier) for part in parts) or node.find(exp.Func):
             raise self.unsupported_error(node)
@@ -94,7 +105,7 @@ class NameResolver:
         for part in parts[1:]:
             if type_.name != "struct":
                 raise self.tree.error(
-                    f"{'.'.join(names)} is {type_}, it has no field {part.name!r}", part
+                    f"{'.'.join(names)} is {type_} and has no field {part.name!r}", part
                 )
             fields = [f for f in type_.fields if f[0].lower() == part.name.lower()]
             if len(fields) != 1:
@@ -153,9 +164,9 @@ class NameResolver:
         return f"r{raw}" if isinstance(node, exp.RawString) else raw
 
     def fix_number(self, node: exp.Expr) -> str | None:
-        """Return a number as written, with a minus before it, and add its slot to `fixed_slots`.
+        """Return a number as written, with its minus sign, and add its slot to `fixed_slots`.
 
-        Any other expression gives None.
+        None is returned for any other expression.
         """
         inner = node.this if isinstance(node, exp.Neg) else node
         if not isinstance(inner, exp.Literal) or inner.is_string or self.is_literal_list(inner):
@@ -180,8 +191,8 @@ class NameResolver:
         """
         if self.fix_literal(node).count(",") >= _MAX_LISTED:
             raise self.tree.error(
-                f"a function may have {_MAX_LISTED:,} literals", node,
-                "give it fewer, or add a column with its value to the events",
+                f"a function may have at most {_MAX_LISTED:,} literals", node,
+                "write fewer literals, or add a column with the value to the events",
             )  # fmt: skip
         try:
             return [
@@ -219,7 +230,10 @@ class NameResolver:
 
 
 def _stands_for_value(identifier: exp.Expr) -> bool:
-    """Return whether an unknown name is where a literal is usual: its quotes may be missing."""
+    """Return whether an unknown name is in a position that usually has a literal.
+
+    If it is, quotes around the name may be missing.
+    """
     column = identifier.parent
     parent = column.parent if isinstance(column, exp.Column) else None
     if isinstance(parent, exp.In):
@@ -232,7 +246,7 @@ def _stands_for_value(identifier: exp.Expr) -> bool:
 
 
 def _suggest_name(name: str, names: Sequence[str], what: str = "the columns") -> str:
-    """Return the suggestion for an unknown name: a similar name, or else the first names."""
+    """Return the suggestion for an unknown name: a similar name, or the first eight names."""
     similar = get_close_matches(name.lower(), [n.lower() for n in names], 1, 0.6)
     if similar:
         return f"did you mean {next(n for n in names if n.lower() == similar[0])}?"

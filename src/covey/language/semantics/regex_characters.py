@@ -1,10 +1,13 @@
-r"""Sets of the characters that a pattern can match, as bit masks; a set may be too large.
+r"""Sets of the characters that a part of a pattern can match, as bit masks.
+
+A set contains at least the characters that the part can match, and may contain more.
 
 There is one bit for each ASCII character. Four more bits stand for the line separators beyond
 ASCII, for the other characters of Unicode's first plane, for the characters of further planes,
 which Java stores as two `char` values, and for the end of a text. Under some flags and collations
-`k` also matches the Kelvin sign and `s` the long s, so `add_other_case` also adds the characters
-beyond ASCII to a set that has one of these letters, and conversely.
+`k` also matches the Kelvin sign and `s` the long s. So `add_other_case` also adds the characters
+beyond ASCII to a set that has one of these letters, and the letters to a set that has characters
+beyond ASCII.
 
 >>> characters_between("a", "c") == characters_between("A", "C")
 False

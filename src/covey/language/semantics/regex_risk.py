@@ -9,10 +9,10 @@ bounds of both, for any text, are computed from the tree of a pattern without ru
 - A choice that the next character does not decide multiplies the steps of the parts after it: `a?a`
   has 2 ways to match, `.*x` as many as the text has characters, and `(a|ab){40}` has 2 to the power
   of 40. A search starts at each character of the text, which multiplies the steps again.
-- A choice that the next character decides, as in `[a-z]+@`, multiplies nothing. Nor does a choice
-  after which nothing can fail, as the last one in `a.*b.*`.
+- A choice that the next character decides, as in `[a-z]+@`, multiplies nothing. A choice after
+  which nothing can fail, such as the last one in `a.*b.*`, does not multiply anything either.
 
-A pattern may take 40 times the square of the length of a text.
+On a text of n characters, a pattern may take at most 40 n² steps.
 
 Cost: linear in the length of the pattern, and bounded.
 """
@@ -50,7 +50,8 @@ _TEXT_LENGTH = 100
 _MAX_STEPS = 40 * _TEXT_LENGTH**2
 """The largest number of steps on any text of `_TEXT_LENGTH` characters.
 
-A pattern whose steps grow faster than the square of the length exceeds it at this length already.
+A pattern whose steps grow faster than the square of the length exceeds this number already on such
+a text.
 """
 _MORE_THAN_SQUARE = 300
 """Steps that grow by more than this factor when the text gets ten times as long are reported as
@@ -60,8 +61,11 @@ _MAX_WILDCARDS = 2  # % before the end of a LIKE pattern
 
 _MAX_COMPARED = 200  # distinct first sets of branches; beyond that all branches count as equal
 
-_TOO_OFTEN = "a group that is repeated too often"
-_SAME_TEXT = "repetitions that can match the same text"
+_TOO_OFTEN = "may overflow Java's stack: a part is repeated too often"
+_NESTED = "may overflow Java's stack: a repetition is inside a repetition"
+_TOO_LONG = "may overflow Java's stack: there are too many parts in a row"
+_SAME_TEXT = "may take very long: several repetitions can match the same text"
+_TOO_MANY_CHOICES = "may take very long: there are too many choices"
 
 
 class _Follow(NamedTuple):
@@ -69,7 +73,8 @@ class _Follow(NamedTuple):
 
     Args:
         first: the set of characters at which it can start.
-        entry_steps: the steps after which the matcher knows that it does not start at a position.
+        entry_steps: the steps after which the matcher knows that what follows does not start at a
+            position.
     """
 
     first: int
@@ -105,14 +110,18 @@ _STEP = _Cost(1, 1)
 def find_regex_risk(pattern: str) -> str | None:
     r"""Return the risk of a pattern in Java's syntax, as the end of a message, or None.
 
+    A pattern that is not valid, or that cannot be checked, counts as a risk.
+
     >>> find_regex_risk(r"^([A-Z]{2}\d+)(-[a-z]+)?$"), find_regex_risk(r"(?i)(iphone|pixel) 1[2-5]")
     (None, None)
     >>> find_regex_risk("(a+)+$")
-    'a repetition inside a repetition'
-    >>> find_regex_risk(r"(.)\1"), find_regex_risk("(a|b)*"), find_regex_risk("(a|b)*+")
-    ('a reference to a group', 'a group that is repeated too often', None)
+    "may overflow Java's stack: a repetition is inside a repetition"
+    >>> find_regex_risk(r"(.)\1"), find_regex_risk("(a)(b")
+    ('cannot be checked: it has a reference to a group', 'is not valid: a group has no closing )')
+    >>> find_regex_risk("(a|b)*+"), find_regex_risk("(a|b)*")
+    (None, "may overflow Java's stack: a part is repeated too often")
     >>> find_regex_risk("a.*b.*"), find_regex_risk("^.*a.*b"), find_regex_risk("a.*b.*c")
-    (None, None, 'repetitions that can match the same text')
+    (None, None, 'may take very long: several repetitions can match the same text')
     """
     try:
         root = parse_regex(pattern)
@@ -124,14 +133,14 @@ def find_regex_risk(pattern: str) -> str | None:
 def find_like_risk(pattern: str) -> str | None:
     """Return the risk of a LIKE pattern, which Spark turns into a regular expression, or None.
 
-    Escapes are not interpreted: a wildcard costs at least as much as the character it may stand
-    for.
+    Escapes are not interpreted, because an escaped wildcard, which matches only itself, costs at
+    most as much as a wildcard.
 
     >>> find_like_risk("%a%b%"), find_like_risk("%a%b%c")
-    (None, 'more than 2 % before its end')
+    (None, 'may take very long: more than 2 wildcards % before its end')
     """
     if pattern.rstrip("%").count("%") > _MAX_WILDCARDS:
-        return f"more than {_MAX_WILDCARDS} % before its end"
+        return f"may take very long: more than {_MAX_WILDCARDS} wildcards % before its end"
     any_character = Character(Traits(ALL_CHARACTERS))
     parts: list[Node] = []
     for n, text in enumerate(pattern.split("%")):
@@ -145,22 +154,23 @@ def find_like_risk(pattern: str) -> str | None:
 
 
 def _find_tree_risk(root: Node, follow: _Follow | None, *, is_search: bool) -> str | None:
-    """Return the risk of a pattern's tree before what follows it, or None.
+    """Return the risk of the pattern of a tree, or None.
 
-    `is_search` says whether a match can start at any position of the text.
+    `follow` is what follows the pattern, and `is_search` says whether a match can start at any
+    position of the text.
     """
     for repetition in _list_repetitions(root):
         if repetition.traits.depth > _MAX_DEPTH:
             is_nested = any(map(_is_variable, _list_repetitions(repetition.body)))
             is_nested &= _is_variable(repetition)
-            return "a repetition inside a repetition" if is_nested else _TOO_OFTEN
+            return _NESTED if is_nested else _TOO_OFTEN
     if root.traits.depth > _MAX_DEPTH:
-        return "too many parts in a row"
+        return _TOO_LONG
     steps = _count_steps(root, follow, is_search, _TEXT_LENGTH)
     if steps <= _MAX_STEPS:
         return None
     grows = steps > _MORE_THAN_SQUARE * _count_steps(root, follow, is_search, _TEXT_LENGTH // 10)
-    return _SAME_TEXT if grows else "too many choices"
+    return _SAME_TEXT if grows else _TOO_MANY_CHOICES
 
 
 def _count_steps(root: Node, follow: _Follow | None, is_search: bool, length: int) -> float:
@@ -185,7 +195,7 @@ def _is_anchored(node: Node) -> bool:
 
 
 def _children(node: Node) -> Sequence[Node]:
-    """Return the parts of a node."""
+    """Return the parts of a node; a node without parts has an empty sequence."""
     match node:
         case Concatenation():
             return node.parts
@@ -214,7 +224,7 @@ def _is_variable(repetition: Repetition) -> bool:
 
 
 class _Counter:
-    """Counter of ways and steps on texts of one length."""
+    """Counter of the ways and steps of a pattern on texts of one length."""
 
     def __init__(self, length: int) -> None:
         self._length = length
@@ -263,7 +273,7 @@ class _Counter:
         return _Cost(ways, steps)
 
     def _count_alternation(self, node: Alternation, follow: _Follow | None) -> _Cost:
-        """Return the cost of branches, of which one character can start only some."""
+        """Return the cost of branches; those that start with different characters do not add up."""
         costs = [self.count(branch, follow) for branch in node.branches]
         steps = sum(cost.steps for cost in costs) + len(costs)
         if follow is None:
@@ -282,7 +292,7 @@ class _Counter:
         return _Cost(_find_most_ways(ways_by_first), steps)
 
     def _count_repeated_character(self, node: Repetition, follow: _Follow | None) -> _Cost:
-        """Return the cost of a repeated character; an exit is a count at which it may end."""
+        """Return the cost of a repeated character; `exits` is how many counts it can end at."""
         max_count = min(node.max_count, self._length)
         if follow is None or node.is_possessive:
             return _Cost(1, max_count + 1)
@@ -291,7 +301,7 @@ class _Counter:
         return _Cost(1 if is_decided else exits, max_count + exits * follow.entry_steps)
 
     def _count_repeated_group(self, node: Repetition, follow: _Follow | None) -> _Cost:
-        """Return the cost of a repeated group; `exits` counts the ways to end after any turn."""
+        """Return the cost of a repeated group; `exits` is the number of ways to end it."""
         body, max_count = node.body.traits, min(node.max_count, self._length)
         if node.is_possessive:
             return _Cost(1, (max_count + 1) * (self.count(node.body, None).steps + 1))
@@ -329,7 +339,7 @@ def _find_most_ways(ways_by_first: Mapping[int, float]) -> float:
 
 
 def _count_prefixes(words: Sequence[str]) -> int:
-    """Return the largest number of the words that are prefixes of one text.
+    """Return the largest number of words that are prefixes of the same text.
 
     >>> _count_prefixes(["pixel", "pixel pro", "phone", "pixel 7", "pixel"])
     3

@@ -1,11 +1,11 @@
-r"""Parser of regular expressions as Java reads them, to trees.
+r"""Parser from regular expressions, as Java reads them, to trees.
 
-A tree overestimates what a pattern matches: the characters with which a part can begin are those
-under any flags and any collation, so letters match in both cases and a dot matches every character.
-Patterns are refused where their meaning in Java is not certain: classes inside classes, references
-to groups, the flags x and U, `\R`, `\X`, `\b{g}`, and repetitions of repetitions or of assertions.
+A tree overestimates what a pattern matches: it has the characters with which a part can begin under
+any flags and any collation, so letters match in both cases and a dot matches every character.
+Patterns are refused if their meaning in Java is not certain: classes inside classes, references to
+groups, the flags x and U, `\R`, `\X`, `\b{g}`, and repetitions of repetitions or of assertions.
 
-Cost: linear in the length of a pattern, and bounded, because patterns of too many parts are
+Cost: linear in the length of a pattern, and bounded, because patterns with too many parts are
 refused.
 """
 
@@ -70,8 +70,16 @@ _ESCAPE = re.compile(
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
+_REPEATS_NOTHING = "cannot be checked: a *, +, ? or { does not repeat a character or a group"
+_CLASS_IN_CLASS = "cannot be checked: it has a class inside a class"
+
+
 class RegexSyntaxError(Exception):
-    """Error of a pattern that is wrong or whose meaning in Java is not certain."""
+    """Error of a pattern that is not valid, too large, or whose meaning in Java is not certain.
+
+    The message is the end of a sentence about the pattern. For a pattern that Java certainly
+    refuses, it starts with `is not valid`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,7 @@ class Lookaround:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A part in parentheses; the matcher never backtracks into an atomic one."""
+    """A part in parentheses; the matcher never backtracks into an atomic group."""
 
     traits: Traits
     body: Node
@@ -170,7 +178,7 @@ _ANY = Character(Traits(ALL_CHARACTERS))
 
 
 def _make_assertion(first: int, *, is_begin: bool = False) -> Node:
-    """Return an assertion at whose position only characters of `first` can follow."""
+    """Return an assertion that only characters of `first` can follow."""
     return Assertion(Traits(first, can_be_empty=True, max_length=0), is_begin)
 
 
@@ -178,7 +186,8 @@ def parse_regex(pattern: str) -> Node:
     """Return the tree of a pattern.
 
     Raises:
-        RegexSyntaxError: Java refuses the pattern, or its meaning in Java is not certain.
+        RegexSyntaxError: Java refuses the pattern, the pattern is too large, or its meaning in Java
+            is not certain.
     """
     return _Reader(_expand_quotes(pattern)).read()
 
@@ -230,7 +239,7 @@ def make_text(text: str) -> Node:
 def make_repetition(body: Node, min_count: int, max_count: int, mode: str) -> Node:
     """Return a part that is repeated between `min_count` and `max_count` times.
 
-    `mode` is the sign after the quantifier: `+` for possessive, `?` for lazy, else empty.
+    `mode` is the sign after the quantifier: `+` for possessive, `?` for lazy, otherwise empty.
     """
     inner, is_possessive = body.traits, mode == "+"
     if is_possessive or (mode == "?" and isinstance(body, Character)) or max_count == 1:
@@ -303,10 +312,10 @@ class _Reader:
         while self._at < len(self._pattern):
             self._parts += 1
             if self._parts > _MAX_PARTS:
-                raise RegexSyntaxError("too many parts")
+                raise RegexSyntaxError(f"is too large: it has more than {_MAX_PARTS:,} parts")
             self._read_part(self._pattern[self._at])
         if len(self._groups) > 1:
-            raise RegexSyntaxError("a group that is not closed")
+            raise RegexSyntaxError("is not valid: a group has no closing )")
         return self._groups[0].close()
 
     def _read_part(self, character: str) -> None:
@@ -351,31 +360,33 @@ class _Reader:
         """Read an opening parenthesis with its flags."""
         opener = _GROUP.match(self._pattern, self._at)
         if opener is None or (opener.group() == "(" and self._pattern[opener.end() :][:1] == "?"):
-            raise RegexSyntaxError("an unknown kind of group")
+            raise RegexSyntaxError("cannot be checked: it has an unknown kind of group")
         self._at = opener.end()
         flags = opener["flags"] or ""
         if refused_flags := sorted(set(flags) - set("ims-")):
-            raise RegexSyntaxError(f"the flag {refused_flags[0]}")
+            raise RegexSyntaxError(f"cannot be checked: it has the flag {refused_flags[0]}")
         self._has_lines |= "m" in flags
         if opener["end"] == ")":
             self._groups[-1].can_be_repeated = False
             return
         self._groups.append(_OpenGroup(opener))
         if len(self._groups) > _MAX_NESTING:
-            raise RegexSyntaxError("too many nested groups")
+            raise RegexSyntaxError(f"is too large: it has more than {_MAX_NESTING} nested groups")
 
     def _close_group(self) -> None:
         """Read a closing parenthesis and add the group to the one around it."""
         self._at += 1
         if len(self._groups) == 1:
-            raise RegexSyntaxError("a closing parenthesis without a group")
+            raise RegexSyntaxError("is not valid: a ) closes no group")
         closed = self._groups.pop()
         body, opener = closed.close(), closed.opener
         assert opener is not None
         if look := opener["look"]:
             is_behind = look[0] == "<"
             if is_behind and body.traits.max_length >= UNBOUNDED:
-                raise RegexSyntaxError("a lookbehind without a maximum length")
+                raise RegexSyntaxError(
+                    "cannot be checked: it has a lookbehind without a maximum length"
+                )
             depth = body.traits.depth + 1
             traits = Traits(ANYTHING, can_be_empty=True, depth=depth, max_length=0)
             self._groups[-1].add_part(Lookaround(traits, body, is_behind), can_be_repeated=False)
@@ -392,7 +403,7 @@ class _Reader:
         group = self._groups[-1]
         match = _QUANTIFIER.match(self._pattern, self._at)
         if match is None or match["more"] or not group.can_be_repeated:
-            raise RegexSyntaxError("a repetition of nothing, or of a repetition")
+            raise RegexSyntaxError(_REPEATS_NOTHING)
         self._at = match.end()
         sign, min_digits, comma, max_digits, mode, _ = match.groups()
         if sign:
@@ -401,7 +412,9 @@ class _Reader:
             min_count = int(min_digits)
             max_count = int(max_digits or UNBOUNDED) if comma else min_count
         if max_count < min_count:
-            raise RegexSyntaxError("a repetition whose bounds are in the wrong order")
+            raise RegexSyntaxError(
+                "is not valid: the bounds of a repetition are in the wrong order"
+            )
         body = group.parts.pop()
         group.add_part(make_repetition(body, min_count, max_count, mode), can_be_repeated=False)
 
@@ -412,7 +425,7 @@ class _Reader:
         if name is not None and name in "AbBzZG":
             self._at = escape.end()
             if self._pattern.startswith("{", self._at):
-                raise RegexSyntaxError("a repetition of nothing, or of a repetition")
+                raise RegexSyntaxError(_REPEATS_NOTHING)
             first = {"z": END_OF_TEXT, "Z": END_OF_LINE}.get(name, ANYTHING)
             assertion = _make_assertion(first, is_begin=name == "A")
             self._groups[-1].add_part(assertion, can_be_repeated=False)
@@ -424,13 +437,14 @@ class _Reader:
         """Return the match of the escape at the next character."""
         escape = _ESCAPE.match(self._pattern, self._at)
         if escape is None:
-            raise RegexSyntaxError("a backslash at the end")
+            raise RegexSyntaxError("is not valid: it ends with a backslash")
         return escape
 
     def _read_escaped(self, found: re.Match[str]) -> tuple[int, int, str]:
-        """Return two sets and the character of an escape, empty if it stands for several.
+        """Return the set of characters that an escape may match, and the set it certainly matches.
 
-        The sets are those of the characters that the escape may match and certainly matches.
+        The third result is the character of the escape; it is empty if the escape stands for
+        several characters.
         """
         self._at = found.end()
         if (name := found["property"] or found["letter"]) is not None:
@@ -442,7 +456,7 @@ class _Reader:
         code = found["braced"] or found["hex"] or found["unicode"]
         if code is not None:
             if int(code, 16) > 0x10FFFF:
-                raise RegexSyntaxError("a character code beyond 10FFFF")
+                raise RegexSyntaxError("is not valid: a character code is larger than 10FFFF")
             character = chr(int(code, 16))
         elif found["octal"]:
             character = chr(int(found["octal"], 8))
@@ -451,9 +465,9 @@ class _Reader:
         elif escaped in _CONTROLS:
             character = _CONTROLS[escaped]
         elif escaped in "123456789k":
-            raise RegexSyntaxError("a reference to a group")
+            raise RegexSyntaxError("cannot be checked: it has a reference to a group")
         elif escaped.isascii() and escaped.isalnum():
-            raise RegexSyntaxError(f"the escape \\{escaped}")
+            raise RegexSyntaxError(f"cannot be checked: it has the escape \\{escaped}")
         else:
             character = escaped
         if 0xD800 <= ord(character) <= 0xDFFF:
@@ -471,33 +485,40 @@ class _Reader:
             may_match, surely_matches = self._read_class_item()
             members, certain, items = members | may_match, certain | surely_matches, items + 1
             if items > _MAX_CLASS_ITEMS:
-                raise RegexSyntaxError("a class of too many characters")
+                raise RegexSyntaxError(
+                    f"is too large: a class has more than {_MAX_CLASS_ITEMS} characters"
+                )
         self._at += 1
         members = ALL_CHARACTERS & ~certain if is_inverted else add_other_case(members)
         return Character(Traits(members))
 
     def _read_class_item(self) -> tuple[int, int]:
-        """Return the sets that a character, range or escape may match and certainly matches."""
+        """Read a character, range or escape of a class.
+
+        Return the set of characters that it may match, and the set that it certainly matches.
+        """
         members, certain, low = self._read_class_character()
         following = self._pattern[self._at + 1 : self._at + 2]
         if not low or not self._pattern.startswith("-", self._at) or following in "]":
             return members, certain
         if following == "[":
-            raise RegexSyntaxError("a class inside a class")
+            raise RegexSyntaxError(_CLASS_IN_CLASS)
         self._at += 1
         _, _, high = self._read_class_character()
-        if not high or high < low:
-            raise RegexSyntaxError("a range that is in the wrong order")
+        if not high:
+            raise RegexSyntaxError("cannot be checked: it has a range with several last characters")
+        if high < low:
+            raise RegexSyntaxError("is not valid: the characters of a range are in the wrong order")
         members = characters_between(low, high)
         return members, members & ((1 << 128) - 1)
 
     def _read_class_character(self) -> tuple[int, int, str]:
-        """Return the sets of a character or escape in a class, as `_read_escaped` does."""
+        """Read a character or escape of a class; the results are those of `_read_escaped`."""
         character = self._pattern[self._at : self._at + 1]
         if not character:
-            raise RegexSyntaxError("a class that is not closed")
+            raise RegexSyntaxError("is not valid: a character class has no closing ]")
         if character == "[" or self._pattern.startswith("&&", self._at):
-            raise RegexSyntaxError("a class inside a class")
+            raise RegexSyntaxError(_CLASS_IN_CLASS)
         if character == "\\":
             return self._read_escaped(self._match_escape())
         self._at += 1

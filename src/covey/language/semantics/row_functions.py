@@ -5,11 +5,11 @@ else: no other row, no clock, no session, no file. Functions that are not listed
 function that a later Spark adds cannot be called before it has been reviewed. A test compares the
 list with the registry of the installed Spark.
 
-Some arguments are programs of their own, such as patterns and formats, or set the length of a
+Some arguments are programs themselves, such as patterns and formats, or set the length of a
 result. `CHECKED_ARGUMENTS` lists them all, and `covey.language.semantics.arguments` checks them.
-For other arguments that are no plain data Spark itself accepts only a few values: charsets,
-collations, units of time, padding modes, formats of `to_binary`, and characters of `mask`. A map of
-options cannot be written, because `map` is refused.
+Other arguments are not plain data either, but Spark itself accepts only a few values for them:
+charsets, collations, units of time, padding modes, formats of `to_binary`, and characters of
+`mask`. A map of options cannot be written, because `map` is refused.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ ROW_FUNCTIONS = frozenset(name for names in _BY_GROUP.values() for name in names
 
 
 class ArgumentKind(Enum):
-    """Kind of an argument that is checked; the value is the word for it in messages."""
+    """Kind of an argument that is checked; the value of a member is its word in messages."""
 
     PATTERN = "pattern"
     URL_KEY = "key"
@@ -142,7 +142,7 @@ _CHECKED_PLACES: dict[ArgumentKind, dict[str, tuple[int, ...]]] = {
         "regexp_instr": (1,), "regexp_like": (1,), "regexp_replace": (1,), "regexp_substr": (1,),
         "rlike": (1,), "split": (1,),
     },
-    # Spark makes a pattern of the key, which must be such a literal.
+    # Spark puts the key into a pattern, which must be a literal that Java matches in bounded time.
     ArgumentKind.URL_KEY: {"parse_url": (2,), "try_parse_url": (2,)},
     # Must be a short literal with few nested brackets: Java compiles and runs it recursively.
     ArgumentKind.TIME_FORMAT: {
@@ -186,7 +186,7 @@ def _list_by_function() -> dict[str, dict[int, ArgumentKind]]:
 
 
 CHECKED_ARGUMENTS = _list_by_function()
-"""For each function the positions, from 0, of its checked arguments with the kind of each."""
+"""For each function: the kind of each checked argument, by the argument's position from 0."""
 
 REFUSED_FUNCTIONS = {
     "is not a function of the event alone": """
@@ -254,7 +254,7 @@ REFUSED_FUNCTIONS = {
         transform_keys transform_values zip_with
     """,
 }
-"""Functions of Spark that a predicate may not call, by the reason as in messages."""
+"""Functions of Spark that a predicate may not call, by the reason that messages give."""
 
 _REASONS = {name: reason for reason, names in REFUSED_FUNCTIONS.items() for name in names.split()}
 
@@ -262,7 +262,7 @@ _REASONS = {name: reason for reason, names in REFUSED_FUNCTIONS.items() for name
 def find_refusal_reason(name: str) -> str | None:
     """Return the reason why a function of Spark may not be called, as the end of a message.
 
-    Row functions and unknown names give None.
+    None is returned for row functions and for unknown names.
 
     >>> find_refusal_reason("uuid"), find_refusal_reason("lower"), find_refusal_reason("medain")
     ('returns another value on each call', None, None)

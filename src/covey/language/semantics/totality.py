@@ -36,7 +36,8 @@ _ARGUMENT_KINDS: dict[str, Callable[[Type], bool]] = {
 }
 """Kinds of arguments: text, int, date or time, time, float or double, array, any scalar.
 
-They exclude a bigint for an int and a date for a time, which may be out of range after the cast.
+A bigint is not accepted for an int, and a date is not accepted for a time, because the value may be
+out of range after the cast.
 """
 
 _TOTAL_FUNCTIONS = {
@@ -65,10 +66,11 @@ _TOTAL_FUNCTIONS = {
     **dict.fromkeys(["array_size", "cardinality", "size"], "a"),
     **dict.fromkeys(["isnotnull", "isnull"], "*"),
 }  # fmt: skip
-"""Functions that never raise, with the kinds of their arguments; the last ones may be missing."""
+"""Functions that never raise, with the kinds of their arguments; the last arguments may be
+missing."""
 
 _ANY_NUMBER = {"concat": "s", "concat_ws": "s", "hash": "*", "xxhash64": "*"}
-"""Functions of any number of arguments that never raise, with the kind of all arguments."""
+"""Functions of any number of arguments that never raise, with the one kind of all arguments."""
 
 
 class TotalityChecker:

@@ -27,7 +27,10 @@ def split_conjuncts(template: str) -> list[str]:
 
 
 def _rejoin_pieces(pieces: Sequence[str]) -> Iterator[str]:
-    """Yield conjuncts; pieces split at an AND in parentheses or of a BETWEEN are joined again."""
+    """Yield the conjuncts that pieces between ANDs make up.
+
+    Pieces are joined again if the AND between them is in parentheses or belongs to a BETWEEN.
+    """
     conjunct = ""
     for piece in pieces:
         conjunct = f"{conjunct} AND {piece}" if conjunct else piece
@@ -41,6 +44,6 @@ def _rejoin_pieces(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def fill_template(template: str, raws: Sequence[str]) -> str:
-    """Return the text that a template and its literals, as written, stand for."""
+    """Return the text of a template with its literals, as written, filled in."""
     parts = template.split(SLOT_MARK)
     return "".join(part + raw for part, raw in zip(parts, [*raws, ""], strict=True))

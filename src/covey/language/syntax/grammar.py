@@ -58,9 +58,9 @@ _GRAMMAR = _Grammar()
 class PredicateTree:
     """A parsed predicate, with the literals of its slots and the source position of each node.
 
-    `root` is the syntax tree, `raws` has the literals as written by slot. The parser read the text
-    with slots in place of literals; from position `_starts[i]` of that text on, the position in
-    the user's `text` is larger by `_shifts[i]`.
+    `root` is the syntax tree; `raws` has the literals as written, by slot. sqlglot reads the text
+    with slots in place of literals. From position `_starts[i]` of that text to the next start, the
+    position in the user's `text` is larger by `_shifts[i]`.
     """
 
     text: str
@@ -73,11 +73,11 @@ class PredicateTree:
         """Return the slot of a literal node; raise PredicateError if the node is not a slot."""
         match = _SLOT.fullmatch(str(node.this))
         if match is None or int(match.group(1)) >= len(self.raws):
-            raise self.error("a literal that Spark would not read here", node)
+            raise self.error("Spark would not read a literal here", node)
         return int(match.group(1))
 
     def error(self, problem: str, node: exp.Expr | None = None, hint: str = "") -> PredicateError:
-        """Return an error at the start of a node, by default of the predicate."""
+        """Return an error at the start of a node, by default at the start of the predicate."""
         return PredicateError(problem, self.text, self._find_source_start(node), hint)
 
     def error_at_pattern(
@@ -85,7 +85,8 @@ class PredicateTree:
     ) -> PredicateError:
         """Return an error at the first match of a pattern after a node's start.
 
-        It is for nodes whose position sqlglot does not record.
+        Use it for nodes whose position sqlglot does not record. Without a match, the error is at
+        the start itself.
         """
         masked = common_mistakes.mask_literals(self.text)
         start = self._find_source_start(node)
@@ -157,7 +158,9 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
 def check_length(text: str, limits: PredicateLimits) -> None:
     """Raise PredicateError if a text exceeds the limits of length."""
     if len(text) > limits.max_characters:
-        problem = f"a predicate may have {limits.max_characters:,} characters, got {len(text):,}"
+        problem = (
+            f"a predicate may have at most {limits.max_characters:,} characters, got {len(text):,}"
+        )
         raise PredicateError(problem, text[:200])
     if not _LITERAL_SIGN.search(text):
         check_template(text, len(text), 0, limits)
@@ -173,11 +176,11 @@ def check_template(text: str, length: int, slots: int, limits: PredicateLimits) 
     """
     if length > limits.max_template or slots > _MAX_SLOTS:
         raise PredicateError(
-            f"a predicate may have {limits.max_template:,} characters besides its literals, got "
-            f"{length:,}",
+            f"a predicate may have at most {limits.max_template:,} characters besides its "
+            f"literals, got {length:,}",
             text[:200],
             0,
-            "split it into several",
+            "split it into several predicates",
         )
 
 
@@ -187,7 +190,7 @@ _MAX_SLOTS = 99_999  # a slot has five digits
 def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
     """Return a text with slots in place of literals, the literals, and the position mapping.
 
-    The mapping is the last two tuples: `_starts` and `_shifts` of `PredicateTree`.
+    The mapping consists of two tuples: `_starts` and `_shifts` of `PredicateTree`.
     """
     pieces: list[str] = []
     raws: list[str] = []
@@ -302,8 +305,9 @@ def _check_counts(tree: PredicateTree, tokens: Sequence[Token]) -> None:
 def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
     """Raise PredicateError for tokens that sqlglot and Spark read differently.
 
-    These are IN with brackets, commas with no value beside them, ISNULL and NOTNULL after a value,
-    and a plus that is not an addition: sqlglot drops it, Spark casts the operand to a number.
+    These are IN with square brackets, commas that lack a value before or after them, ISNULL and
+    NOTNULL after a value, and a plus that is not an addition: sqlglot drops it, whereas Spark casts
+    the operand to a number.
     """
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         is_call = after is not None and after.token_type is TokenType.L_PAREN
@@ -319,7 +323,7 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
         )
         if opens and closes and not is_empty_pair:
             offset = tree.source_offset(token.start)
-            problem = "a comma with nothing beside it"
+            problem = "a value is missing before or after a comma"
             raise PredicateError(problem, tree.text, offset, "leave it out")
         if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not is_call:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
@@ -331,9 +335,8 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
             continue
         is_cast = following is not None and following.token_type is TokenType.DCOLON
         if after is None or after.token_type is not TokenType.NUMBER or is_cast:
-            raise PredicateError(
-                "a + before this", tree.text, tree.source_offset(plus.start), "leave it out"
-            )
+            offset = tree.source_offset(plus.start)
+            raise PredicateError("this + has no value before it", tree.text, offset, "leave it out")
 
 
 def _bind_minus_signs(tokens: Sequence[Token], root: exp.Expr) -> exp.Expr:
@@ -447,7 +450,7 @@ def _make_precedence_error(tree: PredicateTree, node: exp.Expr) -> PredicateErro
 
 
 def _explain_parse_error(tree: PredicateTree, sql: str, error: ParseError) -> PredicateError:
-    """Return sqlglot's error in words for people who write predicates."""
+    """Return an error for people who write predicates, in place of an error of sqlglot."""
     text = tree.text
     mistake = (
         common_mistakes.find_common_mistake(text)

@@ -1,9 +1,9 @@
 """Spark's casts from text to number, date, time and boolean, as comparisons apply them.
 
 Each function returns the value, or None if Spark's cast fails (null, or an error in ANSI mode).
-Dates are days and times microseconds since 1970. A text raises LiteralError if its meaning changes
-with the current time (`'today'`, a time without a date) or if it is hardly ever intended
-(`'0x1p3'`), although Spark would cast it.
+Dates are in days since 1970-01-01, times in microseconds. LiteralError is raised for two kinds of
+texts although Spark would cast them: texts whose meaning changes with the current time (`'today'`,
+a time without a date), and texts that are hardly ever intended (`'0x1p3'`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CYCLE_DAYS = 400 * 365 + 97  # days after which the calendar and its weekdays r
 
 
 def literal_hint(type_: Type) -> str:
-    """Return the suggestion for a place where a literal of a type is expected."""
+    """Return the suggestion that messages give where a literal of a type is expected."""
     if type_.is_numeric:
         return "write a number"
     return {
@@ -55,7 +55,10 @@ def literal_hint(type_: Type) -> str:
 
 
 def to_boolean(text: str) -> bool | None:
-    """Return the boolean of `t`, `true`, `y`, `yes`, `1` or their opposites, in any case."""
+    """Return True for `t`, `true`, `y`, `yes` and `1`, and False for their opposites, in any case.
+
+    None is returned for any other text.
+    """
     word = text.strip(_BLANK).lower()
     if word in ("t", "true", "y", "yes", "1"):
         return True
@@ -67,7 +70,10 @@ _TRUNCATED = re.compile(r"([+-]?[0-9]*)(?:\.[0-9]*)?", re.ASCII)
 
 
 def to_integer(text: str, bits: int, ansi: bool) -> int | None:
-    """Return a whole number that fits `bits` bits; without ANSI mode, decimals are truncated."""
+    """Return the whole number of a text if it fits a signed integer of `bits` bits, or None.
+
+    Without ANSI mode, digits after the point are dropped.
+    """
     text = text.strip(_BLANK)
     match = (_WHOLE if ansi else _TRUNCATED).fullmatch(text)
     if match is None or text in ("", "+", "-"):
@@ -88,7 +94,11 @@ _SPECIAL = {
 
 
 def to_double(text: str) -> Decimal | float | None:
-    """Return a number exactly as written, or inf or NaN; the caller rounds to float or double."""
+    """Return the number of a text exactly as written; the caller rounds it to float or double.
+
+    Infinities and NaN are floats, all other numbers are decimals. Numbers far beyond the range of
+    doubles become zero or infinity.
+    """
     text = text.strip(_BLANK[:-1])
     if _FLOAT.fullmatch(text):
         return _parse_number(text.rstrip("dDfF"))
@@ -98,7 +108,7 @@ def to_double(text: str) -> Decimal | float | None:
 
 
 def _parse_number(text: str) -> Decimal | float:
-    """Return a number as a decimal; beyond the range of doubles, the zero or infinity it rounds to.
+    """Return a number as a decimal, or the zero or infinity to which any double would round it.
 
     Raises:
         LiteralError: the number has more than 4,000 characters, or 9 in its exponent.
@@ -149,7 +159,10 @@ _DATE = re.compile(
 
 
 def to_date(text: str) -> int | None:
-    """Return the date of `yyyy`, `yyyy-m` or `yyyy-m-d`; text after a blank or T is ignored."""
+    """Return the days since 1970-01-01 of `yyyy`, `yyyy-m`, `yyyy-m-d` or `epoch`.
+
+    Any text after a day and a blank or T is ignored.
+    """
     match = _DATE.fullmatch(text.strip(_BLANK))
     if match is None:
         return _parse_special_word(text)
@@ -166,7 +179,10 @@ _TIME = re.compile(
 
 
 def _parse_time(text: str) -> tuple[int, str | None] | None:
-    """Return the local time of a text in microseconds, and its time zone as written or None."""
+    """Return the local time of a text in microseconds, and its time zone as written or None.
+
+    None alone is returned if the text is not a time.
+    """
     match = _TIME.fullmatch(text.strip(_BLANK))
     if match is None:
         epoch = _parse_special_word(text)
@@ -186,7 +202,7 @@ _WORDS = re.compile(r"(epoch|now|today|yesterday|tomorrow)(?:\s+\S.*)?", re.IGNO
 def _parse_special_word(text: str) -> int | None:
     """Return 0 for `epoch`; raise LiteralError for words and times that depend on the current day.
 
-    Any other text gives None.
+    None is returned for any other text.
     """
     word = text.strip(_BLANK)
     if word.lower() == "epoch":
@@ -197,7 +213,7 @@ def _parse_special_word(text: str) -> int | None:
 
 
 def to_timestamp_ntz(text: str, settings: SessionSettings) -> int | None:
-    """Return a local time; a time zone in the text must be valid but is not used."""
+    """Return the local time of a text; a time zone in the text must be valid but is not used."""
     parsed = _parse_time(text)
     if parsed is None or (parsed[1] is not None and _parse_zone(parsed[1], settings) is None):
         return None
@@ -206,7 +222,7 @@ def to_timestamp_ntz(text: str, settings: SessionSettings) -> int | None:
 
 @lru_cache(maxsize=1 << 16)
 def to_timestamp(text: str, settings: SessionSettings) -> int | None:
-    """Return a moment, in the time zone that the text names or else in that of the session."""
+    """Return the moment of a text; a text without a time zone is in the session's time zone."""
     parsed = _parse_time(text)
     if parsed is None:
         return None
@@ -236,8 +252,8 @@ _OFFSET = re.compile(
 def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
     """Return a time zone as seconds east of UTC or as the clock of a region.
 
-    None is returned for an offset or region that Spark refuses. LiteralError is raised for other
-    names of zones, and for regions that only Spark knows.
+    None is returned for an offset or region that Spark refuses. LiteralError is raised for names
+    without a slash, such as CET, and for regions that only Spark knows.
     """
     zone = zone.strip(_BLANK)
     if zone in ("Z", "UTC", "GMT", "UT"):
@@ -263,7 +279,7 @@ def local_to_utc(local_us: int, settings: SessionSettings) -> int:
     """Return the moment of a local time in the session's time zone.
 
     A local time that occurs twice is the earlier of its two moments. A local time that a clock
-    change skips is as long after the change as it lies inside the gap.
+    change skips is converted with the offset before the change.
     """
     return _subtract_offset(local_us, _find_session_clock(settings))
 
@@ -310,7 +326,7 @@ def _find_session_clock(settings: SessionSettings) -> Clock:
 
 
 def _days_since_epoch(year: int, month: int, day: int) -> int | None:
-    """Return the days since 1970 of a date of the proleptic Gregorian calendar, for any year.
+    """Return the days since 1970-01-01 of a date of the proleptic Gregorian calendar, in any year.
 
     None is returned if the date does not exist or its days do not fit 32 bits.
     """
@@ -324,5 +340,5 @@ def _days_since_epoch(year: int, month: int, day: int) -> int | None:
 
 
 def _fits_int64(micros: int) -> bool:
-    """Return whether a time fits 64 bits."""
+    """Return whether a time in microseconds fits a signed integer of 64 bits."""
     return -(1 << 63) <= micros < 1 << 63

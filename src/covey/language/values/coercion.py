@@ -1,9 +1,9 @@
 """Comparison of an attribute with a literal as Spark does it: the common type, and the key bounds.
 
 Spark casts both sides to a common type, which may lose digits (`bigint = 0.5D` compares doubles).
-Casts of an attribute preserve the order of its values. So the keys whose value is below the literal
-come before those whose value is above it, and a comparison is an exact pair of bounds in the keys.
-Where a cast does not preserve the order (text compared as a number), the cast itself is a derived
+Most casts of an attribute preserve the order of its values. So the keys of values below the literal
+come before the keys of values above it, and a comparison is an exact pair of bounds in the keys.
+If a cast does not preserve the order (text compared as a number), the cast itself becomes a derived
 attribute.
 """
 
@@ -59,7 +59,9 @@ class KeyBound(NamedTuple):
 
 
 def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | None:
-    """Return the type to which Spark casts both sides of a comparison, or None if it refuses.
+    """Return the type to which Spark casts both sides of a comparison.
+
+    None is returned if Spark refuses to compare the types.
 
     >>> from covey.space.types import INT
     >>> common_type_of_pair(INT, decimal_type(2, 1), SessionSettings()).__str__()
@@ -82,10 +84,10 @@ def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | N
 
 
 def common_type_of_list(types: Sequence[Type], settings: SessionSettings) -> Type | None:
-    """Return the type to which Spark casts an attribute and all values of an `IN` list, or None.
+    """Return the type to which Spark casts an attribute and all values of an `IN` list.
 
-    It may differ from that of `=`: without ANSI mode, one text in the list makes Spark compare all
-    values as texts.
+    None is returned if Spark refuses to compare the types. The type may differ from the common type
+    of `=`: without ANSI mode, one text in the list makes Spark compare all values as texts.
     """
     distinct = [t for t in dict.fromkeys(types) if t != VOID] or [VOID]
     if not settings.ansi and STRING in distinct:
@@ -101,7 +103,7 @@ def common_type_of_list(types: Sequence[Type], settings: SessionSettings) -> Typ
 def common_type_with_literal(
     attribute: Type, literal: TypedLiteral, settings: SessionSettings
 ) -> Type | None:
-    """Return the common type of an attribute and one literal, or None if Spark refuses.
+    """Return the common type of an attribute and one literal, or None if Spark refuses to compare.
 
     Beside a decimal attribute, an integer literal is a decimal with only the digits that it has. A
     `timestamp_ntz` attribute and a moment are compared as local times if the literal's local time
@@ -150,7 +152,7 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 
 def as_decimal_type(type_: Type) -> Type:
-    """Return the decimal type that holds all values of an integral type; others are unchanged."""
+    """Return the decimal type that holds all values of an integral type; a decimal is unchanged."""
     return decimal_type(_DIGITS[type_.name], 0) if type_.is_integral else type_
 
 
@@ -169,7 +171,7 @@ def _common_type_with_text(other: Type, ansi: bool) -> Type:
 def needs_cast(attribute: Type, common: Type) -> bool:
     """Return whether a comparison must use the cast of the attribute as a derived attribute.
 
-    It must if the cast does not preserve the order of the values.
+    That is the case if the cast does not preserve the order of the values.
     """
     if attribute == STRING or common == STRING:
         return attribute != common
@@ -217,8 +219,8 @@ def find_key_bound(
 def _find_first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -> int:
     """Return the first integer of [low, high) for which `holds` is true, or `high` if none is.
 
-    `holds` must be monotonic. The search starts at `guess` with doubling steps: a good guess is
-    cheap, and a bad guess costs twice as much as bisection.
+    `holds` must be monotonic. The search starts at `guess` and doubles its steps: with a good guess
+    it is cheap, and with a bad guess it costs twice as much as bisection.
     """
     if low >= high:
         return low
@@ -308,7 +310,7 @@ def _divide_half_up(number: int, divisor: int) -> int:
 
 
 def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings) -> Any:
-    """Return a literal as an integer in the order of the common type, or as a text; None is null.
+    """Return a literal as an integer in the order of the common type, as a text, or None for null.
 
     Raises:
         LiteralError: Spark would raise on every event.
@@ -346,7 +348,10 @@ def _to_micros(literal: TypedLiteral) -> int:
 
 
 def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int | None:
-    """Return a text, cast to the common type, as an integer in that type's order."""
+    """Return a text, cast to the common type, as an integer in that type's order.
+
+    None is returned if Spark's cast fails.
+    """
     if common.is_fractional:
         number = casts.to_double(text)
         return None if number is None else _encode_float(number, common)

@@ -34,11 +34,11 @@ __all__ = ["WHOLE_LIST", "KeyBounds", "LiteralColumns", "LiteralRef", "LocatedLi
 
 
 WHOLE_LIST = -1
-"""Value of `LiteralRef.element` that means the whole list."""
+"""Value of `LiteralRef.element` for a reference to the whole list."""
 
 
 _PLAIN = re.compile(r"""-?\d{1,9}(?:\.\d{1,9})?|'-?\d{1,9}'|"-?\d{1,9}\"""")
-"""A literal that can be read as a value of any numeric type."""
+"""A short number or a text of a whole number: it can usually be read as any numeric type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class LiteralRef:
 
     @property
     def is_list(self) -> bool:
-        """True if the reference means a whole list."""
+        """Whether the reference is to a whole list."""
         return self.element == WHOLE_LIST
 
     def decode(self, raws: Sequence[str], settings: SessionSettings) -> TypedLiteral:
@@ -95,8 +95,8 @@ class KeyBounds:
     Attributes:
         at_least: the first key whose value is at least the literal.
         above: the first key whose value is above the literal.
-        outcome: OK if the row has bounds; else NULL, ALWAYS or NEVER, the outcome of the comparison
-            for every event.
+        outcome: OK if the row has bounds. Otherwise the comparison has one outcome for all events:
+            NULL if it is null, ALWAYS if it is true, NEVER if it is false.
     """
 
     at_least: Keys
@@ -112,8 +112,8 @@ class LiteralColumns:
         columns: `columns[slot][row]` is a literal as written.
         count: the number of rows.
         settings: the session settings under which literals are decoded.
-        failures: for each row with a literal that cannot be used the first error.
-        list_rows: if the rows are the elements of lists, the list of each row; else None.
+        failures: the first error of each row with a literal that cannot be used, by row.
+        list_rows: if the rows are the elements of lists, the list of each row; otherwise None.
     """
 
     columns: Sequence[Sequence[str]]
@@ -127,7 +127,10 @@ class LiteralColumns:
         return [column[i] for column in self.columns]
 
     def decode_literals(self, ref: LiteralRef) -> list[TypedLiteral]:
-        """Return a literal of each predicate; one that cannot be decoded is recorded and null."""
+        """Return a literal of each predicate.
+
+        A literal that cannot be decoded is recorded in `failures` and returned as null.
+        """
         return [self._decode_or_record(i, ref) for i in range(self.count)]
 
     def _decode_or_record(self, i: int, ref: LiteralRef) -> TypedLiteral:
@@ -139,7 +142,10 @@ class LiteralColumns:
             return TypedLiteral(STRING, None)
 
     def decode_texts(self, ref: LiteralRef) -> list[str]:
-        """Return a text literal of each predicate; one that cannot be decoded is recorded."""
+        """Return a text literal of each predicate, decoded.
+
+        A literal that cannot be decoded is recorded in `failures`; its text has no meaning.
+        """
         raws = self.columns[ref.slot]
         if ref.element is None and not ref.is_raw and ref.cast_type is None:
             return [
@@ -151,7 +157,7 @@ class LiteralColumns:
         return [str(literal.value) for literal in self.decode_literals(ref)]
 
     def _unquote_or_record(self, i: int, raw: str, slot: int) -> str:
-        """Return a text literal of predicate `i`; record a failure if it is wrong."""
+        """Return a text literal of predicate `i`; record a failure and return "" if it is wrong."""
         try:
             return unquote(raw)
         except LiteralError as error:
@@ -161,7 +167,7 @@ class LiteralColumns:
     def split_lists(self, slot: int) -> tuple[NDArray[np.int64], LiteralColumns]:
         """Return the lengths of the lists in a slot, and all their elements as columns of one slot.
 
-        The elements follow list by list; their failures are recorded separately.
+        The elements are in order, list by list; their failures are recorded separately.
         """
         lists = [split_list(raw) for raw in self.columns[slot]]
         lengths = np.array([len(elements) for elements in lists], np.int64)
@@ -180,7 +186,8 @@ class LiteralColumns:
             ref: the literal.
             attribute: the type of the attribute.
             op: lt, le, gt, ge or =.
-            common: the common type of an `IN` list; by default that of the attribute and literal.
+            common: the common type of an `IN` list; by default the common type of the attribute
+                and the literal.
 
         A literal that cannot be used is recorded in `failures`, and its outcome is NULL.
         """
@@ -212,9 +219,10 @@ class LiteralColumns:
         return KeyBounds(at_least, above, outcome)
 
     def _iterate_doubtful_first(self, slot: int) -> Iterator[int]:
-        """Yield the rows; of elements of lists first those that may not fit the attribute's type.
+        """Yield the rows; if they are elements of lists, those with doubtful literals come first.
 
-        So a list with an unusable element fails before its other elements are decoded.
+        A doubtful literal may not fit the attribute's type. Because of this order, a list with an
+        unusable element fails before its other elements are decoded.
         """
         if self.list_rows is None:
             yield from range(self.count)
@@ -257,7 +265,7 @@ class LiteralColumns:
 def _find_number_bounds(
     raws: pa.Array, letter: str, negative: bool, attribute: Type, op: str, ansi: bool
 ) -> tuple[Keys, Keys] | None:
-    """Return the bounds of numbers without suffix, or None if one must be decoded exactly."""
+    """Return the bounds of numbers, or None if a number must be decoded by itself."""
     sign = -1 if negative else 1
     if attribute.is_integral and letter == "i":
         keys = sign * raws.cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -287,7 +295,7 @@ def _find_number_bounds(
 
 
 def _bounds_within_domain(keys: NDArray[np.int64], attribute: Type) -> tuple[Keys, Keys] | None:
-    """Return keys as bounds, or None if one is not inside the attribute's domain."""
+    """Return keys as bounds, or None if a key is not inside the attribute's domain."""
     domain = key_domain(attribute)
     if len(keys) and not (domain.low < keys.min() and keys.max() < domain.high):
         return None
@@ -297,7 +305,7 @@ def _bounds_within_domain(keys: NDArray[np.int64], attribute: Type) -> tuple[Key
 def _find_bound(
     literal: TypedLiteral, attribute: Type, op: str, common: Type | None, settings: SessionSettings
 ) -> tuple[Any, Any, int]:
-    """Return the bounds and the outcome of one literal."""
+    """Return the two bounds and the outcome of one literal, as in `KeyBounds`."""
     if literal.value is None:
         return None, None, NULL
     if attribute.is_integral and literal.type.is_decimal and op != "=" and common is None:

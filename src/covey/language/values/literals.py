@@ -76,9 +76,10 @@ SLOT_MARK = "\0"
 
 
 class TypedLiteral(NamedTuple):
-    """Type and value of a literal; the value of null is None, that of a decimal a `Decimal`.
+    """Type and value of a literal.
 
-    Dates are days and times microseconds since 1970.
+    The value of null is None, and the value of a decimal is a `Decimal`. A date is in days since
+    1970-01-01, a time in microseconds.
     """
 
     type: Type
@@ -197,7 +198,8 @@ _BY_LAST = {"'": "s", '"': "s", ")": "(", "D": "e", "d": "e", "F": "f", "f": "f"
 def literal_kind(raw: str) -> str:
     """Return the kind of a literal as one letter; literals of one kind can be decoded together.
 
-    s text, i int, d decimal, e double, f float, l an integer with a suffix, ( a list of literals.
+    The letters: s for a text, i for an int, d for a decimal, e for a double, f for a float, l for
+    an integer with a suffix, and ( for a list of literals.
     """
     if raw.isdigit():
         return "i"
@@ -234,7 +236,10 @@ def split_list(raw: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def list_element_types(raw: str) -> tuple[Type, ...]:
-    """Return the types of the elements of a list of literals; most are not decoded for it."""
+    """Return the types of the elements of a list of literals.
+
+    Most elements need not be decoded for this.
+    """
     return tuple(map(_read_type, split_list(raw)))
 
 
@@ -254,7 +259,7 @@ def _read_type(raw: str) -> Type:
 
 @cache
 def _build_decimal_type(significant: int, scale: int) -> Type:
-    """Return the decimal type of a number of significant digits and decimals."""
+    """Return the type of a decimal from its number of significant digits and its scale."""
     return decimal_type(max(significant, scale, 1), scale)
 
 
@@ -280,7 +285,7 @@ def decode_literal(raw: str) -> TypedLiteral:
         return TypedLiteral(STRING, unquote(raw))
     sign, digits = ("-", raw[1:].lstrip()) if raw[0] == "-" else ("", raw.lstrip("+").lstrip())
     if len(digits) > 400:
-        raise LiteralError("a number of more than 400 characters")
+        raise LiteralError("a number may have at most 400 characters")
     letter = literal_kind(digits)
     if letter == "i":
         return _decode_integer(sign, digits)
@@ -329,7 +334,7 @@ _OVERFLOW = Decimal(2**128 - 2**103)  # half-way between the largest float32 and
 
 
 def unquote(raw: str) -> str:
-    """Return the text of a string literal, with Spark's escapes replaced."""
+    """Return the text of a string literal, with Spark's escapes and doubled quotes replaced."""
     quote, body = raw[0], raw[1:-1]
     if "\\" not in body and quote not in body:
         return body
@@ -397,7 +402,7 @@ def _decode_bounded(value: int, type_: Type) -> TypedLiteral:
 
 
 def _decode_decimal(value: Decimal) -> TypedLiteral:
-    """Return a decimal with the precision and scale that Spark gives it."""
+    """Return a decimal literal with the precision and scale that Spark gives it."""
     sign, digits, exponent = abs(value).as_tuple() if not value else value.as_tuple()
     if not isinstance(exponent, int) or abs(exponent) > 80 or len(digits) > 80:
         raise LiteralError("a decimal has at most 38 digits")
@@ -406,7 +411,7 @@ def _decode_decimal(value: Decimal) -> TypedLiteral:
     significant = len("".join(map(str, digits)).lstrip("0")) or 1
     precision = max(significant, -exponent)
     if precision > 38:
-        raise LiteralError(f"a decimal has at most 38 digits, this one {precision}")
+        raise LiteralError(f"a decimal has at most 38 digits, but this one has {precision}")
     return TypedLiteral(decimal_type(precision, -exponent), Decimal((sign, digits, exponent)))
 
 
@@ -415,11 +420,11 @@ _LARGEST_FLOAT = Decimal(float(np.finfo(np.float32).max))
 
 
 def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
-    """Raise LiteralError if a number is larger than a type's largest value."""
+    """Raise LiteralError if the absolute value of a number is larger than `largest`."""
     if number.adjusted() >= largest.adjusted() and number.copy_abs() > largest:
         raise LiteralError(f"{digits} is out of range; write a smaller number")
 
 
 def _refuse_integer(digits: str) -> TypedLiteral:
-    """Raise LiteralError for an integer suffix after digits with a point or an exponent."""
+    """Raise LiteralError for a number that has an integer suffix but is not a whole number."""
     raise LiteralError(f"{digits} is not a whole number")

@@ -61,7 +61,7 @@ def key_literal(key: Any, type_: Type) -> str:
 
 
 def _special_literal(number: float) -> str:
-    """Return an infinity or NaN as a text, which Spark casts to the number; it has no literal."""
+    """Return an infinity or NaN as a text, which Spark casts: SQL has no literal for them."""
     return "'NaN'" if math.isnan(number) else "'Infinity'" if number > 0 else "'-Infinity'"
 
 

@@ -41,13 +41,17 @@ def decode_vector(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[n
     count = raw.count(",") + 1 if is_plain else len(split_list(raw))
     if count != length:
         raise LiteralError(
-            f"a vector of {count} numbers, but the attribute has {length}; write {length} numbers"
+            f"this vector has {count} numbers, but the attribute has {length}; "
+            f"write {length} numbers"
         )
     return _decode_plain(raw) if is_plain else _decode_exactly(raw, is_cast, ansi)
 
 
 def _decode_plain(raw: str) -> NDArray[np.float32]:
-    """Return the vector of numbers without exponent or suffix, each rounded once from decimal."""
+    """Return the vector of numbers without exponent or suffix.
+
+    Each number is rounded once, from decimal to float32.
+    """
     words = raw.strip("()").replace(" ", "").split(",")
     whole_digits = max(len(word.lstrip("+-").partition(".")[0]) for word in words)
     scale = max(len(word.partition(".")[2]) for word in words)
@@ -71,7 +75,8 @@ def _decode_exactly(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
         floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
         if not floats or not any(t.type == FLOAT for t in typed):
             raise LiteralError(
-                "Spark takes only floats here; write CAST(array(…) AS ARRAY<FLOAT>), or 0.1F each"
+                "Spark takes only floats here; write CAST(array(…) AS ARRAY<FLOAT>), or F after "
+                "each number, as in 0.1F"
             )
     return np.array(
         [_cast_to_float32(literal, _find_element_type(typed)) for literal in typed], np.float32
@@ -84,7 +89,10 @@ def _strip_after_sign(word: str) -> str:
 
 
 def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
-    """Return whether Spark first casts the elements to double, and the scale if to decimal."""
+    """Return whether Spark first casts the elements to double, and otherwise to which scale.
+
+    The scale is that of the common decimal type of the elements.
+    """
     if any(literal.type in (DOUBLE, FLOAT) for literal in literals):
         return True, 0
     decimals = [t.type if t.type.is_decimal else decimal_type(20, 0) for t in literals]
@@ -94,7 +102,7 @@ def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
 
 
 def _cast_to_float32(literal: TypedLiteral, common: tuple[bool, int]) -> np.float32:
-    """Return a literal as float32, cast to the elements' common type first."""
+    """Return a literal as float32 after a cast to the common type of the elements."""
     through_double, scale = common
     if through_double:
         return np.float32(float(literal.value))
