@@ -22,11 +22,11 @@ __all__ = ["DictionaryTexts", "Events", "ScalarColumn", "TagColumn", "ValueState
 
 
 class ValueState(IntFlag):
-    """State of one attribute in one event; a constraint names the states that it admits."""
+    """State of one attribute in one event; a union of states says what a constraint admits."""
 
     NULL = 1
     VALUE = 2
-    MALFORMED = 4  # a vector of another length: Spark raises on it
+    MALFORMED = 4  # a vector of the wrong length, on which Spark raises an error
     NULL_ELEMENTS = 8  # a vector with null elements: its distance to anything is null
 
 
@@ -34,7 +34,7 @@ class ValueState(IntFlag):
 class DictionaryTexts:
     """Dictionary-encoded texts: value i is `distinct_values[codes[i]]`.
 
-    Work per text, such as a lookup, is needed once for each distinct text only.
+    Work on texts, such as a lookup, is needed only once for each distinct text.
     """
 
     distinct_values: NDArray[np.object_]
@@ -42,7 +42,7 @@ class DictionaryTexts:
 
     @classmethod
     def from_arrow(cls, column: pa.Array) -> DictionaryTexts:
-        """Return the texts of a column; a null is `None`, the last of the distinct values."""
+        """Return the texts of a column; a null is `None`, which is the last distinct value."""
         encoded = column.dictionary_encode()
         distinct = np.empty(len(encoded.dictionary) + 1, object)
         try:
@@ -84,7 +84,7 @@ class ScalarColumn:
 class TagColumn:
     """Tokens of one tags attribute, a list for each event; a null token is `None`.
 
-    `valid` says which lists are not null. `texts` are all tokens, dictionary-encoded, row by row.
+    `valid` says which lists are not null. `texts` has all tokens, list by list, dictionary-encoded.
     """
 
     tokens: RaggedArray
@@ -100,7 +100,7 @@ class TagColumn:
 class VectorColumn:
     """Vectors of one attribute: a matrix with a row for each event, and its `ValueState`s.
 
-    The row of an event without a valid vector is all zeros.
+    If the state of an event is not `VALUE`, its row is all zeros.
     """
 
     matrix: NDArray[np.float32]
@@ -215,7 +215,7 @@ def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Co
 def _is_compatible(actual: Type, expected: Type) -> bool:
     """Return whether a column of one type can be read as another.
 
-    Single values may still not fit: this is found when the column is cast.
+    Single values may still not fit; then the later cast of the column fails.
     """
     if actual in (expected, VOID):
         return True

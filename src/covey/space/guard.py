@@ -1,13 +1,13 @@
 """Guarded SQL expressions: null on events for which the expression would raise an exception.
 
 Spark computes the expressions of all subscriptions in one projection, where a division by zero ends
-the job. A guarded expression is null on such an event and does not affect other expressions. Where
-it is needed, a flag is computed beside the expression; it distinguishes this null from a real one.
+the job. A guarded expression is null on such an event and does not affect other expressions. If
+needed, a flag is computed in addition, which distinguishes such a null from a real null.
 
-Spark has no function that catches all exceptions of an expression, but `try_to_binary` catches
-those of its argument. The argument is put into a branch whose condition Spark cannot decide before
-execution. Otherwise Spark would compute a subexpression that two expressions share only once,
-outside of both guards.
+Spark has no function for catching all exceptions of an expression, but `try_to_binary` catches the
+exceptions of its argument. The argument is put into a branch whose condition Spark cannot decide
+before execution. Without the branch, Spark would compute a subexpression of two guarded expressions
+once for both, outside of their guards.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["build_computability_check", "guard_expression"]
 
 
 def build_computability_check(expression: str) -> str:
-    """Return the SQL of a Boolean: whether an expression can be computed without an exception.
+    """Return the SQL of a boolean: whether an expression can be computed without an exception.
 
     >>> build_computability_check("price / qty").startswith("try_to_binary(CASE WHEN")
     True
@@ -27,5 +27,5 @@ def build_computability_check(expression: str) -> str:
 
 
 def guard_expression(expression: str) -> str:
-    """Return the SQL of the expression, made null where computing it would raise."""
+    """Return the SQL of an expression that is null where computing it would raise an exception."""
     return f"CASE WHEN {build_computability_check(expression)} THEN {expression} END"

@@ -1,11 +1,11 @@
 """Ordered keys of scalar values: key(a) < key(b) if and only if Spark sorts a before b.
 
-Keys are integers without gaps, so that `> 5` means `≥ 6` on integers, and on floats that the value
-is at least the next float. The key of an integer is the integer, of a date its days and of a
-timestamp its microseconds since 1970, of a decimal its unscaled integer. The key of a float follows
-from its bits: -0.0 has the key of 0.0, and all NaN have one key after infinity, as Spark orders
-them. Keys fit in int64, except those of decimals with more than 18 digits (Python integers). The
-key of a text is the text itself.
+The keys of a type are integers without gaps: `> 5` means `≥ 6` on integers, and at least the next
+float on floats. The key of an integer is the integer itself. Dates have the number of days since
+1970-01-01 as key, timestamps the number of microseconds, and decimals the unscaled integer. The key
+of a float follows from its bits: -0.0 has the key of 0.0, and all NaN have one key after infinity,
+as Spark orders them. Keys fit in int64, except the keys of decimals with more than 18 digits, which
+are Python integers. The key of a text is the text itself.
 
 Cost: 8 bytes per value; a few nanoseconds per value of a column, more for text and long decimals.
 """
@@ -52,7 +52,7 @@ class Domain:
     dtype: np.dtype[Any]
 
     def count_keys(self, lower: Any, upper: Any) -> float:
-        """Return the number of keys from `lower` to `upper` (`inf` for most intervals of text).
+        """Return the number of keys from `lower` to `upper`, which is `inf` for most texts.
 
         >>> from covey.space.types import INT, STRING
         >>> key_domain(INT).count_keys(2, 4), key_domain(STRING).count_keys("a", "a\\0")
@@ -130,7 +130,7 @@ def encode_floats(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
 
 
 def encode_double(number: float) -> int:
-    """Return the key of one double; for one value many times as fast as `encode_floats`.
+    """Return the key of one double, much faster than `encode_floats` does for a single value.
 
     >>> encode_double(-0.0), encode_double(5e-324)
     (0, 1)
@@ -225,7 +225,7 @@ def decode_key(key: Any, type_: Type) -> Any:
 def _unscaled_integers(column: pa.Array, wide: bool) -> Keys:
     """Return the unscaled integers of a decimal128 column; those of nulls are 0.
 
-    With `wide` they are Python integers, which hold more than 18 digits; else they are int64.
+    With `wide` they are Python integers, which can have more than 18 digits, otherwise int64.
     """
     words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
     words = words[column.offset : column.offset + len(column)]

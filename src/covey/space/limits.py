@@ -27,8 +27,8 @@ class PredicateLimits:
         max_depth: largest nesting of parentheses and brackets, and of operators in an operand of
             a comparison: `a + b + c > 0` has two nested operators.
         max_growth: largest ratio of the length of an expression's result to the length of its
-            arguments, and the largest number that sets the length of a text or an array, as in
-            `repeat(x, 100)`.
+            arguments. Also the largest number that may set the length of a text or an array, such
+            as the 100 in `repeat(x, 100)`.
         any_regex: admit patterns that can take very long or need a stack of any depth: nested or
             consecutive repetitions that can match the same text, groups repeated without a limit,
             too many alternatives or elements, references to groups, and patterns that are not

@@ -26,7 +26,7 @@ class RaggedArray:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Iterable[object]], dtype: DTypeLike = object) -> RaggedArray:
-        """Return the ragged array of Python sequences, one for each row."""
+        """Return the ragged array whose rows are the given Python sequences."""
         lists = [list(row) for row in rows]
         flat = np.empty(sum(map(len, lists)), dtype)
         flat[:] = [value for row in lists for value in row]
@@ -60,9 +60,9 @@ class RaggedArray:
         return RaggedArray.from_lengths(self.lengths[rows], self.values[value_indices])
 
     def flat_indices(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices of the rows' values, and for each the position of its row in `rows`.
+        """Return the indices in `values` of all values of some rows, and the row of each value.
 
-        The first array indexes `values`, the second indexes `rows`; values follow row by row.
+        A row is returned as its position in `rows`. The values are in order, row by row.
         """
         lengths = self.lengths[rows]
         positions = np.repeat(np.arange(len(rows)), lengths)

@@ -1,7 +1,8 @@
 """Spaces: the attributes that events have and subscriptions constrain.
 
 A space is read from an Arrow schema (Spark's `df.schema` is converted to Arrow first). It includes
-the session settings on which the meaning of predicates depends: `date > '2024-05-01'` is one.
+the session settings on which the meaning of predicates depends. For example, `at > '2024-05-01'`
+depends on the session's time zone if `at` is a timestamp.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class SessionSettings:
         ansi: value of `spark.sql.ansi.enabled`.
         non_default: names and values of other settings that change results and differ from
             Spark's default.
-        zone_rules: Java's serialized rules of the time zone.
+        zone_rules: the rules of the time zone, as Java serializes them.
         named_zones: time zones that texts may name, as in `'2024-05-31 18:30:00 Europe/Rome'`.
 
     `zone_rules` and `named_zones` are read from a Spark session. Without them, Python's time zones
@@ -73,7 +74,7 @@ class SessionSettings:
         return None if rules is None else find_clock(zone, rules)
 
     def with_time_zones(self, zones: TimeZones | None) -> SessionSettings:
-        """Return these settings with Java's time zones; `zone_rules` that are set already stay."""
+        """Return these settings with Java's time zones; existing `zone_rules` are kept."""
         if zones is None:
             return self
         rules = self.zone_rules or zones.find_session_rules(self.time_zone)
@@ -132,15 +133,15 @@ _DEFAULT_LIMITS = PredicateLimits()
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """All attributes of events: columns, derived attributes so far, settings and limits.
+    """All attributes of events, with the session settings and the limits of predicates.
 
     Iteration yields the attributes that subscriptions can constrain, columns first.
     A space is immutable: `with_derived` returns a new one. Two spaces over one schema differ only
     in their derived attributes, and their regions can be compared.
 
     Args:
-        columns: the columns of events, those included that are not attributes.
-        derived: derived attributes that predicates parsed so far compare, with their flags.
+        columns: the columns of events, including columns that cannot be attributes.
+        derived: the derived attributes of the predicates that were parsed so far, with their flags.
         settings: session settings on which the meaning of predicates depends.
         max_derived: largest number of derived attributes, not counting flags.
         limits: limits of predicates.
@@ -169,8 +170,9 @@ class Space:
         count = sum(not attribute.is_flag for attribute in self.derived)
         if count > self.max_derived:
             raise SchemaError(
-                f"{count} derived attributes, {self.max_derived} allowed: Spark computes each one "
-                "for every event; reuse expressions, or raise max_derived (maxDerived of a Matcher)"
+                f"a space may have at most {self.max_derived} derived attributes, got {count}, and "
+                "Spark computes each of them for every event: reuse expressions, or raise "
+                "max_derived (maxDerived of a Matcher)"
             )
         object.__setattr__(self, "_by_name", by_name)
 
@@ -232,7 +234,7 @@ class Space:
         max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
-        """Return the space of columns by name: `Space.from_types({"price": pa.float64()})`.
+        """Return the space of columns with these names and types.
 
         Args:
             types: Arrow types by column name, in the order of the columns.
@@ -272,11 +274,11 @@ class Space:
         return replace(self, derived=()) if self.derived else self
 
     def with_derived(self, *attributes: Attribute) -> Space:
-        """Return this space with more derived attributes; attributes that it has are not repeated.
+        """Return this space with more derived attributes; attributes that it has are ignored.
 
         Raises:
             SchemaError: a column has the name of a derived attribute, or there are more than
-                `max_derived` attributes.
+                `max_derived` derived attributes.
         """
         for attribute in attributes:
             if attribute.name in self._by_name and not self._by_name[attribute.name].is_derived:

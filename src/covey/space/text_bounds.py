@@ -1,9 +1,10 @@
 """Ends of text intervals and texts that are not valid UTF-8, neither of which `str` can represent.
 
-All intervals are closed, so open ends need no form of their own. `x > 'b'` starts at `'b\\0'`, the
-next text after `'b'`. No text is the last one before `'b'`, so `x < 'b'` ends at `Below('b')`, and
-an interval without an upper end ends at `TOP`. Both compare with `str` by Spark's order (UTF-8
-bytes, which is the order of code points), so that NumPy's comparisons work on arrays that mix them.
+All intervals are closed, so open ends need no form of their own. The interval of `x > 'b'` starts
+at `'b\\0'`, the next text after `'b'`. No text is the last one before `'b'`, so the interval of
+`x < 'b'` ends at `Below('b')`. An interval without an upper end ends at `TOP`. `Below` and `TOP`
+compare with `str` in Spark's order (of UTF-8 bytes, which is the order of code points), so that
+NumPy's comparisons work on arrays of both.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ TextBound = str | Below
 
 
 def upper_bound_before(text: str) -> TextBound:
-    """Return the upper end of the interval of all texts that sort before this one.
+    """Return the upper end of the interval of all texts that sort before a text.
 
     A bound has one representation: before a text that ends with NUL it is a text, not `Below`.
 
@@ -107,5 +108,5 @@ def upper_bound_before(text: str) -> TextBound:
 
 
 def next_text(text: str) -> str:
-    """Return the first text that sorts after this one."""
+    """Return the first text that sorts after a text."""
     return text + "\0"

@@ -2,8 +2,8 @@
 
 Spark uses the time zone database of Java, which differs from Python's: mostly before 1970, but also
 between releases, and in the names of zones. The space of a Spark session therefore has Java's rules
-(`TimeZones`). A space made without Spark uses Python's database, and only for zones and times on
-which both databases agree; other zones and times are an error.
+(`TimeZones`). A space made without Spark uses Python's database, but only for zones and times on
+which both databases agree; for other zones and times an error is raised.
 
 Cost: a microsecond for a conversion, and a millisecond for the first one in a zone.
 """
@@ -39,11 +39,11 @@ _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
 
 class UncertainTimeError(ValueError):
-    """A time or zone for which Spark's conversion is not known without Spark."""
+    """Raised for a time or zone for which Spark's conversion is not known without Spark."""
 
 
 class Clock(Protocol):
-    """Offsets of a time zone from UTC: seconds by which its clock is ahead."""
+    """Clock of a time zone. Its offset is the number of seconds by which it is ahead of UTC."""
 
     def offset_at(self, moment_s: int) -> int:
         """Return the offset at a moment, given in seconds since 1970 in UTC."""
@@ -52,8 +52,8 @@ class Clock(Protocol):
     def offset_of_local(self, local_s: int) -> int:
         """Return the offset at a local time, given in seconds since 1970 on the zone's clock.
 
-        For a time that the clock shows twice (overlap) it is the earlier of both offsets, and for
-        a time that the clock skips (gap) the offset before the gap.
+        For a time that the clock shows twice (overlap), the offset before the change is returned,
+        and for a time that the clock skips (gap), the offset before the gap.
         """
         ...
 
@@ -99,7 +99,7 @@ class ZoneRules:
         return self._offsets[bisect_right(self._local_ends, self._fold_cycle(local_s))]
 
     def _fold_cycle(self, time_s: int) -> int:
-        """Return a time with the same offset within the transitions that are expanded."""
+        """Return a time with the same offset that lies within the expanded transitions."""
         start = self._repeat_from_s
         if start is None or time_s < start + _CYCLE_DAYS * _DAY_S:
             return time_s
@@ -145,7 +145,7 @@ class _YearlyRule:
         )  # fmt: skip
 
     def find_transition(self, year: int) -> tuple[int, int]:
-        """Return the moment of a year's change (seconds since 1970), and the offset after it."""
+        """Return the moment of a year's change (in seconds since 1970) and the offset after it."""
         if self.day < 0:  # counted from the end of the month
             following = dt.date(year + self.month // 12, self.month % 12 + 1, 1)
             day = following + dt.timedelta(days=self.day)
@@ -170,7 +170,11 @@ class TimeZones:
         return _index_zones(self.content).get(zone)
 
     def find_session_rules(self, zone: str) -> bytes | None:
-        """Return the rules of a session's zone, or None if they are unknown or not needed."""
+        """Return the rules of a session's zone, or None for an unknown zone, UTC and short names.
+
+        Python and Java agree on UTC. The meaning of the short names EST, MST and HST depends on the
+        release of Java.
+        """
         return None if zone in UTC_NAMES + _SHORT_IDS else self.find_rules(zone)
 
     @property

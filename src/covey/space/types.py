@@ -1,6 +1,6 @@
 """Types of attributes and of expressions over them, named as in Spark.
 
-A scalar type is an ordered set of values (`covey.space.keys` turns them into integers). Tags are
+A scalar type is an ordered set of values, which `covey.space.keys` turns into keys. Tags are
 Spark's `array<string>`; a vector is an `array<float>` of known length. Columns of other types can
 be read by derived attributes, but they are not attributes themselves.
 """
