@@ -1,7 +1,7 @@
 """Checks of the arguments of public functions against their annotations.
 
-An argument of a wrong type raises a covey error that names the argument, instead of an error of
-the library that happens to use it first. `check_arguments` decorates a function or method;
+An argument of a wrong type raises a covey error that names the argument, instead of an error from
+the library that uses the argument first. `check_arguments` decorates a function or method;
 `check_fields` is called in the `__post_init__` of a dataclass. Conditions that an annotation
 cannot express (a range, required names) are checked by the function itself.
 
@@ -82,12 +82,12 @@ def check_arguments(
 ) -> Any:
     """Decorate a function so that an argument of a wrong type raises a covey error.
 
-    Checked are classes, unions, literals, lists and mappings with their elements, callables, the
-    kind of NumPy arrays, and for protocols whether all members exist. NumPy numbers count as
-    numbers; a bool does not.
+    The annotations that are checked are classes, unions, literals, callables, the kind of NumPy
+    arrays, and lists and mappings with their elements. For a protocol, all its public members must
+    exist. NumPy numbers count as numbers; a bool does not.
 
     Args:
-        function: the function; without one, return a decorator.
+        function: the function to decorate; if it is left out, a decorator is returned.
         raises: class of the error.
 
     >>> @check_arguments
@@ -168,7 +168,7 @@ def check_local_path(name: str, path: str | os.PathLike[str]) -> None:
 def as_numeric_array(
     name: str, values: ArrayLike, dtype: DTypeLike | None = "float64"
 ) -> NDArray[Any]:
-    """Return an argument as a NumPy array, or raise an error that names the argument.
+    """Return an argument as a NumPy array; raise InvalidArgumentError if that is not possible.
 
     >>> as_numeric_array("parents", ["-1", 0.0])
     array([-1.,  0.])
@@ -185,7 +185,7 @@ def as_numeric_array(
 
 
 def check_rows(name: str, rows: NDArray[Any], count: int, first: int = 0) -> None:
-    """Raise InvalidArgumentError if a row number is below `first` or not below `count`.
+    """Raise InvalidArgumentError if a row number is less than `first` or at least `count`.
 
     >>> import numpy as np
     >>> check_rows("rows", np.array([0, 7]), 3)
@@ -198,7 +198,7 @@ def check_rows(name: str, rows: NDArray[Any], count: int, first: int = 0) -> Non
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the integer that 1 to 18 ASCII digits spell, or None for any other string.
+    """Return the integer of a string of 1 to 18 ASCII digits, or None for any other string.
 
     `str.isdigit` accepts strings that `int` rejects, and `int` accepts digits of all scripts.
 
@@ -209,7 +209,7 @@ def parse_whole_number(text: str) -> int | None:
 
 
 def format_value(value: object) -> str:
-    """Return a short representation of any value for a message.
+    """Return a representation of any value for a message; long values are shortened.
 
     >>> format_value("a" * 90)
     "'aaaaaaaaaaaaaaaaaaaaaaa...aaaaaaaaaaaaaaaaaaaaaaaa'"
@@ -352,10 +352,10 @@ def _describe_mistake(annotated: Any, name: str, value: object, hint: Any) -> st
 
 
 def _locate_misfit(name: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """Return the description, the value and the annotation of what does not fit.
+    """Return the name, the value and the annotation of the argument or element that does not fit.
 
-    This is the first wrong element of a list or mapping if only the elements are wrong, and
-    otherwise the argument itself.
+    If only elements of a list or mapping are wrong, the first of them is returned, otherwise the
+    argument itself.
     """
     for member in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
         origin, arguments = get_origin(member), get_args(member)

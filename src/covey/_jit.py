@@ -11,12 +11,13 @@ The cache is in the first of these folders that this process can write to:
 Without any of these folders every process compiles its kernels again.
 
 The key of an entry consists of the sources of the kernel's folder, the types of the arguments, the
-processor, numba's options, and the versions of numba, LLVM and Python. The path of the installation
-is not part of the key: checkouts of one commit share the entries of one `NUMBA_CACHE_DIR`, and an
-upgrade never runs machine code of an earlier version. Each entry is a file with a checksum, which
-is written under a temporary name and then renamed: processes that compile at the same time do not
-disturb each other, and a damaged entry is compiled again. No entry is saved for a kernel whose
-sources were edited after this process read them. Old entries may be deleted at any time.
+processor, numba's options, and the versions of numba, LLVM and Python. So an upgrade never runs
+machine code of an earlier version. The path of the installation is not part of the key, so all
+checkouts of one commit share the entries of one `NUMBA_CACHE_DIR`. Each entry is a file with a
+checksum, which is written under a temporary name and then renamed: processes that compile at the
+same time do not disturb each other, and a damaged entry is compiled again. No entry is saved for a
+kernel whose sources were edited after this process read them. Old entries may be deleted at any
+time.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     sources of that folder and no others.
 
     Args:
-        function: the function; without one, return a decorator.
+        function: the function to compile; if it is left out, a decorator is returned.
         options: further options of `numba.njit`.
 
     Cost: a millisecond at import. The first call with new argument types loads cached machine
@@ -90,7 +91,7 @@ class _Sources:
 
     @property
     def is_current(self) -> bool:
-        """Whether no source file has changed since it was read."""
+        """Whether the source files have not changed since this process read them."""
         try:
             return _stat_sources(self.folder) == self.file_stamps
         except OSError:
@@ -101,7 +102,7 @@ _COMPILER_OPTIONS = (
     numba.__version__, llvmlite.__version__, config.OPT, config.BOUNDSCHECK,
     config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE,
 )  # fmt: skip
-"""Versions and options that determine the machine code, besides types and processor."""
+"""Versions and options that determine the machine code, in addition to types and processor."""
 
 
 def _stat_sources(folder: Path) -> tuple[tuple[str, int, int], ...]:
@@ -161,7 +162,10 @@ class _EntryFiles:
         self._folder, self._name, self._sources = folder, f"{name}.{python}", sources
 
     def load(self, key: Any) -> Any:
-        """Return the data saved under a key, or None if it is missing, damaged or outdated."""
+        """Return the data saved under a key, or None if the entry is missing or damaged.
+
+        None is also returned if the sources have changed since this process read them.
+        """
         try:
             entry = self._entry_path(key).read_bytes()
         except OSError:
@@ -198,7 +202,11 @@ class _EntryFiles:
 
 @cache
 def _writable_root(sources: str) -> str:
-    """Return the cache folder for kernels whose source folder is `sources`."""
+    """Return the cache folder for kernels whose source folder is `sources`.
+
+    Raises:
+        OSError: this process can write to none of the folders.
+    """
     users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folders: list[str] = [config.CACHE_DIR, os.path.join(sources, "__pycache__")]
     # Without a home directory the path stays relative, and must not be used.

@@ -1,7 +1,7 @@
 """Lazy package exports: a module is imported when one of its names is first used.
 
-Spark's workers, and commands that start Java, need only one module of a package. To import the
-dependencies of all its modules (numba, sqlglot, pyspark's machine learning) takes seconds.
+Spark's workers, and commands that start Java, need only one module of a package. Importing the
+dependencies of all modules (numba, sqlglot, pyspark's machine learning) would take seconds.
 """
 
 from __future__ import annotations

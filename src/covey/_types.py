@@ -1,6 +1,6 @@
 """Type aliases for JSON values, shared by several packages.
 
-A recursive alias must be written as a string, which type checkers evaluate.
+A recursive alias must be written as a string; type checkers evaluate it.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class PredicateError(CoveyError):
         column: the character of that line, from 1.
         hint: what to write instead; may be empty.
 
-    `str(error)` has the position, the problem and the hint, then the line with a caret below the
-    character.
+    `str(error)` has the position, the problem and the hint, and below these the line of the text
+    with a caret under the wrong character.
 
     >>> print(PredicateError("no column 'prise'", "prise > 5", 0, "did you mean price?"))
     line 1, column 1: no column 'prise'; did you mean price?
@@ -134,7 +134,7 @@ def extract_worker_error(traceback_text: str) -> CoveyError | None:
     """Return the error that covey raised in another process, read from a traceback's text.
 
     Returns:
-        The last error of covey in the text; None if it has none.
+        The last error of covey in the text; None if the text contains none.
 
     >>> extract_worker_error("Traceback …\\ncovey.errors.StoreError: version 3 is missing\\n")
     StoreError('version 3 is missing')

@@ -28,12 +28,12 @@ def within_km(
     centre_longitude: Number,
     radius_km: Number,
 ) -> str:
-    """Return the predicate of events within a circle on the globe, including poles and date line.
+    """Return the predicate of events within a circle on the globe.
 
-    A circle on the globe is a ball around a unit vector. The vector of the event becomes one
-    derived attribute, which all such predicates share. Unit vectors are float32: the edge of a
-    circle with a radius of up to some thousand kilometres is off by about a metre, that of a circle
-    around half the globe by more.
+    The circle may contain a pole or cross the date line. It is a ball around a unit vector. The
+    vector of the event becomes one derived attribute, which all predicates on the same columns
+    share. Unit vectors are float32, so the edge of the circle is off by about a metre if the radius
+    is up to some thousand kilometres, and by more if the circle covers half the globe.
 
     Args:
         latitude: column or expression with the event's latitude in degrees.
@@ -158,7 +158,7 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
 def has_any(tags: str, tokens: Iterable[str]) -> str:
     """Return the predicate of events whose tags contain at least one of the tokens.
 
-    Arguments and errors are those of `has_all`.
+    `has_all` takes the same arguments and raises the same errors.
     """
     return f"arrays_overlap({tags}, array({', '.join(map(quote_string, _check_tokens(tokens)))}))"
 
@@ -167,8 +167,8 @@ def has_any(tags: str, tokens: Iterable[str]) -> str:
 def has_none(tags: str, tokens: Iterable[str]) -> str:
     """Return the predicate of events whose tags contain none of the tokens.
 
-    It does not hold for tags with a null element: Spark cannot exclude that the null is one of the
-    tokens. Arguments and errors are those of `has_all`.
+    The predicate does not match tags with a null element, because for Spark the null might be one
+    of the tokens. `has_all` takes the same arguments and raises the same errors.
     """
     return f"NOT {has_any(tags, tokens)}"
 
@@ -201,5 +201,7 @@ def _check_tokens(tokens: Iterable[str]) -> list[str]:
     """
     token_list = [] if isinstance(tokens, str) else list(tokens)
     if not token_list or not all(isinstance(token, str) for token in token_list):
-        raise InvalidArgumentError("give the tokens as a list of texts: ['red', 'bike']")
+        raise InvalidArgumentError(
+            "tokens must be a non-empty list of texts, such as ['red', 'bike']"
+        )
     return token_list

@@ -1,4 +1,4 @@
-"""Quoting of column names, so that Spark reads each as the same name again."""
+"""Quoting of column names, so that Spark SQL reads each name unchanged."""
 
 from __future__ import annotations
 
