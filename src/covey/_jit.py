@@ -91,7 +91,7 @@ class _Sources:
 
     @property
     def is_current(self) -> bool:
-        """Whether the source files have not changed since this process read them."""
+        """Whether the source files are the same as when this process read them."""
         try:
             return _stat_sources(self.folder) == self.file_stamps
         except OSError:

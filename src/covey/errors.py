@@ -2,9 +2,9 @@
 
 ```
 CoveyError
-├── SchemaError            a schema, an attribute or a column of events does not fit
+├── SchemaError            a schema, an attribute or a column of events is missing or wrong
 ├── InvalidArgumentError   a function cannot use an argument; also a ValueError
-├── StoreError             a stored file is damaged, missing or foreign, or a store is not writable
+├── StoreError             a stored file is missing or invalid, or a store is not writable
 ├── StreamError            a topic is missing or unreadable, or has lost messages that are needed
 ├── ResultTooLargeError    a result exceeds the limit that the caller set
 └── PredicateError         a predicate's text is wrong; has line, column and a suggestion
@@ -37,7 +37,7 @@ class CoveyError(Exception):
 
 
 class SchemaError(CoveyError):
-    """Raised if a schema, an attribute or a column of events does not fit."""
+    """Raised if a schema, an attribute or a column of events is missing or wrong."""
 
 
 class InvalidArgumentError(CoveyError, ValueError):
@@ -45,7 +45,7 @@ class InvalidArgumentError(CoveyError, ValueError):
 
 
 class StoreError(CoveyError):
-    """Raised if a stored file is damaged, missing or foreign, or a store is not writable."""
+    """Raised if a stored file is missing, damaged or not covey's, or a store is not writable."""
 
 
 class StreamError(CoveyError):

@@ -44,7 +44,7 @@ class Explanation:
         values: the event's values of the columns that the condition reads, by name.
         parts: the outcomes of the conditions that this condition combines with AND, OR or NOT;
             empty for a simple condition.
-        note: the reason if Spark would raise an error on this event, otherwise empty.
+        note: that Spark would raise an error on a vector of the wrong length, otherwise empty.
     """
 
     text: str
@@ -136,10 +136,10 @@ class _Explainer:
         return Explanation(text, holds, self._read_values(node), parts, note)
 
     def _evaluate_text(self, text: str) -> tuple[bool | None, str]:
-        """Return the outcome of a condition on the event, and a note if Spark would raise an error.
+        """Return the outcome of a condition on the event, and the note of the explanation.
 
         The outcome is True if the condition matches, False if its negation matches, and otherwise
-        None. Without such an error the note is empty.
+        None.
         """
         parser = Parser(self.space)
         predicates = parser.parse([text, f"NOT ({text})"])

@@ -208,7 +208,7 @@ class Parser:
     ) -> dict[int, PredicateError]:
         """Return, by row, the errors of the texts on which covey fails even if parsed alone.
 
-        The texts are found by bisection. Cost: all texts are parsed at most log2(n) + 1 times.
+        The texts are found by bisection. Cost: n texts are parsed about log2(n) times.
         """
         try:
             self._parse_rows([texts[row] for row in rows], {})

@@ -1,11 +1,11 @@
 """Ordered keys of scalar values: key(a) < key(b) if and only if Spark sorts a before b.
 
-The keys of a type are integers without gaps: `> 5` means `≥ 6` on integers, and at least the next
-float on floats. The key of an integer is the integer itself. Dates have the number of days since
-1970-01-01 as key, timestamps the number of microseconds, and decimals the unscaled integer. The key
-of a float follows from its bits: -0.0 has the key of 0.0, and all NaN have one key after infinity,
-as Spark orders them. Keys fit in int64, except the keys of decimals with more than 18 digits, which
-are Python integers. The key of a text is the text itself.
+Except for texts, keys are integers without gaps: `> 5` means `≥ 6` on integers, and at least the
+next float on floats. The key of an integer is the integer itself. The key of a date is its number
+of days since 1970-01-01, the key of a timestamp its number of microseconds, and the key of a
+decimal its unscaled integer. The key of a float follows from its bits: -0.0 has the key of 0.0, and
+all NaN have one key after infinity, as Spark orders them. Keys fit in int64, except the keys of
+decimals with more than 18 digits, which are Python integers. The key of a text is the text itself.
 
 Cost: 8 bytes per value; a few nanoseconds per value of a column, more for text and long decimals.
 """
@@ -52,7 +52,7 @@ class Domain:
     dtype: np.dtype[Any]
 
     def count_keys(self, lower: Any, upper: Any) -> float:
-        """Return the number of keys from `lower` to `upper`, which is `inf` for most texts.
+        """Return the number of keys from `lower` to `upper`; it is `inf` for most text intervals.
 
         >>> from covey.space.types import INT, STRING
         >>> key_domain(INT).count_keys(2, 4), key_domain(STRING).count_keys("a", "a\\0")

@@ -29,11 +29,11 @@ class PredicateLimits:
         max_growth: largest ratio of the length of an expression's result to the length of its
             arguments. Also the largest number that may set the length of a text or an array, such
             as the 100 in `repeat(x, 100)`.
-        any_regex: admit patterns that can take very long or need a stack of any depth: nested or
-            consecutive repetitions that can match the same text, groups repeated without a limit,
-            too many alternatives or elements, references to groups, and patterns that are not
-            literals. Such a pattern may crash Spark, because the depth of its stack grows with
-            the length of the text.
+        any_regex: admit all patterns without a check. Then patterns are admitted that can take very
+            long or need a stack of any depth: nested or consecutive repetitions that can match the
+            same text, groups repeated without a limit, too many alternatives or elements,
+            references to groups, and patterns that are not literals. Such a pattern may crash
+            Spark, because the depth of its stack grows with the length of the text.
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 

@@ -122,7 +122,7 @@ class Attribute:
 
     @property
     def flag(self) -> Attribute:
-        """Boolean attribute: whether Spark can compute this one without an exception."""
+        """Boolean attribute that is true if Spark can compute this attribute for an event."""
         return Attribute(
             build_computability_check(self.name), BOOLEAN, is_derived=True, is_flag=True
         )

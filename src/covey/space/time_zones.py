@@ -112,7 +112,7 @@ class _YearlyRule:
 
     Args:
         month: month of the change, from 1.
-        day: earliest day of the month; a negative one counts from the end of the month.
+        day: day of the month; a negative one counts from the end, with -1 for the last day.
         weekday: ISO weekday on or after `day` (on or before a negative one); 0 for `day` itself.
         time_s: time of the day, in seconds.
         clock: clock of `time_s`: 0 for UTC, 1 for local time, 2 for standard time.
@@ -199,7 +199,7 @@ def _index_zones(content: bytes) -> Mapping[str, bytes]:
 
 @lru_cache(maxsize=1 << 10)
 def find_clock(zone: str, rules: bytes | None) -> Clock:
-    """Return the clock of a zone: from Java's rules, or without these from Python's database.
+    """Return the clock of a zone: from Java's `rules`, or if they are None, from Python's database.
 
     Raises:
         UncertainTimeError: `rules` is None, and Java may not have such a zone.

@@ -428,7 +428,7 @@ def _may_admit_null(atom: Atom) -> bool:
 
 
 def _prefix_condition(attribute: Attribute, ref: LiteralRef, outcome: bool) -> Dnf:
-    """Return the texts that start with a literal, or the texts that do not if not `outcome`."""
+    """Return the texts that start with a literal, or all other texts if `outcome` is False."""
     if outcome:
         return [(Prefix(attribute, ref),)]
     return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

@@ -1,6 +1,6 @@
 """Diagnosis of texts that are not predicates: the problem, its position, and what to write instead.
 
-These modules are called only for texts that are already known to be wrong, so they do not decide
+A diagnosis is made only of texts that are already known to be wrong, so these modules do not decide
 which texts are predicates. They read the text, with quoted parts masked, and the types of syntax
 nodes. They raise no errors: `syntax` and `semantics` turn a diagnosis into a `PredicateError`.
 

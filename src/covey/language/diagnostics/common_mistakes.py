@@ -1,8 +1,8 @@
 """Common mistakes in texts that are not predicates, found by patterns.
 
-The functions are called only for texts that are already known to be wrong. A pattern matches text
-that is hardly ever part of a predicate, so the match is reported even if the parser stopped at
-another position.
+A diagnosis is made only of texts that are already known to be wrong. A pattern matches text that is
+hardly ever part of a predicate, so the match is reported even if the parser stopped at another
+position.
 """
 
 from __future__ import annotations

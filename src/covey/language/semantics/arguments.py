@@ -49,9 +49,9 @@ class Argument(NamedTuple):
 
 
 def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
-    """Raise PredicateError if an argument of a call could exhaust or crash a worker.
+    """Raise PredicateError unless all checked arguments of a call are safe for a worker.
 
-    A worker is exhausted if one expression takes all its time or memory.
+    An unsafe argument could use up the time or the memory of a worker, or crash it.
     """
     checked_positions = CHECKED_ARGUMENTS.get(call_name(node), {})
     arguments = read_arguments(names, node) if checked_positions else []

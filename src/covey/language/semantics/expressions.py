@@ -135,7 +135,10 @@ class Expressions:
         return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
 
     def is_opaque(self, node: exp.Expr) -> bool:
-        """Return whether only Spark can compare an expression, whose type no attribute can have."""
+        """Return whether only Spark can compare an expression, because no attribute has its type.
+
+        Without types from Spark's analyzer, the result is False.
+        """
         return self._types is not None and not self.type_of(node).is_attribute
 
     def _look_up_type(self, node: exp.Expr, name: str) -> Type:

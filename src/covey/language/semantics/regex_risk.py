@@ -69,7 +69,7 @@ _TOO_MANY_CHOICES = "may take very long: there are too many choices"
 
 
 class _Follow(NamedTuple):
-    """What follows a part of a pattern; None is used instead if it cannot fail.
+    """What follows a part of a pattern. If nothing that follows can fail, None is used instead.
 
     Args:
         first: the set of characters at which it can start.

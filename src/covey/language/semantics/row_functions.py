@@ -220,9 +220,11 @@ REFUSED_FUNCTIONS = {
         posexplode_outer python_worker_logs range session_window sql_keywords stack
         variant_explode variant_explode_outer window window_time
     """,
-    "runs code of its own": """
-        assert_true from_avro from_protobuf java_method raise_error reflect schema_of_avro to_avro
-        to_protobuf try_reflect
+    "raises an error on purpose": """
+        assert_true raise_error
+    """,
+    "runs code that is not part of Spark SQL": """
+        from_avro from_protobuf java_method reflect schema_of_avro to_avro to_protobuf try_reflect
     """,
     "does not recover from a null or repeated key: Spark fails on later events": """
         map map_concat map_from_arrays map_from_entries str_to_map

@@ -1,8 +1,8 @@
 """Templates, conjuncts and syntax trees: the grammar of predicates, without their meaning.
 
-sqlglot is used only for the grammar. Literals are replaced by numbered slots before it reads a
-text, and calls of functions are left as the user wrote them. Texts that sqlglot reads in another
-way than Spark are refused with an error at their position, so every tree has Spark's meaning.
+sqlglot is used only for the grammar. Literals are replaced by numbered slots before sqlglot reads a
+text, and calls of functions are left as the user wrote them. A text that sqlglot and Spark read
+differently is refused with an error at that position, so every tree has Spark's meaning.
 
 Modules in the order in which data passes through them:
 

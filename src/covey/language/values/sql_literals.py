@@ -61,7 +61,7 @@ def key_literal(key: Any, type_: Type) -> str:
 
 
 def _special_literal(number: float) -> str:
-    """Return an infinity or NaN as a text, which Spark casts: SQL has no literal for them."""
+    """Return an infinity or NaN as a text that Spark casts, because SQL has no literal for it."""
     return "'NaN'" if math.isnan(number) else "'Infinity'" if number > 0 else "'-Infinity'"
 
 

@@ -89,9 +89,10 @@ def _strip_after_sign(word: str) -> str:
 
 
 def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
-    """Return whether Spark first casts the elements to double, and otherwise to which scale.
+    """Return the type to which Spark first casts all elements, as two values.
 
-    The scale is that of the common decimal type of the elements.
+    The first value says whether the type is double. Otherwise the type is a decimal, and the second
+    value is its scale.
     """
     if any(literal.type in (DOUBLE, FLOAT) for literal in literals):
         return True, 0
