@@ -202,7 +202,7 @@ def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError, TypeError):
         is_exact = False
     if not is_exact or (is_naive and attribute.type == TIMESTAMP):
-        hint = ": give it a time zone" if is_naive else ""
+        hint = ": give the value a time zone" if is_naive else ""
         raise SchemaError(
             f"{attribute.name} is {attribute.type}, which cannot hold {value!r}{hint}"
         )

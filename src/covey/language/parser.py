@@ -405,7 +405,9 @@ class Parser:
         except SchemaError as error:
             predicate_error = PredicateError(str(error), text, 0)
         except RecursionError:
-            predicate_error = PredicateError("nested too deeply", text, 0, "use fewer operators")
+            predicate_error = PredicateError(
+                "the predicate is nested too deeply", text, 0, "use fewer operators"
+            )
         except Exception as failure:
             predicate_error = CompilerError.from_failure(failure, text)
         self._store_in_cache(self._errors, text, predicate_error)

@@ -149,7 +149,8 @@ class Events:
             indices = batch.schema.get_all_field_indices(attribute.name)
             if len(indices) > 1:
                 raise SchemaError(
-                    f"the events have {len(indices)} columns called {attribute.name!r}"
+                    f"the events have {len(indices)} columns called {attribute.name!r}: rename or "
+                    "drop all but one"
                 )
             if indices:
                 columns[attribute.name] = _read_column(batch.column(indices[0]), attribute)

@@ -165,7 +165,7 @@ class Space:
         by_name: dict[str, Attribute] = {}
         for attribute in self.columns + self.derived:
             if attribute.name in by_name:
-                raise SchemaError(f"two attributes are called {attribute.name!r}")
+                raise SchemaError(f"two attributes are called {attribute.name!r}: rename one")
             by_name[attribute.name] = attribute
         count = sum(not attribute.is_flag for attribute in self.derived)
         if count > self.max_derived:

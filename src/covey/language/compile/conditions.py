@@ -408,7 +408,7 @@ class Conditions:
             raise self.operands.tree.error(
                 f"this is {type_}, not a condition", node,
                 "repeat the column before it, or use IN for several values" if is_literal
-                else "compare it with something",
+                else "compare it with a value",
             )  # fmt: skip
         attribute = self.operands.expressions.resolve_attribute(node)
         return [(Truth(attribute, int(outcome)),)]

@@ -50,7 +50,7 @@ def distance_condition(
     comparable = literal.type.is_numeric or literal.type == STRING or literal.value is None
     if len(call.expressions) != 2:
         raise operands.tree.error(
-            f"{call_name(call)} takes two vectors", call, "write both, with a comma between"
+            f"{call_name(call)} takes two vectors", call, "write both, separated by a comma"
         )
     if not comparable:
         raise operands.tree.error(

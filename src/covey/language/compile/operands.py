@@ -66,7 +66,8 @@ class Operands:
         attribute = self.expressions.resolve_attribute(node)
         if not attribute.type.is_scalar and literal.value is not None:
             raise self.tree.error(
-                f"{attribute.name} is {attribute.type}", node,
+                f"{attribute.name} is {attribute.type} and cannot be compared with {literal.type}",
+                node,
                 "write array_contains(tags, 'a')" if attribute.type.is_tags
                 else "compare vector_l2_distance(embedding, array(…)) with a number",
             )  # fmt: skip

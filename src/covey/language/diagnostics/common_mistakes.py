@@ -204,7 +204,7 @@ def diagnose_unclosed(text: str) -> Mistake:
     if "\\" + mark in text[offset:]:
         hint = f"\\{mark} is a quote inside the text, so write {mark} again, or \\\\ for \\"
     elif set(text[offset:]) & set(_QUOTES):
-        hint = f"write {mark} at its end, other quotes do not count"
+        hint = f"write {mark} at its end, because other quotes do not count"
     else:
         hint = f"write a second {mark}"
     return Mistake(f"a {name} is not closed", offset, hint)

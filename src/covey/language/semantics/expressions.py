@@ -77,7 +77,7 @@ class Expressions:
                 raise self.names.tree.error(
                     f"column {column.name!r} is {column.type}", node,
                     "give its length in vectors={…}" if column.type.element == FLOAT
-                    else "a vector is array<float>, its length given in vectors={…}"
+                    else "make it array<float>, and give its length in vectors={…}"
                     if column.type.element == DOUBLE
                     else "name a field of it" if column.type.fields
                     else "take a part of it, or CAST it",

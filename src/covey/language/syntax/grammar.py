@@ -142,7 +142,9 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
         mistake = common_mistakes.diagnose_unclosed(text)
         raise PredicateError(mistake.problem, text, mistake.offset, mistake.hint) from None
     except RecursionError:
-        raise PredicateError("nested too deeply", text, 0, "use fewer parentheses") from None
+        raise PredicateError(
+            "the predicate is nested too deeply", text, 0, "use fewer parentheses"
+        ) from None
     except (SqlglotError, ValueError, AttributeError, TypeError, KeyError, IndexError):
         raise PredicateError("this is not a Spark SQL predicate", text, 0) from None
     if len(roots) != 1 or roots[0] is None:
@@ -230,14 +232,19 @@ def _check_depth(tree: PredicateTree, sql: str, limits: PredicateLimits) -> None
         depth += (character in "([{") - (character in ")]}")
         if depth > limits.max_depth:
             raise PredicateError(
-                "nested too deeply", tree.text, tree.source_offset(i), "use fewer parentheses"
+                "the predicate is nested too deeply",
+                tree.text,
+                tree.source_offset(i),
+                "use fewer parentheses",
             )
     depth = 0
     for bracket in _TYPE_BRACKET.finditer(sql):
         depth = max(depth - 1, 0) if bracket.group() == ">" else depth + 1
         if depth > _MAX_TYPE_DEPTH:
             offset = tree.source_offset(bracket.start())
-            raise PredicateError("nested too deeply", tree.text, offset, "CAST to a simpler type")
+            raise PredicateError(
+                "the predicate is nested too deeply", tree.text, offset, "CAST to a simpler type"
+            )
 
 
 _FLAT = (exp.Paren, exp.Column, exp.Dot, exp.DataType, exp.Identifier)
@@ -264,7 +271,7 @@ def _check_nesting(tree: PredicateTree, limits: PredicateLimits) -> None:
         children = list(node.iter_expressions())
         depth += is_counted and bool(children)
         if depth > limits.max_depth:
-            raise tree.error("nested too deeply", node, "use fewer operators")
+            raise tree.error("the predicate is nested too deeply", node, "use fewer operators")
         stack += [(child, depth, is_condition) for child in children]
 
 
