@@ -273,7 +273,7 @@ def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
 def _find_prefix_end(start: str) -> Below:
     """Return the upper bound of the texts with a prefix: just below the next larger prefix.
 
-    If there is no larger prefix of the same length, the bound is `TOP`.
+    If there is no larger prefix, the bound is `TOP`.
     """
     stem = start.rstrip("\U0010ffff")
     if not stem:

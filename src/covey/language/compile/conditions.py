@@ -80,7 +80,7 @@ class Conditions:
         """Raise PredicateError if a condition has more alternatives than `max_regions`."""
         if count > self.max_regions:
             raise self.operands.tree.error(
-                f"more than {self.max_regions} alternatives after multiplying out AND and OR", node,
+                f"more than {self.max_regions} alternatives after expansion", node,
                 "use IN for alternatives of one column, or split it into several subscriptions",
             )  # fmt: skip
 
