@@ -116,7 +116,7 @@ class AbsorberIndex:
 def _is_crowded(absorber_index: AbsorberIndex) -> bool:
     """Return whether a point is in more than `MAX_CANDIDATES` boxes on average.
 
-    The sampled points are the middles of at most 256 boxes.
+    The points of this average are the middles of at most 256 of the boxes.
     """
     boxes = absorber_index.boxes
     rows = np.arange(0, len(boxes), -(-len(boxes) // _SAMPLE_BOXES) or 1)

@@ -119,8 +119,8 @@ class Axis:
 def is_residual(batch: Scalars) -> NDArray[np.bool_]:
     """Return for each constraint whether it is residual: not an interval of codes.
 
-    Residual are lists, and constraints that admit null and an interval which does not start at the
-    lowest value of the type.
+    Lists are residual, and so are constraints that admit null together with an interval that does
+    not start at the lowest value of the type.
     """
     starts_later = np.asarray(batch.lower > batch.domain.low, np.bool_)
     has_value = np.asarray(batch.lower <= batch.upper, np.bool_)

@@ -94,7 +94,7 @@ def group_boxes(
     sample_points: Codes | None = None,
     max_size: int = MAX_GROUP_SIZE,
 ) -> list[HullGroup]:
-    """Return groups of at most `max_size` boxes that may be merged with each other.
+    """Divide boxes into groups of at most `max_size` near boxes, and return the groups.
 
     A box is in no group if no other box has the same residual constraints.
 
@@ -118,7 +118,7 @@ def group_boxes(
 
 
 def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: float) -> HullMerges:
-    """Return the merges of a group, cheapest first, up to a total cost of `max_cost`.
+    """Return the merges of a group, each the cheapest next one, up to a total of `max_cost`.
 
     `unmatched_points` has the codes of sampled events that no subscription matches, a row for each
     event; None without a sample.

@@ -105,10 +105,7 @@ class RegionBoxes:
 
 
 def _restore_residuals(batch: Scalars, original: Constraints) -> Scalars:
-    """Return the constraints of `batch`, in some rows replaced by the original constraints.
-
-    Replaced are rows whose original constraint is residual.
-    """
+    """Return the constraints of `batch`, but the original constraints where these are residual."""
     assert isinstance(original.batch, Scalars)
     residual_rows = np.flatnonzero(is_residual(original.batch))
     batch_rows = np.arange(len(batch))

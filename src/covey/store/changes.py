@@ -33,7 +33,7 @@ class Changes:
         ids: ids to add or replace: an Arrow array, or any value that `pa.array` accepts.
         regions: the regions of all these subscriptions; None if there are none.
         subscription_rows: for each region the row in `ids` of its subscription.
-        removed_ids: ids to remove; an id that the store does not have is no error.
+        removed_ids: ids to remove; ids that the store does not have are ignored.
         revisions: an int64 for each of `ids`; None for 0 everywhere. The store keeps the revision
             of a subscription and does not interpret it.
 
@@ -88,7 +88,7 @@ class Changes:
         return cls([], None, np.empty(0, np.int64), ids)
 
     def validate(self, space: Space, id_kind: IdKind) -> tuple[SubscriptionBatch | None, Ids]:
-        """Check the changes; return the added subscriptions, or None, and the removed ids.
+        """Check the changes, and return them as added subscriptions and removed ids.
 
         Args:
             space: the space of the store, which the regions must have as well.

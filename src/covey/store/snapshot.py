@@ -212,7 +212,8 @@ class Snapshot:
 
         Args:
             attribute: name of a scalar attribute with keys of 64 bits.
-            before_key: a key as in `covey.space.keys`: for a timestamp microseconds since 1970.
+            before_key: a key of the attribute, as in `covey.space.keys`; for a timestamp, the
+                microseconds since 1970.
 
         Returns:
             Row numbers of subscriptions, ascending.

@@ -52,7 +52,7 @@ __all__ = ["StagedSegment", "Store"]
 class StagedSegment:
     """Staged segment: a segment that was written and that no manifest names yet.
 
-    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions of staged
+    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions from staged
     segments. `file` is the SHA-256 of the file, `subscriptions` and `regions` are numbers of rows.
     `zone` is the zone of the segment, or None; `replicas` is the number of its subscriptions whose
     home zone is another zone. If `is_home` is true, events of other zones are forwarded to the
@@ -80,12 +80,11 @@ class Store:
     """Versioned store of subscriptions on a local path or any file system that pyarrow can open.
 
     The first change takes the writer's lock; `close` or the end of the process releases it. The
-    lock works on local file systems only. On others, do not run two writers at the same time: a
-    second one is noticed only when both publish the same version. Any number of threads may use a
-    store at the same time.
+    lock works on local file systems only. On other file systems, do not run two writers at the same
+    time: a second writer is noticed only when both publish the same version. Any number of threads
+    may use a store at the same time.
 
-    Do not use a store for a set that is built once and not stored: use
-    `covey.index.SegmentIndex`.
+    If a set of subscriptions is built once and not stored, use `covey.index.SegmentIndex` instead.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -177,7 +176,7 @@ class Store:
 
     @check_arguments
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """Open a version for reading: the newest, or the one with the given number.
+        """Open a version for reading: the newest version, or the version with this number.
 
         Raises:
             StoreError: if the version does not exist, or one of its files is damaged.
@@ -256,7 +255,7 @@ class Store:
     def stage(self, changes: Changes, base_version: int | None = None) -> StagedSegment | None:
         """Index added subscriptions and write their segment, without making a version.
 
-        Many processes can do this at the same time, because it does not take the writer's lock.
+        Many processes can do this at the same time, because staging does not take the writer's lock.
         `commit_staged` then commits all their segments; `vacuum` deletes segments that are never
         committed. Removed ids are ignored.
 
@@ -527,8 +526,8 @@ class Store:
 
         Args:
             attribute: name of a scalar attribute of the store's space, with keys of 64 bits.
-            before_key: a key as in `covey.space.keys`: for a timestamp microseconds since 1970, for
-                a date days since 1970.
+            before_key: a key of the attribute, as in `covey.space.keys`; for a timestamp, the
+                microseconds since 1970, and for a date, the days since 1970.
 
         Raises:
             SchemaError: if the attribute is unknown, or its keys are not integers of 64 bits.
@@ -542,7 +541,7 @@ class Store:
     def lease(self, version: int, seconds: float) -> Lease:
         """Return a lease that keeps a version from `vacuum` for the given time.
 
-        Use it for a version that will be opened later.
+        Take a lease for a version that will be opened later.
 
         Raises:
             StoreError: if the version does not exist.
@@ -563,8 +562,8 @@ class Store:
         The newest version and versions under a lease are never deleted.
 
         Args:
-            retain_seconds: a version that was the newest at any moment of this last period is not
-                deleted.
+            retain_seconds: a version is not deleted if it was the newest at any moment of the last
+                `retain_seconds` seconds.
             grace_seconds: a file that no version names is not deleted before it has this age,
                 because it may be a staged segment or the result of a merge that is not committed
                 yet. Use 0 only if nothing else uses the store meanwhile.
@@ -575,10 +574,11 @@ class Store:
 
         Raises:
             InvalidArgumentError: if a time is negative.
-            StoreError: if another writer has the store open, or a remaining version is damaged; in
-                the latter case nothing is deleted.
+            StoreError: if another writer has the store open, or a remaining version is damaged. In
+                the second case no version and no file of a version is deleted.
 
-        Cost: a listing of all files; each remaining version is read once.
+        Cost: a listing of all files; each remaining manifest that this object has not read in an
+        earlier vacuum is read.
         """
         in_use = self._writer.files_in_use()
         return vacuum(

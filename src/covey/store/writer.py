@@ -1,4 +1,4 @@
-"""The writer of a store, which makes its versions one after another.
+"""The writer of a store: it makes the versions of the store, one after another.
 
 The writer holds the writer's lock, a snapshot of the newest version, and the names of the segment
 files that are being merged.

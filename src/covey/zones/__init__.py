@@ -11,7 +11,7 @@ Modules, in the order in which data passes through them:
 - `direction_split`: splits of vectors by their projection on a direction, or their angle with it.
 - `zone_tree`: `ZoneTree`, a tree of splits; it finds the zones of events and of regions.
 - `split_candidates`: possible splits of a zone, with the work and the regions on both sides.
-- `build_tree`: `ZoneSample`, and `build_zone_tree`, which always splits the zone with most load.
+- `build_tree`: `ZoneSample`, and `build_zone_tree`, which splits the zone with the largest load.
 - `zone_map`: `ZoneMap`, a tree with the work of each zone; zones of subscriptions; serialization.
 - `rebalance`: `rebalance_zones`, which splits zones with too much work and joins zones with little.
 - `zone_regions`: each zone as a region, for display.

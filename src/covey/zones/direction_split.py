@@ -74,7 +74,7 @@ class DirectionSplit:
         return np.where(defined, scores, -np.inf).astype(np.float64)
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         low, high = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
         constraints = regions.constraints.get(self.attribute)
         if constraints is None:

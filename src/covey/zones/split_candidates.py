@@ -84,7 +84,7 @@ def _split_scalars(
     """Yield splits by a scalar attribute: by keys, and by null if it is null in an event.
 
     `batch` has the constraints on the attribute, and `free_count` is the number of regions without
-    such a constraint. `column` has the events' values, or is None if there are no events.
+    such a constraint. `column` has the events' values, or is None if the events lack the attribute.
     """
     type_ = regions.space[name].type
     has_key = np.asarray(batch.lower <= batch.upper, np.bool_)

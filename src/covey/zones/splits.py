@@ -41,7 +41,7 @@ class Split(Protocol):
         ...
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         ...
 
     def to_predicate(self, column: str) -> str:
@@ -67,7 +67,7 @@ class KeySplit:
         return column.valid[rows] & np.asarray(column.keys[rows] >= self.first_high_key, np.bool_)
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         low, high, positions, batch, batch_rows = _find_constrained(regions, self.attribute, rows)
         if batch is not None:
             # Comparing the ends is exact: a constraint admits the ends of its interval even if it
@@ -99,7 +99,7 @@ class NullSplit:
         return _scalar_column(events, self.attribute).valid[rows]
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         low, high, positions, batch, batch_rows = _find_constrained(regions, self.attribute, rows)
         if batch is not None:
             low[positions] = batch.nulls[batch_rows]

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(\d{12})-(\d{15})-[0-9a-f]{16}")
 class Lease:
     """Lease of one version: vacuum does not delete the version before the lease ends.
 
-    `renew` sets a new end. Used as a context manager, a lease is released on exit.
+    `renew` sets a new end. In a `with` statement, the lease is released on exit.
 
     Take a lease while the version is within the retention of `Store.vacuum`; then the version is
     protected at every moment. The clocks of the machines that run vacuum or take leases must

@@ -46,7 +46,7 @@ class SegmentEntry:
     """Entry of a manifest for one segment: its file, its row counts and its role.
 
     Args:
-        file: SHA-256 of the segment file, which is its name.
+        file: name of the segment file, which is its SHA-256.
         size_bytes: size of the file.
         regions: number of regions in the segment.
         subscriptions: number of subscriptions in the segment, dead ones included.
@@ -142,7 +142,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Manifest:
-        """Return the manifest in the content of a file; raise StoreError if it is not valid.
+        """Return the manifest that `to_bytes` encoded; raise StoreError for other content.
 
         The checksum detects every change of a byte.
         """

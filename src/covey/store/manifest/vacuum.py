@@ -63,10 +63,10 @@ def vacuum(
 ) -> VacuumResult:
     """Delete old versions, then files that no remaining version names and that are not in use.
 
-    Not deleted are the newest version, versions that were the newest less than `retain_seconds`
-    ago, versions in `keep_versions`, and versions under a lease. A file that no version names is
-    not deleted before it is `grace_seconds` old, because the next version may name it. If a
-    remaining version cannot be read, only leases that have ended are deleted.
+    These versions remain: the newest version, versions that were the newest less than
+    `retain_seconds` ago, versions in `keep_versions`, and versions under a lease. A file that no
+    version names is not deleted before it is `grace_seconds` old, because the next version may name
+    it. If a remaining version cannot be read, only leases that have ended are deleted.
 
     Cost: all files are listed, and each remaining manifest that is not in `referenced` is read.
     """

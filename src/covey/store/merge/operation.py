@@ -49,7 +49,7 @@ class MergedSegment:
 
 
 def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, IndexedSubscriptions]]:
-    """Yield the merged segment, or one segment per zone, each with its zone number.
+    """Yield the merged segment, or one segment per zone, each with its zone number or None.
 
     Merged segments have the live subscriptions of all segments, without expired regions. If there
     are no live subscriptions, nothing is yielded.
@@ -69,7 +69,10 @@ def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, Inde
 
 
 def write_merged(operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
-    """Build the merged segments and write their files; return an empty list if no row is live."""
+    """Build the merged segments, write their files, and return the merged segments.
+
+    The list is empty if no row is live.
+    """
     written = []
     for zone, subscriptions in merge_segments(operation):
         encoded = subscriptions.encode()

@@ -80,7 +80,7 @@ class TieredMergePolicy:
     def should_rewrite_last(self, last: SegmentSize, added_regions: int) -> bool:
         """Return whether the last segment should be rewritten together with the added regions.
 
-        It should if it has at most `min_level_regions` live regions together with them.
+        This is true if its live regions and the added ones are at most `min_level_regions`.
         """
         return last.live_regions + added_regions <= self.min_level_regions
 

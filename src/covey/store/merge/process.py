@@ -1,8 +1,8 @@
 """Merge process: a child process that builds merges on requests in lines of JSON.
 
 The process reads and writes only local files, even if the file system of the store is remote. It
-ends when its standard input ends. So if the process that started it ends, it finishes at most one
-merge.
+ends when its standard input ends. So after the end of the process that started it, the merge
+process finishes at most one merge.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class LiveSegment:
         return cls(file.sha256, file.size_bytes, subscriptions, tombstones)
 
     def with_tombstones(self, file: MappedArrays) -> LiveSegment:
-        """Return this segment with the tombstones that the tombstones file of a version has."""
+        """Return this segment with its tombstones from `file`, a version's file of tombstones."""
         tombstones = read_tombstones(file, self.file, len(self.subscriptions))
         return replace(self, tombstones=tombstones)
 
@@ -115,7 +115,7 @@ class LiveSegment:
         return replace(self, tombstones=self.tombstones.with_rows(rows)) if len(rows) else self
 
     def to_segment_pairs(self, pairs: Pairs, first_row: int) -> SegmentPairs:
-        """Replace region rows in pairs by subscription rows; return input of `concat_live_pairs`.
+        """Return pairs with subscription rows instead of region rows, for `concat_live_pairs`.
 
         `first_row` is the number that the first row of this segment has in the snapshot.
         """
@@ -141,7 +141,7 @@ class SegmentOpener:
     def open_segments(
         self, manifest: Manifest, include: Callable[[SegmentEntry], bool] = lambda _: True
     ) -> tuple[LiveSegment, ...]:
-        """Open and verify the segments of a version for whose entries `include` returns true."""
+        """Open and verify each segment of a version for whose entry `include` returns true."""
         tombstones = (
             None
             if manifest.tombstones_file is None

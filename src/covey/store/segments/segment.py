@@ -69,7 +69,7 @@ class SubscriptionBatch:
 
     @property
     def is_replica(self) -> Bools:
-        """Whether each subscription is a replica."""
+        """For each subscription whether it is a replica."""
         return np.zeros(len(self.ids), np.bool_) if self.replica_mask is None else self.replica_mask
 
     def with_replicas(self, replica_mask: Bools) -> SubscriptionBatch:
@@ -197,9 +197,8 @@ class IndexedSubscriptions:
     def keys_by_ordinal(self) -> Rows | None:
         """Return the keys of ids in the order of ordinals, or None.
 
-        The result is None unless each subscription i has exactly region i.
-
-        The array is computed by the first call and cached: 8 bytes per subscription.
+        The result is None unless each subscription i has exactly region i. The array is computed by
+        the first call and cached; it has 8 bytes per subscription.
         """
         if self.subscription_rows is None and not self._ordinal_keys_cache:
             self._ordinal_keys_cache.append(self.index.arrange_by_ordinal(self.ids.keys))
@@ -251,7 +250,7 @@ class IndexedSubscriptions:
         )
 
     def _take_replica_mask(self, rows: Rows) -> Bools | None:
-        """Return whether the subscription at each row is a replica; None if there are none."""
+        """Return for each row whether it is a replica; None if the segment has no replicas."""
         if self.replica_bits is None:
             return None
         replica_mask: Bools = (self.replica_bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0

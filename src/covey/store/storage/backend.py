@@ -72,7 +72,7 @@ class StorageBackend(Protocol):
         ...
 
     def list(self, folder: str) -> list[FileEntry]:
-        """Return the files in a folder, partial ones too; an empty list without the folder."""
+        """Return all files in a folder, partial files too; none if the folder does not exist."""
         ...
 
     def delete(self, name: str) -> None:

@@ -46,7 +46,7 @@ class Cache:
         self.max_bytes = max_bytes
 
     def open(self, sha256: str, download: Download) -> MappedArrays:
-        """Open the file with a SHA-256 from the cache; call `download` first if it is missing.
+        """Open the file with this SHA-256; if the cache lacks it, call `download` first.
 
         `download` writes the content of the file to its argument. A damaged file in the cache is
         downloaded again.

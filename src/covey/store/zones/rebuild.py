@@ -21,9 +21,9 @@ def collect_zone_subscriptions(
 ) -> SubscriptionBatch | None:
     """Return the subscriptions of a zone that a rebalance changed; None if there are none.
 
-    If several new zones have the same source zone, the first of them that a subscription meets
-    becomes its home zone, and it is a replica in the other ones. A subscription that was a replica
-    in all source zones stays a replica.
+    If several new zones have the same source zone, the first of these zones that a subscription
+    meets becomes its home zone; the subscription is a replica in the other ones. A subscription
+    that was a replica in all source zones stays a replica.
 
     Args:
         rebalance_plan: the new zone map, and for each new zone its source zones: the old zones from

@@ -4,8 +4,8 @@ The home zone is the first zone that a subscription meets. In each other zone th
 subscription meets, there is a subscription that covers it. An event of such a zone that matches the
 covered subscription therefore matches the covering subscription, which forwards the event to the
 home zone. So a zone has up to two segments. One has local subscriptions, some of which forward
-events. The other has covered subscriptions with this home zone; it is also matched with events that
-other zones forward.
+events. The other has covered subscriptions that meet several zones and have this home zone; it is
+also matched with events that other zones forward.
 
 All zones determine the same covered subscriptions without communication, because a region meets
 every zone that is met by a region that it covers. For balls this does not hold, because it is not
@@ -43,7 +43,8 @@ class SmartPlacement:
 
     `local` has the subscriptions that are matched only with events of this zone. `forward_to` has
     for each of these the zones to which matching events are forwarded. `home_only` has covered
-    subscriptions with this home zone; they are matched with forwarded events as well.
+    subscriptions that meet several zones and have this home zone; they are matched with forwarded
+    events as well.
     """
 
     local: SubscriptionBatch
