@@ -255,9 +255,9 @@ class Store:
     def stage(self, changes: Changes, base_version: int | None = None) -> StagedSegment | None:
         """Index added subscriptions and write their segment, without making a version.
 
-        Many processes can do this at the same time, because staging does not take the writer's lock.
-        `commit_staged` then commits all their segments; `vacuum` deletes segments that are never
-        committed. Removed ids are ignored.
+        Many processes can do this at the same time, because staging does not take the writer's
+        lock. `commit_staged` then commits all their segments; `vacuum` deletes segments that are
+        never committed. Removed ids are ignored.
 
         Args:
             changes: a batch of changes.

@@ -30,7 +30,7 @@ EVERYWHERE = -1
 """Zone number of subscriptions that meet too many zones; they are matched with every event."""
 
 _MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
-_MAX_MEAN_PARTITIONS = 4  # largest mean number of partitions per zone
+_MAX_MEAN_PARTITIONS = 4  # largest mean number of additional partitions per zone
 # No region is broadcast if broad regions have at most this many copies per region of the sample.
 _MAX_COPIED_SHARE = 0.1
 _UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE

@@ -25,7 +25,7 @@ __all__ = [
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-_MIN_ADDED_VOLUME = 1e-18  # cost of an imperfect merge whose added volume is rounded to 0
+_MIN_ADDED_VOLUME = 1e-18  # so that an imperfect merge with a rounded volume does not cost 0
 
 
 @kernel
