@@ -138,14 +138,14 @@ def check_same_space(space: Space, expected: Space, holder: str) -> None:
 def check_subscription_rows(
     subscription_rows: NDArray[np.int64], region_count: int, id_count: int
 ) -> None:
-    """Raise InvalidArgumentError unless each region has the row number of one of the ids."""
+    """Raise InvalidArgumentError unless there is one row of an id for each region."""
     if (
         subscription_rows.shape != (region_count,)
         or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()
     ):
         raise InvalidArgumentError(
-            f"`subscription_rows` must have the row of one of {id_count} ids for each of "
-            f"{region_count} regions"
+            f"`subscription_rows` must have {region_count} row numbers, at least 0 and below "
+            f"{id_count}: for each region the row of its id"
         )
 
 

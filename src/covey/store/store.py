@@ -577,8 +577,8 @@ class Store:
             StoreError: if another writer has the store open, or a remaining version is damaged. In
                 the second case no version and no file of a version is deleted.
 
-        Cost: a listing of all files; each remaining manifest that this object has not read in an
-        earlier vacuum is read.
+        Cost: a listing of all files, and a read of each remaining manifest that this object has not
+        read in an earlier vacuum.
         """
         in_use = self._writer.files_in_use()
         return vacuum(
