@@ -136,7 +136,9 @@ def test_regions_of_another_space_are_refused() -> None:
 @pytest.mark.parametrize("of", [[0], [0, 2], [-1, 0], [0, 1, 1]])
 def test_regions_of_no_id_are_refused(of: list[int]) -> None:
     table, two = RoutingTable(SPACE), parse(SPACE, ["x > 1", "x > 3"])
-    with pytest.raises(InvalidArgumentError, match="row of one of 2 ids for each of 2 regions"):
+    with pytest.raises(
+        InvalidArgumentError, match="must have 2 row numbers, at least 0 and below 2"
+    ):
         table.add(["a", "b"], two.regions, np.array(of))
     assert len(table) == 0
     assert table.add(["a", "b"], two.regions, two.predicate_rows).advertised.tolist() == [0]
