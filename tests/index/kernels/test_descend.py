@@ -1,4 +1,4 @@
-"""How rows come down from nodes to children, beside sets in NumPy."""
+"""The descent of query rows from nodes to children, compared with sets in NumPy."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def level(random: np.random.Generator) -> TreeLevel:
 
 
 @pytest.mark.parametrize("rows", [points, corners])
-def test_children_that_may_contain_rows(
+def test_descend_finds_children_that_may_contain_rows(
     found: Found, level: TreeLevel, random: np.random.Generator, rows: Any
 ) -> None:
-    """Those in the buckets of both corners."""
+    """These children are in the buckets of both corners."""
     asked, *_ = rows(random, ROWS, 3)
     starts, visitors = visits(random)
     high = None if asked.high is asked.low else asked.high
@@ -45,10 +45,10 @@ def test_children_that_may_contain_rows(
     assert answer
 
 
-def test_children_that_may_meet_rows(
+def test_descend_overlapping_finds_children_that_may_overlap_rows(
     found: Found, level: TreeLevel, random: np.random.Generator
 ) -> None:
-    """Those in any bucket from one corner to the other."""
+    """These children are in a bucket between the two corners."""
     asked, *_ = corners(random, ROWS, 3)
     starts, visitors = visits(random)
     answer = pairs(
@@ -62,7 +62,7 @@ def test_children_that_may_meet_rows(
 
 
 def visits(random: np.random.Generator) -> tuple[Ints, Any]:
-    """Some rows for every node but one, which none has reached."""
+    """Draw query rows for every node but one, which no row reaches."""
     lengths = random.integers(1, ROWS, NODES)
     lengths[NODES // 2] = 0
     rows = [np.sort(random.permutation(ROWS)[:length]) for length in lengths]
@@ -77,27 +77,27 @@ def searched(
     buckets: Callable[[int, int], set[int]],
     joined: Any,
 ) -> Pairs:
-    """Children of each node that pass all of its tests: the sets of their buckets, joined."""
+    """Return the pairs of child and row that pass all tests of a node, by sets in NumPy."""
     sets = np.unpackbits(level.sets.view(np.uint8), bitorder="little").reshape(-1, 64 * WORDS)
     found = set()
     for v in range(NODES):
         first, last = level.children[v : v + 2].tolist()
         for row in rows[starts[v] : starts[v + 1]].tolist():
-            kept = np.ones(last - first, np.bool_)
+            passes = np.ones(last - first, np.bool_)
             for t in range(level.tests[v], level.tests[v + 1]):
                 k, how = level.attribute[t], (level.base[t], level.scale[t], level.size[t])
                 chosen = buckets(
                     find_bucket(asked.low[row, k], *how), find_bucket(asked.high[row, k], *how)
                 )
-                at = level.offset[t] // WORDS + np.array(sorted(chosen))
-                kept &= joined(sets[at, : last - first], axis=0)
-            found |= {(first + child, row) for child in np.flatnonzero(kept).tolist()}
+                set_rows = level.offset[t] // WORDS + np.array(sorted(chosen))
+                passes &= joined(sets[set_rows, : last - first], axis=0)
+            found |= {(first + child, row) for child in np.flatnonzero(passes).tolist()}
     return found
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99)), max_size=50))
-def test_rows_by_child(found_before: list[tuple[int, int]]) -> None:
-    groups, values = np.array(found_before, np.int32).reshape(-1, 2).T.copy()
+def test_group_by_groups_values_in_order(ungrouped_pairs: list[tuple[int, int]]) -> None:
+    groups, values = np.array(ungrouped_pairs, np.int32).reshape(-1, 2).T.copy()
     starts, by_group = group_by(groups, values, 6)
     order = np.argsort(groups, kind="stable")
     assert by_group.tolist() == values[order].tolist()
