@@ -1,7 +1,7 @@
-"""A link under random adds, cancels and crashes: a state machine that any strategy is put in.
+"""A link under random adds, cancels and crashes: a state machine for any routing strategy.
 
-`COVEY_RUNS` says how many runs each strategy gets, of 200 adds and cancels; without, there are a
-few short ones.
+`COVEY_RUNS` is the number of runs of each strategy, with 200 adds and cancels each; without it
+there are a few short runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from covey.routing.strategies import RegionStrategyChoice
 from covey.store import Changes, Snapshot, Store
 
 Texts = tuple[str, ...]
-"""A predicate, as the texts of which it is the disjunction."""
+"""A predicate, as the texts whose disjunction it is."""
 
 SPACE = Space.from_types({"x": pa.int32(), "y": pa.int32()})
 SIDE = 6
@@ -47,12 +47,12 @@ SETTINGS = settings(
     stateful_step_count=200 if RUNS else 40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate],  # to shrink 40 steps takes minutes
+    phases=[Phase.generate],  # shrinking 40 steps takes minutes
 )
 
 
 def points(regions: Regions) -> list[set[int]]:
-    """The points in each region."""
+    """Return the set of points in each region."""
     found: list[set[int]] = [set() for _ in range(len(regions))]
     for point, region in BruteForceIndex(regions).match(POINTS):
         found[region].add(point)
@@ -61,25 +61,25 @@ def points(regions: Regions) -> list[set[int]]:
 
 @cache
 def parsed(text: str) -> Regions:
-    """Parsing each time would take longest."""
+    """Return the regions of a text; cached, because parsing would take most of the time."""
     return parse(SPACE, [text]).regions
 
 
 @cache
 def meant(texts: Texts) -> frozenset[int]:
-    """The points that a predicate matches."""
+    """Return the points that a predicate matches."""
     return frozenset().union(*(some for text in texts for some in points(parsed(text))))
 
 
 def regions_of(batch: Iterable[Texts]) -> tuple[Regions, np.ndarray[Any, np.dtype[np.int64]]]:
-    """The regions of some predicates, and which is whose."""
+    """Return the regions of predicates, and the predicate number of each region."""
     parts = [(i, parsed(text)) for i, texts in enumerate(batch) for text in texts]
-    of = np.array([i for i, part in parts for _ in range(len(part))], np.int64)
-    return Regions.concat([Regions(SPACE, 0, {}), *(part for _, part in parts)]), of
+    predicate_rows = np.array([i for i, part in parts for _ in range(len(part))], np.int64)
+    return Regions.concat([Regions(SPACE, 0, {}), *(part for _, part in parts)]), predicate_rows
 
 
 def wanted(batch: Iterable[Texts]) -> set[int]:
-    """The points that any of some predicates matches."""
+    """Return the points that any of the predicates matches."""
     return set().union(*map(meant, batch))
 
 
@@ -101,7 +101,7 @@ CANCELLED = st.sets(IDS, min_size=1, max_size=4)
 
 
 class Regional:
-    """What a neighbour knows that is told regions: the points in each, by number."""
+    """A neighbour to which regions are advertised: the points in each, by number."""
 
     def __init__(self) -> None:
         self.regions: dict[int, set[int]] = {}
@@ -132,7 +132,7 @@ GRID = HilbertGrid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 7), "y": (0, 7)})
 
 
 class Cellular:
-    """What a neighbour knows that is told cells."""
+    """A neighbour to which cells are advertised."""
 
     def __init__(self) -> None:
         self.known = RangeSet.empty()
@@ -154,13 +154,13 @@ class Cellular:
 
 
 def cells(texts: Iterable[Texts], most: int) -> RangeSet:
-    """The cells of some predicates, in at most so many ranges a region."""
+    """Return the cells of predicates, with at most `max_ranges` ranges per region."""
     rows = GRID.find_ranges(regions_of(texts)[0], max_ranges=most)
     return RangeSet.from_ranges(rows.first, rows.last)
 
 
 class Link(RuleBasedStateMachine):
-    """A table, and the neighbour that does what it is told."""
+    """A routing table and a neighbour that applies its updates."""
 
     strategy: RegionStrategyChoice = "exact"
     neighbour: Any = Regional
@@ -185,8 +185,8 @@ class Link(RuleBasedStateMachine):
 
     @rule(batch=PUT, ids=CANCELLED, told=st.booleans(), dies=st.integers(0, 7))
     def change(self, batch: dict[int, Texts], ids: set[int], told: bool, dies: int) -> None:
-        """Adds and cancels, and one time in eight dies between the store and the neighbour."""
-        if dies:  # a store takes longer than all else
+        """Add and cancel; one time in eight, crash between the store and the neighbour."""
+        if dies:  # writing a store takes most of the time
             self.add(batch, "nothing")
             self.cancel(ids, "nothing")
             return
@@ -201,14 +201,14 @@ class Link(RuleBasedStateMachine):
         self.follow(steps)
 
     def go_on(self, then: str) -> None:
-        """What a broker does when it has time, and what it puts off."""
+        """Do the work that a broker does at idle times, or nothing."""
         if then == "prune":
             self.follow(self.table.prune())
         elif then == "reassign":
             self.follow(self.table.reassign_orphans(1))
 
     def follow(self, steps: Any) -> None:
-        """Does one thing after another; when all is advertised, nothing that lives is missed."""
+        """Apply an update and check that no point of a live predicate is missing at any step."""
         self.other.advertise(steps)
         living = wanted(self.texts.values())
         assert living <= self.other.points
@@ -242,7 +242,7 @@ class Link(RuleBasedStateMachine):
 
 
 class CellLink(Link):
-    """The same where cells are advertised: they decide what contains what."""
+    """A link that advertises cells, which then decide what contains what."""
 
     neighbour = Cellular
 
@@ -252,7 +252,7 @@ class CellLink(Link):
 
 
 def stored(before: dict[int, Texts], put: dict[int, Texts], removed: set[int]) -> Snapshot:
-    """A store's newest version, after two changes."""
+    """Return the newest version of a store after two changes."""
     with tempfile.TemporaryDirectory() as folder, Store.create(f"{folder}/store", SPACE) as store:
         store.apply(Changes(list(before), *regions_of(before.values())))
         store.apply(Changes(list(put), *regions_of(put.values()), sorted(removed)))

@@ -1,4 +1,4 @@
-"""Tables of cells under random adds and cancels, against Python sets of cells."""
+"""Routing tables of cells under random adds and cancels, compared with Python sets of cells."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def regions(texts: list[str]) -> Regions:
 
 @cache
 def cells(text: str) -> frozenset[int]:
-    """The positions of a text's cells, one by one."""
+    """Return the positions of the cells of a text, one by one."""
     lower, upper = GRID.find_boxes(regions([text]))
     sides = [range(a, b + 1) for a, b in zip(lower[0].tolist(), upper[0].tolist(), strict=True)]
     return frozenset(encode_cells(list(product(*sides)), BITS).tolist())
@@ -58,13 +58,13 @@ def cells(text: str) -> frozenset[int]:
 
 @cache
 def points(text: str) -> frozenset[int]:
-    """The points that a text matches."""
+    """Return the points that a text matches."""
     return frozenset(BruteForceIndex(regions([text])).match(POINTS).query_rows.tolist())
 
 
 def closed(inside: set[int], gap: int) -> set[int]:
-    near = pairwise(sorted(inside))
-    return inside | {i for a, b in near if b - a <= gap + 1 for i in range(a, b)}
+    neighbours = pairwise(sorted(inside))
+    return inside | {i for a, b in neighbours if b - a <= gap + 1 for i in range(a, b)}
 
 
 def integers(some: RangeSet) -> set[int]:
@@ -72,7 +72,7 @@ def integers(some: RangeSet) -> set[int]:
 
 
 class Link(RuleBasedStateMachine):
-    """A table of cells, and the neighbour that does what it is told."""
+    """A table of cells and a neighbour that applies its updates."""
 
     gap = 0
 
@@ -115,7 +115,7 @@ class Link(RuleBasedStateMachine):
         self.follow(self.cells.build_sync_update(RangeSet.from_ranges(list(known), list(known))))
 
     def follow(self, steps: CellUpdate) -> None:
-        """Nothing is told that is known, and nothing withdrawn that is not."""
+        """Apply an update that advertises only unknown cells and withdraws only known ones."""
         told, gone = integers(steps.advertised), integers(steps.withdrawn)
         assert not told & self.known
         self.known |= told
@@ -155,11 +155,11 @@ class GappyLink(Link):
 
 
 @pytest.mark.parametrize("machine", [Link, GappyLink])
-def test_a_link_that_follows_knows_what_lives(machine: type[Link]) -> None:
+def test_a_neighbour_that_applies_updates_knows_the_live_cells(machine: type[Link]) -> None:
     run_state_machine_as_test(machine, settings=settings(deadline=None, stateful_step_count=12))
 
 
-def test_absorbers_of_some_are_those_among_all() -> None:
+def test_absorbers_of_few_regions_equal_those_among_all() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.arange(4), regions(["x <= 3", "x >= 4", "x BETWEEN 2 AND 5", "x = 0"]))
     assert table.find_absorbers(np.array([3, 2])).row(1).tolist() == [0, 1]
@@ -177,7 +177,7 @@ def test_bounded_ranges_still_admit_all_events() -> None:
     assert len(table.advertised_set) == 0
 
 
-def test_insertion_says_how_ranges_were_met() -> None:
+def test_insertion_counts_covered_partial_and_new_ranges() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.array([0]), regions([box((0, 3), (0, 3))]))
     assert table.last_insertion == InsertionCounts(new_count=1)
@@ -187,7 +187,7 @@ def test_insertion_says_how_ranges_were_met() -> None:
     assert table.last_insertion == InsertionCounts(partial_count=1)
 
 
-def test_kept_ranges_are_given_up_when_most_are_dead() -> None:
+def test_stored_ranges_are_compacted_when_most_are_dead() -> None:
     table = HilbertCellStrategy(GRID)
     texts = [box((i % 7, i % 7 + 1), (i % 5, i % 5 + 2)) for i in range(2000)]
     table.add(np.arange(2000), regions(texts))
@@ -197,7 +197,7 @@ def test_kept_ranges_are_given_up_when_most_are_dead() -> None:
     assert {n: list(table.take_ranges(np.array([n])).row(0)) for n in range(1900, 2000)} == before
 
 
-def test_wrong_numbers_are_refused() -> None:
+def test_wrong_region_numbers_are_refused() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.array([3]), regions(["x = 1"]))
     with pytest.raises(InvalidArgumentError, match="region 3 is in the table already"):
@@ -215,10 +215,10 @@ def test_wrong_numbers_are_refused() -> None:
     st.lists(st.tuples(st.sets(st.integers(0, 20)), st.sets(st.integers(0, 20))), max_size=5),
     st.sets(st.integers(0, 20)),
 )
-def test_steps_one_after_another_come_to_their_sum(
+def test_concatenated_updates_equal_their_sequence(
     parts: list[tuple[set[int], set[int]]], known: set[int]
 ) -> None:
-    """Each part tells what is not known, and withdraws what is."""
+    """Each update advertises unknown cells and withdraws known ones."""
     now, steps = set(known), []
     for told, gone in parts:
         told, gone = told - now, gone & now
