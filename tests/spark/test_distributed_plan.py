@@ -1,4 +1,4 @@
-"""Plans for the subscribers of a table: as good as those for arrays, and kept to by all rows."""
+"""Plans for the subscribers in a DataFrame: as good as for arrays, and valid for all rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_all_rows_are_served(spark: SparkSession, name: str, degree: int | None)
 
 
 @pytest.mark.connect
-def test_rows_that_are_served_wrongly_are_counted(spark: SparkSession) -> None:
+def test_wrongly_assigned_rows_are_counted(spark: SparkSession) -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](3_000, 20, seed=3)
     found = planned(table_of(spark, problem.subscribers), problem)
     wrong = replace(found, assignment=found.assignment.withColumn("broker", F.lit(0)))
@@ -73,8 +73,8 @@ def test_rows_that_are_served_wrongly_are_counted(spark: SparkSession) -> None:
     assert violations.over_capacity > 2_000
 
 
-def test_those_who_find_no_room_are_served(spark: SparkSession) -> None:
-    """A sample that knows nothing of most rows: their leaves are too few for them."""
+def test_rows_beyond_the_capacity_of_their_leaves_are_served(spark: SparkSession) -> None:
+    """The sample does not represent most rows: their leaves have too little capacity for them."""
     problem = replace(
         ASSIGNMENT_PROBLEMS["interests"](4_000, 10, seed=3),
         max_delay=9.0,
@@ -86,7 +86,7 @@ def test_those_who_find_no_room_are_served(spark: SparkSession) -> None:
     assert found.loads().tolist() == [400] * 10
 
 
-def test_columns_that_are_not_there_are_named(spark: SparkSession) -> None:
+def test_missing_and_wrong_columns_are_named(spark: SparkSession) -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](100, 20, seed=3)
     table = table_of(spark, problem.subscribers)
     with pytest.raises(InvalidArgumentError, match="no column x1"):

@@ -1,4 +1,4 @@
-"""Nobody's subscription touches another's: what Spark refuses, what raises, what is too much."""
+"""Subscriptions are isolated: a refused, failing or expensive one does not affect the others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ RAISING = [
     "qty + 2147483647 > 5 OR price > 1",
     "to_date(sym, 'yyyy') = DATE '2012-01-01' OR n = 1",
     "element_at(attrs, 'k') = 'v'",
-    "(qty <=> 'x') IS NOT NULL AND n < 5",  # Spark knows that this is never null, and does not look
+    # Spark knows that this is never null, and does not evaluate it
+    "(qty <=> 'x') IS NOT NULL AND n < 5",
     "NOT ((qty <=> sym) IS NULL)",
     "hash(price / qty) IS NOT NULL",
     "isnotnull(xxhash64(CAST(sym AS INT))) AND n > 2",
@@ -110,7 +111,7 @@ def events(spark: SparkSession) -> DataFrame:
 def matched(
     events: DataFrame, texts: list[str], max_derived: int = 64
 ) -> tuple[set[tuple[int, str]], dict[str, str]]:
-    """Return the pairs of events and predicates that match, and why which predicate is refused."""
+    """Return the matching pairs of event and predicate, and the reasons of refused predicates."""
     from covey.spark import Matcher
 
     ids = dict(enumerate(texts))
@@ -122,7 +123,7 @@ def matched(
     return pairs, refused
 
 
-def test_an_event_on_which_a_predicate_raises_does_not_match_it_and_disturbs_no_other(
+def test_an_event_on_which_a_predicate_raises_does_not_match_and_affects_no_other(
     spark: SparkSession, events: DataFrame
 ) -> None:
     texts = [*NORMAL, *RAISING]
@@ -132,7 +133,7 @@ def test_an_event_on_which_a_predicate_raises_does_not_match_it_and_disturbs_no_
 
 
 @pytest.mark.parametrize("ansi", [True, False])
-def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
+def test_numbers_and_days_out_of_the_range_of_a_function_affect_no_other_event(
     spark: SparkSession, ansi: bool
 ) -> None:
     configure_session(spark, SessionSettings(ansi=ansi))
@@ -157,7 +158,9 @@ def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
 
 
 @pytest.mark.parametrize("text", RAISING[:8])
-def test_the_oracle_is_where_on_one_row(spark: SparkSession, events: DataFrame, text: str) -> None:
+def test_the_oracle_equals_where_on_single_rows(
+    spark: SparkSession, events: DataFrame, text: str
+) -> None:
     from pyspark.errors import PySparkException
 
     kept = set()
@@ -170,7 +173,9 @@ def test_the_oracle_is_where_on_one_row(spark: SparkSession, events: DataFrame, 
     assert kept == match_with_spark(events, {text: text}, "n")
 
 
-def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame) -> None:
+def test_predicates_that_spark_refuses_are_rejected_alone_with_the_reason(
+    events: DataFrame,
+) -> None:
     alone, _ = matched(events, NORMAL)
     pairs, refused = matched(events, [*NORMAL, *REFUSED])
     assert pairs == alone
@@ -179,7 +184,7 @@ def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame)
         assert reason in refused[text], text
 
 
-def test_the_deepest_patterns_that_are_admitted_fit_into_the_stack_on_long_texts(
+def test_the_deepest_accepted_patterns_fit_the_stack_on_long_texts(
     spark: SparkSession, events: DataFrame
 ) -> None:
     texts = [
@@ -195,7 +200,7 @@ def test_the_deepest_patterns_that_are_admitted_fit_into_the_stack_on_long_texts
     assert pairs == match_with_spark(frame, {text: text for text in texts}, "n")
 
 
-def test_refusals_are_not_logged_by_spark_too(spark: SparkSession, events: DataFrame) -> None:
+def test_spark_does_not_log_refused_predicates(spark: SparkSession, events: DataFrame) -> None:
     from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
 
@@ -229,14 +234,14 @@ def test_functions_that_only_spark_knows_have_their_types(
     assert pairs == match_with_spark(events, {text: text for text in kept}, "n")
 
 
-def test_an_expression_has_the_type_that_its_own_literals_give_it(spark: SparkSession) -> None:
+def test_an_expression_has_the_type_of_its_own_literals(spark: SparkSession) -> None:
     values = [
         ("0.2", "0.20"), ("0.1428571429", "12.35"), ("-3.5", "-0.01"), ("1" * 27, "99999999.99")
     ]  # fmt: skip
     rows = [(n, Decimal(q), Decimal(d), n) for n, (q, d) in enumerate(values)]
     columns = "n INT, q DECIMAL(38, 10), d DECIMAL(10, 2), k INT"
     frame = spark.createDataFrame([*rows, (9, None, None, 9)], columns)
-    alike = [
+    expressions = [
         ("q * {} > 1", ["5", "7", "50", "-5", "50000000000L", "1.5"]),
         ("try_multiply(q, {}) > 1", ["5", "50"]),
         ("{} - q > 1.5", ["1", "100000", "0.125"]),
@@ -249,13 +254,13 @@ def test_an_expression_has_the_type_that_its_own_literals_give_it(spark: SparkSe
         ("floor(q, {}) = 0.1", ["0", "1"]),
         ("abs(q * {} - 1) < 0.001", ["5", "7"]),
     ]
-    texts = [form.format(one) for form, values in alike for one in values]
+    texts = [form.format(one) for form, values in expressions for one in values]
     found, refused = matched(frame, texts, max_derived=len(texts))
     assert refused == {}
     assert found == match_with_spark(frame, {text: text for text in texts}, "n")
 
 
-def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
+def test_expressions_beyond_the_limit_are_rejected_and_all_others_accepted(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -307,7 +312,7 @@ def test_errors_name_the_subscription_the_reason_and_an_event(
     assert model.errors(events.where("qty <> 0 AND n > 1 AND n < 4")).collect() == []
 
 
-def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession) -> None:
+def test_invalid_utf8_matches_like_in_spark(spark: SparkSession) -> None:
     from covey.spark import Matcher
 
     contents = ["61", "61ff", "ff", "c328", "c3a9", "e08080", "", "f4908080", "62", "80"]
@@ -332,9 +337,7 @@ def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession
     assert pairs == match_with_spark(events, {text: text for text in texts}, "n")
 
 
-def test_changes_of_a_kind_that_is_not_known_are_rejected(
-    spark: SparkSession, events: DataFrame
-) -> None:
+def test_unknown_change_types_are_rejected(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
     frame = spark.createDataFrame([(1, "n = 1"), (2, "n = 2")], "id INT, predicate STRING")
@@ -351,7 +354,7 @@ def test_changes_of_a_kind_that_is_not_known_are_rejected(
 
 @pytest.fixture
 def padded(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
-    """Columns that only Spark can compare: texts of a fixed length, and of another collation."""
+    """Yield a table of texts that only Spark can compare: of fixed length, and with a collation."""
     columns = "n INT, c CHAR(4), k STRING COLLATE UTF8_LCASE"
     spark.sql("DROP TABLE IF EXISTS padded")
     spark.sql(f"CREATE TABLE padded ({columns}) USING parquet LOCATION '{tmp_path}/padded'")
@@ -360,7 +363,7 @@ def padded(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
     spark.sql("DROP TABLE padded")
 
 
-def test_padded_and_collated_texts_match_as_in_spark(
+def test_padded_and_collated_texts_match_like_in_spark(
     spark: SparkSession, padded: DataFrame
 ) -> None:
     texts = [
