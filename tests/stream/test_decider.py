@@ -1,4 +1,4 @@
-"""Batches get their version as soon as Spark has fixed their events, and not before."""
+"""Batches are decided as soon as Spark has fixed their events, and not before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ A = RequiredAttributes((Attribute("a", DOUBLE),))
 
 
 class Followed(LiveSubscriptions):
-    """Subscriptions whose control topic says what a test lets it say."""
+    """Live subscriptions whose control topic is a list of the test."""
 
     def __init__(self, folder: Path) -> None:
         self.store, self.decision_log = create(folder / "store"), DecisionLog(LocalBackend(folder))
@@ -38,8 +38,8 @@ class Followed(LiveSubscriptions):
     ) -> tuple[BatchDecision, ControlReadStats]:
         if self.failure is not None:
             raise self.failure
-        if (known := self.decision_log.find(query_id, batch, {})) is not None:
-            return known, ControlReadStats()
+        if (earlier := self.decision_log.find(query_id, batch, {})) is not None:
+            return earlier, ControlReadStats()
         for predicate in self.waiting:
             follow(self.store, change(predicate, 100, predicate))
         read, self.waiting = ControlReadStats(len(self.waiting)), []
@@ -92,8 +92,10 @@ def fix(checkpoint: Path, batch: int) -> None:
 
 
 def recorded(subscriptions: Followed, batch: int) -> BatchDecision:
-    """The record of a batch, some seconds later at most."""
-    return waited(lambda: subscriptions.decision_log.find("q", batch, {}), "the record", seconds=10)
+    """Wait for the decision of a batch, and return it."""
+    return waited(
+        lambda: subscriptions.decision_log.find("q", batch, {}), "the decision", seconds=10
+    )
 
 
 def test_a_batch_is_decided_when_its_events_are_fixed(
@@ -118,7 +120,7 @@ def test_a_batch_is_decided_when_its_events_are_fixed(
     assert decider.error is None
 
 
-def test_it_goes_on_with_the_batch_that_is_not_done(
+def test_a_decider_continues_with_the_first_uncommitted_batch(
     subscriptions: Followed, checkpoint: Path, started: Callable[[], BatchDecider]
 ) -> None:
     for batch in (0, 1):
@@ -129,7 +131,7 @@ def test_it_goes_on_with_the_batch_that_is_not_done(
     assert subscriptions.decision_log.find("q", 0, {}) is None
 
 
-def test_a_version_that_the_query_cannot_match_with_ends_it_on_record(
+def test_a_version_with_new_attributes_is_recorded_and_ends_the_run(
     subscriptions: Followed,
     checkpoint: Path,
     started: Callable[[], BatchDecider],
@@ -143,10 +145,10 @@ def test_a_version_that_the_query_cannot_match_with_ends_it_on_record(
     assert recorded(subscriptions, 0).version == 2
     assert decider.required_attributes.names == ("a", "b")
     assert started().run_ended.wait(120)
-    assert waiting[0].control_stats.changes == 2  # not forgotten by the run that decides nothing
+    assert waiting[0].control_stats.changes == 2  # the run that decides nothing keeps it
 
 
-def test_what_fails_ends_it(
+def test_a_failure_ends_the_run(
     subscriptions: Followed, checkpoint: Path, started: Callable[[], BatchDecider]
 ) -> None:
     subscriptions.failure = StreamError("Kafka is away")
@@ -157,7 +159,7 @@ def test_what_fails_ends_it(
     assert decider.close() is None
 
 
-def test_nothing_is_decided_after_it_is_closed(
+def test_nothing_is_decided_after_close(
     subscriptions: Followed, checkpoint: Path, started: Callable[[], BatchDecider]
 ) -> None:
     decider = started()
@@ -173,7 +175,7 @@ PROGRESS = {
 }  # fmt: skip
 
 
-def test_figures_are_those_of_spark_and_of_the_decision(
+def test_metrics_combine_spark_progress_and_the_decision(
     subscriptions: Followed,
     checkpoint: Path,
     started: Callable[[], BatchDecider],
