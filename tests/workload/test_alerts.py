@@ -1,4 +1,4 @@
-"""Alerts have the shape that they say."""
+"""Alerts have the documented shape."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from covey.workload import Alerts
 COUNT = 50_000
 
 
-def test_twelve_attributes_of_which_one_to_four_are_constrained() -> None:
+def test_one_to_four_of_twelve_attributes_are_constrained() -> None:
     regions = Alerts().generate_regions(0, COUNT)
     assert len(list(regions.space)) == 12
     constrained = sum(
@@ -27,7 +27,7 @@ def test_twelve_attributes_of_which_one_to_four_are_constrained() -> None:
     assert max(numbers) < 1.1 * min(numbers)
 
 
-def test_the_symbol_is_one_of_5000_by_zipf_in_nine_of_ten() -> None:
+def test_nine_of_ten_alerts_have_one_of_5000_symbols_by_zipf() -> None:
     given = Alerts().generate_regions(0, COUNT).constraints["symbol"]
     assert isinstance(given.batch, Scalars)
     assert (given.batch.lower == given.batch.upper).all()
@@ -53,13 +53,13 @@ def test_half_of_the_thresholds_are_one_sided() -> None:
     assert above / (above + below) == pytest.approx(0.5, abs=0.01)
 
 
-def test_rows_share_their_symbols() -> None:
+def test_rows_share_their_symbol_objects() -> None:
     given = Alerts().generate_regions(0, COUNT).constraints["symbol"]
     assert isinstance(given.batch, Scalars)
     assert len({id(symbol) for symbol in given.batch.lower}) <= 5000
 
 
-def test_texts() -> None:
+def test_alerts_have_the_expected_texts() -> None:
     assert Alerts().generate_predicates(0, 2) == [
         "change_pct <= 0.004888276053623861D AND bid >= 0.9731609346696509D",
         "symbol = 'QNSE' AND volume BETWEEN 0.6105147626322178D AND 0.6105592922039865D",

@@ -1,7 +1,7 @@
-"""Matches per event are near what each workload says of itself, extrapolated from a small size.
+"""Matches per event are near the documented numbers, extrapolated from a small size.
 
-Expected matches are proportional to the number of subscriptions, so a small size is enough. At
-larger ones: `python tests/workload/test_matches.py classifieds 2000000 1000`.
+Expected matches are proportional to the number of subscriptions, so a small size is enough. For
+larger sizes: `python tests/workload/test_matches.py classifieds 2000000 1000`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from covey.workload import Workload, create_workload
         ("watches", 200_000, 5, 20_000, 500),
     ],
 )
-def test_matches_per_event(
+def test_matches_per_event_are_as_documented(
     name: str, at: int, stated: float, subscriptions: int, events: int
 ) -> None:
     measured = matches_per_event(create_workload(name), subscriptions, events) * at / subscriptions
@@ -46,7 +46,7 @@ def test_matches_per_event(
 
 
 def matches_per_event(workload: Workload, subscriptions: int, events: int) -> float:
-    """Brute force: every event against all subscriptions, attribute by attribute."""
+    """Return the matches per event by brute force, attribute by attribute."""
     regions = workload.generate_regions(0, subscriptions)
     batch = Events.from_arrow(workload.generate_events(0, events), workload.space)
     most_constrained_first = sorted(regions.constraints, key=lambda n: -_count(regions, n))
@@ -76,7 +76,7 @@ Admits = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
 
 
 def _admits(batch: ConstraintBatch, column: Column) -> Admits:
-    """Of an event and rows of a batch: which of these admit it."""
+    """Return a function that says which rows of a batch admit an event."""
     if isinstance(batch, Balls) and isinstance(column, VectorColumn):
         return _is_near(batch, column)
     if isinstance(batch, Tags) and isinstance(column, TagColumn):
@@ -128,7 +128,7 @@ def _is_between(batch: Scalars, column: ScalarColumn) -> Admits:
 
 
 def _codes(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
-    """Texts as numbers in the same order."""
+    """Return texts as numbers in the same order."""
     order = {text: i for i, text in enumerate(sorted({t for a in arrays for t in a.tolist()}))}
     return [np.array([order[text] for text in array.tolist()], np.int64) for array in arrays]
 
