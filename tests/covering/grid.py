@@ -27,7 +27,7 @@ EVENTS = Events.from_arrow(
 )
 
 
-def within(regions: Regions) -> list[set[int]]:
+def find_events_by_region(regions: Regions) -> list[set[int]]:
     """Return the set of events in each region."""
     event_sets: list[set[int]] = [set() for _ in range(len(regions))]
     for event, region in BruteForceIndex(regions).match(EVENTS):
@@ -35,12 +35,12 @@ def within(regions: Regions) -> list[set[int]]:
     return event_sets
 
 
-def union(regions: Regions) -> set[int]:
+def find_all_events(regions: Regions) -> set[int]:
     """Return the events in any of the regions."""
-    return set().union(*within(regions))
+    return set().union(*find_events_by_region(regions))
 
 
-def parsed(*texts: str) -> Regions:
+def parse_regions(*texts: str) -> Regions:
     """Return the regions of texts that have one region each."""
     predicates = parse(SPACE, list(texts))
     assert len(predicates.regions) == len(texts)
@@ -68,7 +68,7 @@ _PREDICATES = st.builds(
 
 
 @st.composite
-def many(draw: st.DrawFn, max_size: int = 24) -> Regions:
+def region_batches(draw: st.DrawFn, max_size: int = 24) -> Regions:
     """Draw regions of the space, some of them with nulls and lists."""
     texts = draw(st.lists(_PREDICATES, min_size=1, max_size=max_size))
     return parse(SPACE, texts).regions

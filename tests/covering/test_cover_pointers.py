@@ -11,12 +11,12 @@ from covey.covering.region_boxes import RegionBoxes
 from covey.geometry import Regions
 from covey.index import BruteForceIndex, SegmentIndex
 from covey.testing.strategies import regions, spaces
-from tests.covering.grid import many, portions, within
+from tests.covering.grid import find_events_by_region, portions, region_batches
 
 
-@given(many())
+@given(region_batches())
 def test_equal_regions_point_to_the_first_of_them(stored: Regions) -> None:
-    inside = within(stored)
+    inside = find_events_by_region(stored)
     equal = find_equal_rows(RegionBoxes.from_regions(stored)).tolist()
     assert [inside[i] for i in equal] == inside
     rows = RegionBoxes.from_regions(stored)
@@ -37,7 +37,7 @@ def test_a_repeated_region_is_equal(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_covers_do_not_depend_on_the_rows_queried_together(data: st.DataObject) -> None:
-    stored = data.draw(regions(data.draw(spaces()), max_regions=12) | many())
+    stored = data.draw(regions(data.draw(spaces()), max_regions=12) | region_batches())
     stored = stored.take(np.unique(find_equal_rows(RegionBoxes.from_regions(stored))))
     every = set(BruteForceIndex(stored).find_covering(stored))
     index = SegmentIndex.build(stored)

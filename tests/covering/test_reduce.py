@@ -22,7 +22,13 @@ from covey.space import Events
 from covey.space.ragged_array import RaggedArray
 from covey.testing.strategies import events, regions, spaces
 from covey.workload import UniformBoxes
-from tests.covering.grid import EVENTS, many, parsed, union, within
+from tests.covering.grid import (
+    EVENTS,
+    find_all_events,
+    find_events_by_region,
+    parse_regions,
+    region_batches,
+)
 
 _BUDGETS = st.sampled_from(
     [ReductionLimits(), ReductionLimits(0), ReductionLimits(64, 0.05), ReductionLimits(2, 1.0)]
@@ -45,7 +51,7 @@ def check(result: Reduction, stored: Regions) -> None:
     assert (result.statuses == RegionStatus.SUBSUMED).sum() == summary.subsumed
 
 
-@given(many(40), _BUDGETS, st.booleans())
+@given(region_batches(40), _BUDGETS, st.booleans())
 def test_the_union_stays_and_absorbers_contain_the_redundant_regions(
     stored: Regions, budget: ReductionLimits, with_sample: bool
 ) -> None:
@@ -54,8 +60,8 @@ def test_the_union_stays_and_absorbers_contain_the_redundant_regions(
     )
     check(result, stored)
     active = stored.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
-    assert union(active) == union(stored) <= union(result.filters)
-    inside = within(stored)
+    assert find_all_events(active) == find_all_events(stored) <= find_all_events(result.filters)
+    inside = find_events_by_region(stored)
     for row in np.flatnonzero(result.absorbers.lengths).tolist():
         absorbing = result.absorbers.row(row).tolist()
         assert inside[row] <= set().union(*(inside[second] for second in absorbing))
@@ -73,21 +79,21 @@ def test_no_event_is_lost_in_any_space(data: st.DataObject, budget: ReductionLim
     result = reduce_regions(stored, np.arange(len(stored)), sample=these, limits=budget)
     check(result, stored)
     active = stored.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
-    wanted, kept, let_in = (
+    matched, matched_by_active, admitted = (
         set(BruteForceIndex(part).match(these).query_rows.tolist())
         for part in (stored, active, result.filters)
     )
-    assert wanted == kept <= let_in
+    assert matched == matched_by_active <= admitted
 
 
-@given(many(40))
+@given(region_batches(40))
 def test_only_equal_and_covered_regions_are_redundant_without_a_budget(stored: Regions) -> None:
     result = reduce_regions(
         stored, np.arange(len(stored)), sample=EVENTS, limits=ReductionLimits(0, 0.0)
     )
     assert result.summary.subsumed == result.summary.imperfectly_merged == 0
     assert result.summary.undecided == result.summary.active
-    assert union(result.filters) == union(stored)
+    assert find_all_events(result.filters) == find_all_events(stored)
     every = {
         (inner, outer)
         for inner, outer in BruteForceIndex(stored).find_covering(stored)
@@ -98,17 +104,17 @@ def test_only_equal_and_covered_regions_are_redundant_without_a_budget(stored: R
         assert not (inner in active and outer in active)
 
 
-@given(many(40), st.sampled_from([0.0, 0.02, 0.2]))
+@given(region_batches(40), st.sampled_from([0.0, 0.02, 0.2]))
 def test_the_budget_holds_for_sampled_and_other_events(stored: Regions, added: float) -> None:
     result = reduce_regions(
         stored, np.arange(len(stored)), sample=EVENTS, limits=ReductionLimits(32, added)
     )
     seen, unseen = (set(range(first, len(EVENTS), 2)) for first in range(2))
-    false = union(result.filters) - union(stored)
+    false = find_all_events(result.filters) - find_all_events(stored)
     assert len(false & seen) <= added * len(seen)
     assert result.summary.false_share <= added
     assert result.summary.false_forwards == len(false & unseen)
-    assert result.summary.matched_events == len(union(stored) & unseen)
+    assert result.summary.matched_events == len(find_all_events(stored) & unseen)
 
 
 def test_a_reduction_is_deterministic() -> None:
@@ -180,7 +186,7 @@ def test_the_result_does_not_depend_on_the_executor() -> None:
 
 
 def test_each_step_is_counted() -> None:
-    stored = parsed(
+    stored = parse_regions(
         "x BETWEEN 0 AND 40 AND y = 1", "x BETWEEN 0 AND 40 AND y = 1",  # equal
         "x BETWEEN 1 AND 2 AND y = 1",  # covered
         "x BETWEEN 50 AND 90", "x >= 80 AND s > ''", "x BETWEEN 92 AND 99 AND s = 'a'",  # covered
@@ -198,16 +204,18 @@ def test_each_step_is_counted() -> None:
 
 
 def test_a_reduction_of_no_regions_is_empty() -> None:
-    none = parsed("x = 1").take(np.empty(0, np.int64))
+    none = parse_regions("x = 1").take(np.empty(0, np.int64))
     result = reduce_regions(none, np.empty(0, np.int64), sample=EVENTS)
     assert len(result.filters) == result.summary.false_forwards == 0
 
 
 def test_a_region_that_is_the_whole_space_absorbs_all_others() -> None:
-    result = reduce_regions(parsed("x > 1", "true", "y IN (1, 5, 9)"), np.arange(3))
+    result = reduce_regions(parse_regions("x > 1", "true", "y IN (1, 5, 9)"), np.arange(3))
     assert result.statuses.tolist() == [
         RegionStatus.COVERED,
         RegionStatus.ACTIVE,
         RegionStatus.COVERED,
     ]
-    assert len(result.filters.constraints) == 0 or union(result.filters) == set(range(len(EVENTS)))
+    assert len(result.filters.constraints) == 0 or find_all_events(result.filters) == set(
+        range(len(EVENTS))
+    )

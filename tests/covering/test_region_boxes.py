@@ -14,7 +14,7 @@ from covey.geometry import Regions
 from covey.geometry.relations import contains, covers
 from covey.space import Events
 from covey.testing.strategies import events, regions, spaces
-from tests.covering.grid import parsed
+from tests.covering.grid import parse_regions
 
 
 def pairs(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +81,7 @@ def test_boxes_convert_back_to_their_regions(data: st.DataObject) -> None:
 
 def test_null_is_below_all_values_and_adjacent_intervals_have_adjacent_codes() -> None:
     boxes = RegionBoxes.from_regions(
-        parsed(
+        parse_regions(
             "x BETWEEN 1 AND 3",
             "x BETWEEN 4 AND 9",
             "x IS NULL",
@@ -101,7 +101,7 @@ def test_null_is_below_all_values_and_adjacent_intervals_have_adjacent_codes() -
 
 def test_text_intervals_are_adjacent_if_no_text_lies_between() -> None:
     boxes = RegionBoxes.from_regions(
-        parsed("s < 'b'", "s >= 'b' AND s <= 'c'", "s > 'c' AND s < 'd'", "s = 'e'")
+        parse_regions("s < 'b'", "s >= 'b' AND s <= 'c'", "s > 'c' AND s < 'd'", "s = 'e'")
     )
     (lower,), (upper,) = boxes.lower.T.reshape(1, -1), boxes.upper.T.reshape(1, -1)
     assert upper[0] + 1 == lower[1]
@@ -125,11 +125,11 @@ def test_equal_residual_constraints_have_equal_ids() -> None:
     ]
     predicates = parse(space, texts)
     assert len(predicates.regions) == len(texts)
-    rest = RegionBoxes.from_regions(predicates.regions).residual_ids.tolist()
-    assert rest[0] == 0
-    assert rest[2] == rest[3]
-    assert rest[5] == rest[6]
-    assert len(set(rest)) == 6
+    ids = RegionBoxes.from_regions(predicates.regions).residual_ids.tolist()
+    assert ids[0] == 0
+    assert ids[2] == ids[3]
+    assert ids[5] == ids[6]
+    assert len(set(ids)) == 6
 
 
 @given(st.data())
@@ -150,7 +150,7 @@ def test_code_edges_increase_strictly_from_0_to_1(data: st.DataObject) -> None:
 
 
 def test_edges_of_a_sample_give_length_to_codes_with_events() -> None:
-    boxes = RegionBoxes.from_regions(parsed(*(f"x = {n}" for n in range(0, 100, 10))))
+    boxes = RegionBoxes.from_regions(parse_regions(*(f"x = {n}" for n in range(0, 100, 10))))
     rows = pa.table({"x": pa.array([20] * 90 + list(range(60, 70)), pa.int32())})
     (axis,) = boxes.axes
     sample = boxes.encode_events(Events.from_arrow(rows, Space.from_types({"x": pa.int32()})))[:, 0]
@@ -161,7 +161,7 @@ def test_edges_of_a_sample_give_length_to_codes_with_events() -> None:
 
 def test_texts_that_events_contain_have_most_of_the_length() -> None:
     names = [f"s{n:03}" for n in range(100)]
-    boxes = RegionBoxes.from_regions(parsed(*(f"s = '{name}'" for name in names)))
+    boxes = RegionBoxes.from_regions(parse_regions(*(f"s = '{name}'" for name in names)))
     rows = pa.table({"s": names * 3})
     sample = boxes.encode_events(Events.from_arrow(rows, Space.from_types({"s": pa.string()})))[
         :, 0

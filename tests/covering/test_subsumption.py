@@ -15,7 +15,13 @@ from covey.covering.subsumption import Subsumption, find_subsumed
 from covey.geometry import Regions
 from covey.index import BruteForceIndex
 from covey.testing.strategies import events, regions, spaces
-from tests.covering.grid import many, parsed, portions, union, within
+from tests.covering.grid import (
+    find_all_events,
+    find_events_by_region,
+    parse_regions,
+    portions,
+    region_batches,
+)
 
 LIST, TAG = "x IN (0, 2, 9)", "array_contains(t, 'a')"
 BALL = "vector_l2_distance(v, array(0f, 1f)) <= 1f"
@@ -26,24 +32,26 @@ def find_absorbers(stored: Regions, budget: int = 64) -> tuple[AbsorberIndex, Su
     return absorbing, find_subsumed(absorbing, np.arange(len(stored)), budget)
 
 
-@given(many())
+@given(region_batches())
 def test_the_union_of_active_regions_is_the_union_of_all(stored: Regions) -> None:
     absorbing, predicates = find_absorbers(stored)
-    assert union(stored.take(np.flatnonzero(~predicates.is_absorbed))) == union(stored)
-    inside = within(stored)
+    assert find_all_events(stored.take(np.flatnonzero(~predicates.is_absorbed))) == find_all_events(
+        stored
+    )
+    inside = find_events_by_region(stored)
     for row in np.flatnonzero(predicates.is_absorbed).tolist():
         by = predicates.absorbers.row(row).tolist()
         assert inside[row] <= set().union(*(inside[second] for second in by))
         assert (absorbing.ranks[by] < absorbing.ranks[row]).all()
 
 
-@given(many())
+@given(region_batches())
 def test_a_witnessed_region_is_not_within_those_of_smaller_rank(stored: Regions) -> None:
     boxes = RegionBoxes.from_regions(stored)
     simple = stored.take(np.flatnonzero(boxes.residual_ids == 0))
     absorbing, predicates = find_absorbers(simple, 10_000)
     assert (predicates.is_absorbed != predicates.is_witnessed).all()
-    inside = within(simple)
+    inside = find_events_by_region(simple)
     for row in np.flatnonzero(predicates.is_witnessed).tolist():
         before = np.flatnonzero(absorbing.ranks < absorbing.ranks[row]).tolist()
         names = {axis.name for axis in absorbing.boxes.axes}
@@ -53,7 +61,7 @@ def test_a_witnessed_region_is_not_within_those_of_smaller_rank(stored: Regions)
 
 @given(st.data())
 def test_the_result_does_not_depend_on_the_rows_queried_together(data: st.DataObject) -> None:
-    stored = data.draw(many())
+    stored = data.draw(region_batches())
     absorbing, whole = find_absorbers(stored)
     for rows in portions(data.draw, len(stored)):
         part = find_subsumed(absorbing, rows, 64)
@@ -79,7 +87,7 @@ def test_no_event_is_lost_in_any_space(data: st.DataObject) -> None:
     assert set(before.query_rows.tolist()) == set(after.query_rows.tolist())
 
 
-@given(many(), st.integers(0, 3))
+@given(region_batches(), st.integers(0, 3))
 def test_at_most_as_many_absorbers_are_subtracted_as_the_budget_allows(
     stored: Regions, budget: int
 ) -> None:
@@ -91,10 +99,10 @@ def test_at_most_as_many_absorbers_are_subtracted_as_the_budget_allows(
     assert (predicates.is_witnessed <= unbounded.is_witnessed).all()
 
 
-@given(many(40))
+@given(region_batches(40))
 def test_absorbers_have_smaller_ranks_and_contain_what_they_absorb(stored: Regions) -> None:
     absorbing, predicates = find_absorbers(stored)
-    inside = within(stored)
+    inside = find_events_by_region(stored)
     for row in np.flatnonzero(predicates.is_absorbed).tolist():
         by = predicates.absorbers.row(row)
         assert (absorbing.ranks[by] < absorbing.ranks[row]).all()
@@ -103,7 +111,7 @@ def test_absorbers_have_smaller_ranks_and_contain_what_they_absorb(stored: Regio
 
 def test_an_absorber_is_found_if_many_regions_contain_a_point() -> None:
     small = [f"x BETWEEN {-n} AND {n}" for n in range(1, 60)]
-    absorbing, predicates = find_absorbers(parsed(*small, "x <= 70", "x >= -80"))
+    absorbing, predicates = find_absorbers(parse_regions(*small, "x <= 70", "x >= -80"))
     every = predicates.absorbers.lengths
     assert (every[:59] == 1).all()
     assert (absorbing.ranks[predicates.absorbers.values] < absorbing.ranks[:59]).all()
@@ -111,17 +119,17 @@ def test_an_absorber_is_found_if_many_regions_contain_a_point() -> None:
 
 def test_a_crowded_point_still_finds_absorbers() -> None:
     wide = [f"x BETWEEN {n} AND {n + 400}" for n in range(0, 600, 2)]
-    stored = parsed(*wide, *[f"x BETWEEN {n} AND {n + 450}" for n in range(0, 600, 100)])
+    stored = parse_regions(*wide, *[f"x BETWEEN {n} AND {n + 450}" for n in range(0, 600, 100)])
     absorbing, predicates = find_absorbers(stored, 8)
     assert absorbing.is_crowded
     assert predicates.is_absorbed.any()
     ends = [(n, n + 400) for n in range(0, 600, 2)] + [(n, n + 450) for n in range(0, 600, 100)]
     for row in np.flatnonzero(predicates.is_absorbed).tolist():
-        mine = set(range(ends[row][0], ends[row][1] + 1))
+        own_values = set(range(ends[row][0], ends[row][1] + 1))
         by = [
             set(range(ends[n][0], ends[n][1] + 1)) for n in predicates.absorbers.row(row).tolist()
         ]
-        assert mine <= set().union(*by)
+        assert own_values <= set().union(*by)
     halves = [
         find_subsumed(absorbing, rows, 8) for rows in np.array_split(np.arange(len(stored)), 3)
     ]
@@ -130,17 +138,23 @@ def test_a_crowded_point_still_finds_absorbers() -> None:
 
 
 def test_adjacent_integer_intervals_leave_no_gap() -> None:
-    _, predicates = find_absorbers(parsed("x <= 3", "x BETWEEN 4 AND 99", "x BETWEEN 2 AND 5"))
+    _, predicates = find_absorbers(
+        parse_regions("x <= 3", "x BETWEEN 4 AND 99", "x BETWEEN 2 AND 5")
+    )
     assert predicates.absorbers.row(2).tolist() == [0, 1]
-    _, predicates = find_absorbers(parsed("x <= 3", "x BETWEEN 5 AND 99", "x BETWEEN 2 AND 6"))
+    _, predicates = find_absorbers(
+        parse_regions("x <= 3", "x BETWEEN 5 AND 99", "x BETWEEN 2 AND 6")
+    )
     assert predicates.is_witnessed.all()
 
 
 def test_an_absorbed_region_has_its_null_absorbed_too() -> None:
     first, second, third = "x >= 0", "x < 0 AND y > 1", "y > 2 AND s = 'a'"
-    _, predicates = find_absorbers(parsed(first, second, third))
+    _, predicates = find_absorbers(parse_regions(first, second, third))
     assert not predicates.is_absorbed.any()
-    _, predicates = find_absorbers(parsed(first, second, third, "x IS NULL AND s > '' AND s < 'b'"))
+    _, predicates = find_absorbers(
+        parse_regions(first, second, third, "x IS NULL AND s > '' AND s < 'b'")
+    )
     assert predicates.absorbers.row(2).tolist() == [0, 1, 3]
 
 
