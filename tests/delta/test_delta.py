@@ -28,25 +28,27 @@ def run(*words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def fed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def feed_output(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Return a folder with a Delta table of alerts, and the output of `feed.py`."""
     folder = tmp_path_factory.mktemp("delta")
     script = Path(__file__).with_name("feed.py")
     return folder, run(sys.executable, str(script), str(folder), ",".join(JARS))
 
 
-def test_a_model_is_updated_from_the_change_feed_of_a_table(fed: tuple[Path, str]) -> None:
-    first, changed, refitted = json.loads(fed[1].splitlines()[-1])
+def test_a_model_is_updated_from_the_change_feed_of_a_table(feed_output: tuple[Path, str]) -> None:
+    first, changed, refitted = json.loads(feed_output[1].splitlines()[-1])
     assert first == [[1, 100], [2, 100], [3, 100]]
     assert changed == refitted == [[3, 100], [7, 100], [9, 100]]
 
 
-def test_the_command_line_reads_and_writes_tables(fed: tuple[Path, str], tmp_path: Path) -> None:
+def test_the_command_line_reads_and_writes_tables(
+    feed_output: tuple[Path, str], tmp_path: Path
+) -> None:
     """After `feed.py`, the alerts are for the digits 3, 7 and 9."""
     (tmp_path / "digits.csv").write_text("n,digit\n1,7\n2,8\n3,9\n")
     covey, out = str(Path(sys.executable).with_name("covey")), tmp_path / "out.delta"
     run(
-        covey, "match", f"{tmp_path}/digits.csv", f"{fed[0]}/alerts", "-o", str(out),
+        covey, "match", f"{tmp_path}/digits.csv", f"{feed_output[0]}/alerts", "-o", str(out),
         "--subscriptions-format", "delta", "--jars", ",".join(JARS),
         "--conf", "spark.databricks.delta.snapshotPartitions=2",
         "--conf", "spark.sql.shuffle.partitions=2",
