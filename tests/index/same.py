@@ -12,7 +12,7 @@ from covey.index.segment.build import builder
 from covey.space import Events
 
 
-def built(
+def build_segment(
     regions: Regions, node: int, boundaries: int, mostly: float, sample: Events | None = None
 ) -> SegmentIndex:
     """Build a segment with few children per node and few boundaries per codebook."""
@@ -40,9 +40,9 @@ def check(segment: SegmentIndex, stored: Regions, query: Regions, events: Events
         assert returned.tolist() == np.minimum(expected, limit).tolist()
 
 
-def same(answer: Pairs, right: Pairs) -> None:
+def same(answer: Pairs, expected: Pairs) -> None:
     """Fail unless two answers have the same pairs, and the first one is in the documented order."""
     assert (np.diff(answer.query_rows) >= 0).all()
     again = Pairs.from_unsorted(answer.query_rows, answer.stored_rows)
-    assert again.query_rows.tolist() == right.query_rows.tolist()
-    assert again.stored_rows.tolist() == right.stored_rows.tolist()
+    assert again.query_rows.tolist() == expected.query_rows.tolist()
+    assert again.stored_rows.tolist() == expected.stored_rows.tolist()

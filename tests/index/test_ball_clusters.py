@@ -34,7 +34,7 @@ from covey.space.types import FLOAT
 
 Matrix = NDArray[np.float32]
 Keys = NDArray[np.int64]
-Given = tuple[NDArray[np.uint8], Matrix, Keys, Keys]
+BallArrays = tuple[NDArray[np.uint8], Matrix, Keys, Keys]
 
 LOW, HIGH = int(key_domain(FLOAT).low), int(key_domain(FLOAT).high)
 ODD = [np.nan, np.inf, -np.inf, 0.0, 1e-45, 1e-20, 3e-10, 1e5, 2e9, 3e18, 1e20, 3e38, -3e38]
@@ -51,7 +51,7 @@ def unit(matrix: NDArray[np.floating]) -> Matrix:
     return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
 
 
-def within_radius(centres: Matrix, radii: object) -> Given:
+def within_radius(centres: Matrix, radii: object) -> BallArrays:
     upper = encode_floats(np.broadcast_to(np.asarray(radii, np.float32), len(centres)))
     return np.zeros(len(centres), np.uint8), centres, np.zeros(len(centres), np.int64), upper
 
@@ -62,7 +62,7 @@ def pairs(rows: tuple[Keys, Keys]) -> set[tuple[int, int]]:
     return set(listed)
 
 
-def admitting(balls: Given, vectors: Matrix, are_points: bool = False) -> set[tuple[int, int]]:
+def admitting(balls: BallArrays, vectors: Matrix, are_points: bool = False) -> set[tuple[int, int]]:
     """Return the pairs that `Balls` admits, by trying every ball with every vector."""
     metrics, centres, lower, upper = balls
     count = len(metrics)
@@ -100,7 +100,9 @@ def answer(clusters: BallClusters, vectors: Matrix) -> set[tuple[int, int]]:
     return listed[0]
 
 
-def arranged(balls: Given, random: np.random.Generator, count: int, size: int) -> BallClusters:
+def build_unrelated_clusters(
+    balls: BallArrays, random: np.random.Generator, count: int, size: int
+) -> BallClusters:
     """Build clusters and sketches that are unrelated to the balls."""
     shapes, length = BallBatch.from_balls(*balls), balls[1].shape[1]
     labels = random.integers(UNCLUSTERED, count, len(shapes))
@@ -112,18 +114,18 @@ def arranged(balls: Given, random: np.random.Generator, count: int, size: int) -
     )
 
 
-def check(balls: Given, vectors: Matrix, random: np.random.Generator | None = None) -> None:
+def check(balls: BallArrays, vectors: Matrix, random: np.random.Generator | None = None) -> None:
     """Fail unless all pairs are found, with clusters that were fitted and with random ones."""
     expected = admitting(balls, vectors)
     random = random or np.random.default_rng(1)
     length = balls[1].shape[1]
     for count, size in ((0, 0), (3, 0), (2, max(1, length // 2)), (0, length)):
-        assert answer(arranged(balls, random, count, size), vectors) == expected
+        assert answer(build_unrelated_clusters(balls, random, count, size), vectors) == expected
     assert answer(BallClusters.build(*balls), vectors) == expected
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Given, Matrix, int]:
+def cases(draw: st.DrawFn) -> tuple[BallArrays, Matrix, int]:
     """Draw balls whose bounds are a score of a vector, adjacent to one, or arbitrary."""
     length = draw(st.sampled_from([1, 2, 3, 8, 11]))
     vector = st.lists(numbers, min_size=length, max_size=length)
@@ -150,7 +152,7 @@ def cases(draw: st.DrawFn) -> tuple[Given, Matrix, int]:
 
 @settings(deadline=None, max_examples=150)
 @given(cases())
-def test_no_pair_is_missed(case: tuple[Given, Matrix, int]) -> None:
+def test_no_pair_is_missed(case: tuple[BallArrays, Matrix, int]) -> None:
     balls, vectors, seed = case
     check(balls, vectors, np.random.default_rng(seed))
 
@@ -209,8 +211,8 @@ def test_points_are_proposed_to_themselves() -> None:
 
 
 def test_batches_without_balls_or_vectors_work() -> None:
-    none, some = np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)
-    for centres, vectors in ((none, some), (some, none), (none, none)):
+    none, one_vectors = np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)
+    for centres, vectors in ((none, one_vectors), (one_vectors, none), (none, none)):
         check(within_radius(centres, 1.0), vectors)
 
 
@@ -286,7 +288,7 @@ def test_centres_without_structure_get_no_clusters_and_no_sketch() -> None:
     assert answer(clusters, vectors[:100]) == brute(balls, vectors[:100])
 
 
-def brute(balls: Given, vectors: Matrix) -> set[tuple[int, int]]:
+def brute(balls: BallArrays, vectors: Matrix) -> set[tuple[int, int]]:
     """Return the pairs from the scores of every vector with every ball."""
     metrics, centres, lower, upper = balls
     listed = []

@@ -27,7 +27,7 @@ def intervals(pairs: list[tuple[int, int]]) -> Scalars:
     return Scalars.from_intervals(WHOLE, lower, upper)
 
 
-def coded(codebook: Codebook, keys: list[int]) -> list[int]:
+def encode_keys(codebook: Codebook, keys: list[int]) -> list[int]:
     found = np.empty(len(keys), np.uint16)
     codebook.write_codes(np.array(keys, np.int64), np.ones(len(keys), np.bool_), found)
     return found.tolist()
@@ -35,11 +35,11 @@ def coded(codebook: Codebook, keys: list[int]) -> list[int]:
 
 @given(st.lists(st.tuples(keys, keys)), st.lists(keys))
 def test_codes_keep_order_and_are_even_at_boundaries(
-    stored: list[tuple[int, int]], asked: list[int]
+    stored: list[tuple[int, int]], query_keys: list[int]
 ) -> None:
     codebook = Codebook.from_scalars(intervals(stored))
     known = set(codebook.boundaries.tolist())
-    found = sorted(zip(asked, coded(codebook, asked), strict=True))
+    found = sorted(zip(query_keys, encode_keys(codebook, query_keys), strict=True))
     for (key, code), (other, following) in pairwise(found):
         assert code <= following
         assert code < following or key == other or code % 2, "two keys have the same even code"
@@ -58,9 +58,9 @@ def test_an_interval_of_codes_contains_the_codes_of_its_keys(
     codebook = Codebook.from_boundaries(np.unique(data.draw(st.lists(keys, min_size=1))))
     lower, upper, exact = codebook.encode_intervals(batch)
     assert exact.all()
-    asked = [key for pair in stored for end in pair for key in (end - 1, end, end + 1)]
-    asked = [key for key in asked if WHOLE.low <= key <= WHOLE.high]
-    for key, code in zip(asked, coded(codebook, asked), strict=True):
+    query_keys = [key for pair in stored for end in pair for key in (end - 1, end, end + 1)]
+    query_keys = [key for key in query_keys if WHOLE.low <= key <= WHOLE.high]
+    for key, code in zip(query_keys, encode_keys(codebook, query_keys), strict=True):
         within = (lower <= code) & (code <= upper)
         admitted = (batch.lower <= key) & (key <= batch.upper)
         shared = (code % 2 == 1) & ((code == lower) | (code == upper))

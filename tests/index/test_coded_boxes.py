@@ -33,7 +33,9 @@ def constraints(kinds: list[str], whole: coded_boxes.Ints, random: np.random.Gen
     )
 
 
-def stored(batches: list[Scalars], codebook: Codebook) -> tuple[CodedBoxes, list[EncodedColumn]]:
+def build_boxes(
+    batches: list[Scalars], codebook: Codebook
+) -> tuple[CodedBoxes, list[EncodedColumn]]:
     """Build the boxes of these constraints, one batch per attribute."""
     width = padded_width(len(batches))
     codes = np.zeros((len(batches[0]), 2 * width), np.uint16)
@@ -66,7 +68,7 @@ def test_constraints_are_read_back(seed: int, count: int, mostly: float) -> None
     codebook = Codebook.from_boundaries(np.unique(random.choice(keys, 4)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coded_boxes, "_MOSTLY_ODD_SHARE", mostly)
-        coded, columns = stored(batches, codebook)
+        coded, columns = build_boxes(batches, codebook)
     check(coded, columns, batches, np.arange(count))
     check(coded, columns, batches, random.integers(0, count, 50))
 
@@ -79,7 +81,7 @@ def test_ends_are_stored_only_if_codes_do_not_determine_them() -> None:
     batches = [
         Scalars.from_intervals(WHOLE, keys, keys.copy()) for keys in (between, some_between, at)
     ]
-    coded_batch, columns = stored(batches, codebook)
+    coded_batch, columns = build_boxes(batches, codebook)
     lower, upper = np.split(coded_batch.sparse, 2)
     assert lower.tolist() == [ALL_KEPT, 0, NONE_KEPT, NONE_KEPT]
     assert upper.tolist() == [ALL_KEPT, 1, NONE_KEPT, NONE_KEPT]
@@ -90,7 +92,7 @@ def test_ends_are_stored_only_if_codes_do_not_determine_them() -> None:
 
 def test_an_empty_batch_of_boxes_can_be_read() -> None:
     none = np.empty(0, np.int64)
-    coded_batch, columns = stored(
+    coded_batch, columns = build_boxes(
         [Scalars.from_intervals(WHOLE, none, none)], Codebook.from_boundaries(np.arange(1))
     )
     assert len(coded_batch) == len(coded_batch.read_constraints(0, columns[0], none)) == 0
@@ -109,7 +111,7 @@ def test_ends_of_a_double_are_infinity_and_nan() -> None:
     whole = key_domain(DOUBLE)
     ends = np.array([whole.low, whole.low + 1, 0, whole.high - 1, whole.high])
     batch = Scalars.from_intervals(whole, np.full(5, whole.low), ends)
-    coded_batch, _ = stored([batch], Codebook.from_scalars(batch))
+    coded_batch, _ = build_boxes([batch], Codebook.from_scalars(batch))
     found = coded_batch.read_constraints(
         0, EncodedColumn("x", whole, None, Codebook.from_scalars(batch)), np.arange(5)
     )

@@ -99,8 +99,8 @@ def test_ends_of_regions_are_boundaries_of_cells() -> None:
 
 
 def test_a_region_that_admits_null_contains_cell_0() -> None:
-    some = parse(SPACE, ["x IS NULL", "x IS NULL OR x > 7", "x = 9"]).regions
-    lower, upper = HilbertGrid.uniform(SPACE, ["x"], 3, {"x": (0, 7)}).find_boxes(some)
+    stored = parse(SPACE, ["x IS NULL", "x IS NULL OR x > 7", "x = 9"]).regions
+    lower, upper = HilbertGrid.uniform(SPACE, ["x"], 3, {"x": (0, 7)}).find_boxes(stored)
     admits_null = (lower == 0)[:, 0].tolist()
     assert admits_null.count(True) == 2
     assert (upper[np.flatnonzero(admits_null)[0]] == 0).all()
@@ -109,23 +109,23 @@ def test_a_region_that_admits_null_contains_cell_0() -> None:
 def test_the_most_selective_attributes_admit_the_least() -> None:
     texts = [f"x BETWEEN {i} AND {i + 1} AND y > {i}" for i in range(50)]
     texts += ["s = 'only'", "array_contains(tags, 'a')"]
-    some = parse(SPACE, texts).regions
-    assert find_selective_attributes(some, 1) == ("x",)
-    assert find_selective_attributes(some, 9) == ("x", "y", "s")
+    stored = parse(SPACE, texts).regions
+    assert find_selective_attributes(stored, 1) == ("x",)
+    assert find_selective_attributes(stored, 9) == ("x", "y", "s")
     assert find_selective_attributes(parse(SPACE, ["true"]).regions, 2) == ()
 
 
 def test_invalid_attributes_and_bounds_are_refused() -> None:
-    some = parse(SPACE, ["x = 1"]).regions
+    stored = parse(SPACE, ["x = 1"]).regions
     with pytest.raises(SchemaError, match="no order"):
-        HilbertGrid.from_regions(some, ["tags"], 3)
+        HilbertGrid.from_regions(stored, ["tags"], 3)
     with pytest.raises(SchemaError, match="no order"):
         HilbertGrid.uniform(SPACE, ["tags"], 3, {"tags": (0, 1)})
     others = Events.from_arrow(pa.table({"x": [1]}), Space.from_types({"x": pa.int64()}))
     with pytest.raises(SchemaError, match="'x' is int in one space and bigint in the other"):
-        HilbertGrid.from_regions(some, ["x"], 3).find_cells(others)
+        HilbertGrid.from_regions(stored, ["x"], 3).find_cells(others)
     with pytest.raises(InvalidArgumentError, match="in all"):
-        HilbertGrid.from_regions(some, ["x", "y", "s"], 21)
+        HilbertGrid.from_regions(stored, ["x", "y", "s"], 21)
     with pytest.raises(InvalidArgumentError, match="no bounds for 'y'"):
         HilbertGrid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 1)})
     with pytest.raises(InvalidArgumentError, match="equal width"):

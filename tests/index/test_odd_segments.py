@@ -34,10 +34,10 @@ def events_of(space: Space, columns: dict[str, list[Any]]) -> Events:
 
 def test_five_thousand_equal_boxes_are_found() -> None:
     stored = parse(NUMBER, ["x BETWEEN 3 AND 5"] * 5000).regions
-    made = SegmentIndex.build(stored)
+    segment = SegmentIndex.build(stored)
     query = parse(NUMBER, ["x = 4", "x BETWEEN 3 AND 5", "x > 4", "x < 3", "x > 0"]).regions
-    check(made, stored, query, events_of(NUMBER, {"x": [2, 3, 4, 5, 6, None]}))
-    leaves = made.to_arrays()["tree.1.children"]
+    check(segment, stored, query, events_of(NUMBER, {"x": [2, 3, 4, 5, 6, None]}))
+    leaves = segment.to_arrays()["tree.1.children"]
     assert len(leaves) == 6, "equal boxes must fill the leaves"
 
 
@@ -52,8 +52,8 @@ def test_regions_without_any_constraint_are_found(space: Space) -> None:
 
 def test_unconstrained_regions_among_others_are_found() -> None:
     texts = ["x > 3", "x IS NULL", "s = 'a'", "array_contains(t, 'a')", "x > 3 AND f < 2"]
-    some = parse(MIXED, texts).regions
-    stored = Regions.concat([some, Regions(MIXED, 3, {}), some])
+    constrained = parse(MIXED, texts).regions
+    stored = Regions.concat([constrained, Regions(MIXED, 3, {}), constrained])
     events = events_of(MIXED, {
         "x": [4, None, 3, 4], "f": [1.0, None, 2.0, None], "s": ["a", None, "", "b"],
         "t": [["a"], None, [], ["b", None]],
@@ -103,10 +103,12 @@ def test_events_with_only_nulls_are_matched() -> None:
         MIXED, {"x": three_nulls, "f": three_nulls, "s": three_nulls, "t": three_nulls}
     )
     check(SegmentIndex.build(stored), stored, stored, events)
-    some = events_of(
+    mixed_events = events_of(
         MIXED, {"x": [5, 6, 4], "f": three_nulls, "s": ["b", "c", None], "t": [[None], [], None]}
     )
-    check(SegmentIndex.build(stored, events), stored, Regions.from_events(some), some)
+    check(
+        SegmentIndex.build(stored, events), stored, Regions.from_events(mixed_events), mixed_events
+    )
 
 
 @pytest.mark.parametrize("attributes", [1, 4, 5, 8, 9, 20])

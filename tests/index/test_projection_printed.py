@@ -61,8 +61,8 @@ AXIS = [(1.0,)]
 def test_a_search_after_the_insertion_finds_the_new_subscription_itself() -> None:
     def is_withheld_as_printed(stored: list[Disc], new: Disc) -> bool:
         stored = [*stored, new]
-        mine = _point(new, AXIS)
-        found = [ball for ball in stored if _in_range(mine, _point(ball, AXIS))]
+        new_point = _point(new, AXIS)
+        found = [ball for ball in stored if _in_range(new_point, _point(ball, AXIS))]
         return any(_apart(ball, new) <= ball[1] - new[1] for ball in found)
 
     far, new = ((9.0,), 1.0), ((0.0,), 1.0)
@@ -73,8 +73,8 @@ def test_a_search_after_the_insertion_finds_the_new_subscription_itself() -> Non
 
 def test_the_printed_range_and_check_confuse_covered_with_covering() -> None:
     def is_withheld_as_printed(stored: list[Disc], new: Disc) -> bool:
-        mine = _point(new, AXIS)
-        found = [ball for ball in stored if _in_range(_point(ball, AXIS), mine)]
+        new_point = _point(new, AXIS)
+        found = [ball for ball in stored if _in_range(_point(ball, AXIS), new_point)]
         return any(_apart(ball, new) <= new[1] - ball[1] for ball in found)
 
     small, large = ((0.0,), 0.1), ((0.0,), 1.0)

@@ -125,13 +125,13 @@ def test_the_segment_proposes_the_same_covers_as_the_range_tree(
     proposed = index.propose_covering(query)
     assert len(proposed) > len(index.find_covering(query))
     for row, point in enumerate(_points(index.mapping.project_inner(query)[0])):
-        mine = np.sort(proposed.stored_rows[proposed.query_rows == row])
-        assert mine.tolist() == tree.find_dominating(point).tolist()
+        proposed_rows = np.sort(proposed.stored_rows[proposed.query_rows == row])
+        assert proposed_rows.tolist() == tree.find_dominating(point).tolist()
 
 
 def _points(boxes: Regions) -> NDArray[np.float64]:
     """Return the bounded boxes of the segment as points of the range tree."""
-    batches = [given.batch for given in boxes.constraints.values()]
+    batches = [column_constraints.batch for column_constraints in boxes.constraints.values()]
     low, high = (
         np.stack([decode_floats(getattr(batch, side), DOUBLE) for batch in batches], axis=1)
         for side in ("lower", "upper")

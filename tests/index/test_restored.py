@@ -12,16 +12,16 @@ from covey.geometry.relations import covers
 from covey.index import SegmentIndex
 from covey.testing.index_contract import IndexCase, index_cases
 from covey.workload import create_workload
-from tests.index.same import built
+from tests.index.same import build_segment
 
 
-def same_meaning(some: Regions, other: Regions) -> None:
+def same_meaning(first: Regions, other: Regions) -> None:
     """Fail unless row i of both batches cover each other and constrain the same attributes."""
-    rows = np.arange(len(some))
-    assert len(some) == len(other)
-    assert covers(some, rows, other, rows).all()
-    assert covers(other, rows, some, rows).all()
-    assert {name for name, given_rows in some.constraints.items() if len(given_rows.rows)} == {
+    rows = np.arange(len(first))
+    assert len(first) == len(other)
+    assert covers(first, rows, other, rows).all()
+    assert covers(other, rows, first, rows).all()
+    assert {name for name, given_rows in first.constraints.items() if len(given_rows.rows)} == {
         name for name, given_rows in other.constraints.items() if len(given_rows.rows)
     }
 
@@ -32,9 +32,9 @@ def test_rows_are_reconstructed_in_any_order(
 ) -> None:
     """Rows may repeat, and codebooks may have few boundaries or many."""
     count = len(case.stored_regions)
-    some = st.lists(st.integers(0, max(0, count - 1)), max_size=12 if count else 0)
-    rows = np.array(data.draw(some), np.int64)
-    segment = built(case.stored_regions, node=2, boundaries=boundaries, mostly=mostly)
+    row_lists = st.lists(st.integers(0, max(0, count - 1)), max_size=12 if count else 0)
+    rows = np.array(data.draw(row_lists), np.int64)
+    segment = build_segment(case.stored_regions, node=2, boundaries=boundaries, mostly=mostly)
     same_meaning(segment.reconstruct_regions(rows), case.stored_regions.take(rows))
 
 

@@ -16,7 +16,7 @@ from covey.index import SegmentIndex
 from covey.language import parse
 from covey.space import Events, Space
 from covey.testing.index_contract import IndexCase, index_cases
-from tests.index.same import built, check
+from tests.index.same import build_segment, check
 
 STRANGE = Space.from_types(
     {
@@ -64,7 +64,8 @@ def check_back(segment: SegmentIndex, space: Space) -> SegmentIndex:
 @given(index_cases())
 def test_a_segment_is_restored_from_its_arrays(case: IndexCase) -> None:
     check_back(
-        built(case.stored_regions, node=2, boundaries=2, mostly=0.9), case.stored_regions.space
+        build_segment(case.stored_regions, node=2, boundaries=2, mostly=0.9),
+        case.stored_regions.space,
     )
 
 

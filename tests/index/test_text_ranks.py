@@ -57,21 +57,21 @@ def check_order(batch: Scalars, keys: list[Any]) -> None:
 
 @given(st.lists(st.tuples(texts, ends), max_size=5), st.lists(texts, max_size=5))
 def test_ranks_of_texts_have_the_order_of_texts(
-    stored: list[tuple[str, Any]], asked: list[str]
+    stored: list[tuple[str, Any]], query_keys: list[str]
 ) -> None:
     batch = batch_of(key_domain(STRING), stored)
     named = [key for pair in stored for key in pair if isinstance(key, str)]
-    near = [text + "\0" for text in named] + [text[:-1] for text in named]
-    check_order(batch, [*asked, *named, *near, ""])
+    nearby_keys = [text + "\0" for text in named] + [text[:-1] for text in named]
+    check_order(batch, [*query_keys, *named, *nearby_keys, ""])
 
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=5), st.lists(numbers, max_size=5))
 def test_ranks_of_long_decimals_have_the_order_of_numbers(
-    stored: list[tuple[int, int]], asked: list[int]
+    stored: list[tuple[int, int]], query_keys: list[int]
 ) -> None:
     batch = batch_of(LONG, stored)
-    near = [key + by for pair in stored for key in pair for by in (-1, 0, 1)]
-    check_order(batch, [*asked, *(key for key in near if LONG.low <= key <= LONG.high)])
+    nearby_keys = [key + by for pair in stored for key in pair for by in (-1, 0, 1)]
+    check_order(batch, [*query_keys, *(key for key in nearby_keys if LONG.low <= key <= LONG.high)])
 
 
 @given(st.lists(st.tuples(texts, ends)), st.lists(texts, min_size=1), st.booleans())

@@ -13,7 +13,7 @@ from covey.index.segment.query import pair_buffer
 LEAST_OF_LEAVES, LEAST = 9 * 1024, 1024  # a block of candidates; the children of a node
 
 
-class Found(Protocol):
+class CollectPairs(Protocol):
     """The signature of `pair_buffer.collect_pairs`."""
 
     def __call__(
@@ -27,7 +27,7 @@ class Found(Protocol):
 
 
 @pytest.fixture(params=["ample", "scant"])
-def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Found:
+def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> CollectPairs:
     """Return `pair_buffer.collect_pairs` with an ample or a scant buffer (many calls)."""
     if request.param == "ample":
         return pair_buffer.collect_pairs

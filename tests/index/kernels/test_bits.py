@@ -44,9 +44,11 @@ def test_count_bits_of_zero_is_zero() -> None:
 
 
 @given(st.lists(sets, min_size=1, max_size=5), st.data())
-def test_intersect_sets_equals_bitwise_and(some: list[list[int]], data: st.DataObject) -> None:
-    which = data.draw(st.lists(st.integers(0, len(some) - 1), min_size=1, max_size=6))
-    all_sets, answer = np.array(some, np.uint64), np.full(WORDS, 7, np.uint64)
+def test_intersect_sets_equals_bitwise_and(
+    drawn_sets: list[list[int]], data: st.DataObject
+) -> None:
+    which = data.draw(st.lists(st.integers(0, len(drawn_sets) - 1), min_size=1, max_size=6))
+    all_sets, answer = np.array(drawn_sets, np.uint64), np.full(WORDS, 7, np.uint64)
     starts = np.array([*(WORDS * i for i in which), 0], np.uint64)
     mask = in_common(all_sets.ravel(), starts, np.uint64(len(which)), answer)
     expected = np.bitwise_and.reduce(all_sets[which])

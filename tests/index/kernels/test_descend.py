@@ -17,7 +17,7 @@ from covey.index.segment.bitmap_tree import TreeLevel
 from covey.index.segment.query.encoded_query import EncodedQuery
 from covey.index.segment.query.pair_buffer import group_by
 from tests.index.coded import Coded, Ints, Pairs, corners, pairs, points
-from tests.index.kernels.conftest import Found
+from tests.index.kernels.conftest import CollectPairs
 
 NODES, ROWS = 9, 150
 
@@ -34,28 +34,28 @@ def level(random: np.random.Generator) -> TreeLevel:
 
 @pytest.mark.parametrize("rows", [points, corners])
 def test_descend_finds_children_that_may_contain_rows(
-    found: Found, level: TreeLevel, random: np.random.Generator, rows: Any
+    found: CollectPairs, level: TreeLevel, random: np.random.Generator, rows: Any
 ) -> None:
     """These children are in the buckets of both corners."""
-    asked, *_ = rows(random, ROWS, 3)
+    query, *_ = rows(random, ROWS, 3)
     starts, visitors = visits(random)
-    high = None if asked.high is asked.low else asked.high
-    answer = pairs(*found(descend, NODES, (asked.low, high, visitors, starts, *level)))
-    assert answer == searched(level, asked, starts, visitors, lambda low, high: {low, high}, np.all)
+    high = None if query.high is query.low else query.high
+    answer = pairs(*found(descend, NODES, (query.low, high, visitors, starts, *level)))
+    assert answer == searched(level, query, starts, visitors, lambda low, high: {low, high}, np.all)
     assert answer
 
 
 def test_descend_overlapping_finds_children_that_may_overlap_rows(
-    found: Found, level: TreeLevel, random: np.random.Generator
+    found: CollectPairs, level: TreeLevel, random: np.random.Generator
 ) -> None:
     """These children are in a bucket between the two corners."""
-    asked, *_ = corners(random, ROWS, 3)
+    query, *_ = corners(random, ROWS, 3)
     starts, visitors = visits(random)
     answer = pairs(
-        *found(descend_overlapping, NODES, (asked.low, asked.high, visitors, starts, *level))
+        *found(descend_overlapping, NODES, (query.low, query.high, visitors, starts, *level))
     )
     between = searched(
-        level, asked, starts, visitors, lambda low, high: {*range(low, high + 1)}, np.any
+        level, query, starts, visitors, lambda low, high: {*range(low, high + 1)}, np.any
     )
     assert answer == between
     assert answer
@@ -71,7 +71,7 @@ def visits(random: np.random.Generator) -> tuple[Ints, Any]:
 
 def searched(
     level: TreeLevel,
-    asked: EncodedQuery,
+    query: EncodedQuery,
     starts: Ints,
     rows: Any,
     buckets: Callable[[int, int], set[int]],
@@ -87,7 +87,7 @@ def searched(
             for t in range(level.tests[v], level.tests[v + 1]):
                 k, how = level.attribute[t], (level.base[t], level.scale[t], level.size[t])
                 chosen = buckets(
-                    find_bucket(asked.low[row, k], *how), find_bucket(asked.high[row, k], *how)
+                    find_bucket(query.low[row, k], *how), find_bucket(query.high[row, k], *how)
                 )
                 set_rows = level.offset[t] // WORDS + np.array(sorted(chosen))
                 passes &= joined(sets[set_rows, : last - first], axis=0)

@@ -39,11 +39,11 @@ def check(boundaries: Ints, keys: Ints, valid: NDArray[np.bool_] | None = None) 
 
 @given(st.sets(keys, min_size=1, max_size=30), st.lists(st.tuples(keys, st.booleans())))
 def test_codes_are_positions_among_boundaries(
-    some: set[int], query_keys: list[tuple[int, bool]]
+    boundary_set: set[int], query_keys: list[tuple[int, bool]]
 ) -> None:
-    boundaries = np.array(sorted(some), np.int64)
-    near = [min(max(key + by, LOWEST), HIGHEST) for key in some for by in (-1, 0, 1)]
-    check(boundaries, np.array(near, np.int64))
+    boundaries = np.array(sorted(boundary_set), np.int64)
+    nearby_keys = [min(max(key + by, LOWEST), HIGHEST) for key in boundary_set for by in (-1, 0, 1)]
+    check(boundaries, np.array(nearby_keys, np.int64))
     check(
         boundaries,
         np.array([key for key, _ in query_keys], np.int64),

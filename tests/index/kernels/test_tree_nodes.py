@@ -91,7 +91,7 @@ def test_a_child_that_admits_a_code_is_in_the_set_of_its_bucket(count: int, spre
         number = np.arange(size)[:, None]
         np.testing.assert_array_equal(members[:, :count], (first <= number) & (number <= last))
         assert not members[:, count:].any(), "bits beyond the children must be 0"
-        for some in np.array_split(np.arange(len(all_codes)), 40):
-            code = all_codes[some, None]
+        for positions in np.array_split(np.arange(len(all_codes)), 40):
+            code = all_codes[positions, None]
             admits = (lower <= code) & (code <= upper)
-            assert not (admits & ~members[buckets_[some], :count]).any()
+            assert not (admits & ~members[buckets_[positions], :count]).any()
