@@ -32,8 +32,8 @@ def make_problem(lower: object, upper: object, tree: BrokerTree = ONE, **more: o
     """Return a problem with all subscribers at the position of the publisher."""
     low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
     subscribers = Subscribers.from_arrays(np.zeros((len(low), 2)), low, high)
-    given = {"max_rectangles": 2, "max_delay": 5.0, "max_load": 3.0} | more
-    return Problem(tree, subscribers, **given)  # type: ignore[arg-type]
+    options = {"max_rectangles": 2, "max_delay": 5.0, "max_load": 3.0} | more
+    return Problem(tree, subscribers, **options)  # type: ignore[arg-type]
 
 
 def test_a_distant_subscriber_can_leave() -> None:

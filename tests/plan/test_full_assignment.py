@@ -77,13 +77,13 @@ def test_leaf_sets_are_restored_from_bits(rows: list[list[bool]]) -> None:
 def test_covering_leaves_are_within_the_delay_and_cover_the_box(seed: int) -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](60, 12, seed=seed % 1000)
     plan = greedy(problem.take(np.arange(30)))
-    wanted, leaves = problem.subscribers, problem.tree.leaves
+    all_subscribers, leaves = problem.subscribers, problem.tree.leaves
     nearby_leaves = find_leaves_within_delay(problem)
     found = unpack_leaf_sets(
-        find_covering_leaves(nearby_leaves, wanted, plan.filters, leaves), len(leaves)
+        find_covering_leaves(nearby_leaves, all_subscribers, plan.filters, leaves), len(leaves)
     )
-    for row in range(len(wanted)):
-        low, high = wanted.lower[row : row + 1], wanted.upper[row : row + 1]
+    for row in range(len(all_subscribers)):
+        low, high = all_subscribers.lower[row : row + 1], all_subscribers.upper[row : row + 1]
         covered = np.array([plan.filters.covers(leaf, low, high)[0] for leaf in leaves])
         could = covered & unpack_leaf_sets(nearby_leaves[row : row + 1], len(leaves))[0]
         assert not found[row][~could].any()
@@ -96,16 +96,18 @@ def test_every_subscriber_gets_a_leaf_of_its_set(data: st.DataObject) -> None:
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     sets = random.random((count, leaves)) < 0.4
     bits = pack_leaf_sets(sets)
-    kept = find_frequent_leaf_sets(bits[: count // 2], leaves)
-    set_of = map_to_leaf_sets(bits, kept)
+    frequent_sets = find_frequent_leaf_sets(bits[: count // 2], leaves)
+    set_of = map_to_leaf_sets(bits, frequent_sets)
     assert ((set_of < 0) == ~sets.any(axis=1)).all()
-    counts = np.bincount(set_of[set_of >= 0], minlength=len(kept))
-    quotas = solve_max_flow(unpack_leaf_sets(kept, leaves), counts, np.full(leaves, 5))
-    served = np.bincount(set_of[:7][set_of[:7] >= 0], minlength=len(kept))
+    counts = np.bincount(set_of[set_of >= 0], minlength=len(frequent_sets))
+    quotas = solve_max_flow(unpack_leaf_sets(frequent_sets, leaves), counts, np.full(leaves, 5))
+    served = np.bincount(set_of[:7][set_of[:7] >= 0], minlength=len(frequent_sets))
     found = np.concatenate(
         [
-            assign_by_quotas(some, quotas, before)
-            for some, before in zip(np.split(set_of, [7]), (0 * served, served), strict=True)
+            assign_by_quotas(sets_of_part, quotas, before)
+            for sets_of_part, before in zip(
+                np.split(set_of, [7]), (0 * served, served), strict=True
+            )
         ]
     )
     placed = found >= 0

@@ -18,12 +18,14 @@ VALID = Violations(too_far=0, uncovered=0, over_capacity=0, not_nested=0, too_ma
 def two_levels() -> Plan:
     """Return a plan of two leaves below one broker, two subscribers each, and minimal filters."""
     tree = BrokerTree.from_arrays([0, 0], [[1, 0], [2, 0], [2, 1]], parents=[PUBLISHER, 0, 0])
-    wanted = Subscribers.from_arrays(
+    subscribers = Subscribers.from_arrays(
         [[3, 0], [3, 0], [3, 1], [3, 1]],
         [[0, 0], [1, 1], [5, 5], [6, 6]],
         [[1, 1], [2, 2], [6, 6], [7, 7]],
     )
-    problem = Problem(tree, wanted, max_rectangles=2, target_load=1.0, max_load=1.0, max_delay=0.4)
+    problem = Problem(
+        tree, subscribers, max_rectangles=2, target_load=1.0, max_load=1.0, max_delay=0.4
+    )
     lower = np.zeros((3, 2, 2))
     upper = np.zeros((3, 2, 2))
     lower[0], upper[0] = [[0, 0], [5, 5]], [[2, 2], [7, 7]]
@@ -118,10 +120,10 @@ def adversarial(alpha: int = 3, brokers: int = 3, each: int = 20) -> Problem:
     order = [*range(alpha * brokers), *range(count - 1, alpha * brokers - 1, -1)]
     rows = np.repeat(order, each)
     tree = BrokerTree.from_arrays([0.0], np.zeros((brokers, 1)))
-    wanted = Subscribers.from_arrays(np.zeros((len(rows), 1)), lower[rows], lower[rows] + 1)
+    subscribers = Subscribers.from_arrays(np.zeros((len(rows), 1)), lower[rows], lower[rows] + 1)
     return Problem(
         tree,
-        wanted,
+        subscribers,
         max_rectangles=alpha,
         target_load=1.0,
         max_load=1.0,

@@ -36,8 +36,10 @@ def test_search_separates_boxes_between_two_brokers_with_many_leaves() -> None:
     )
     # the leaves of both brokers alternate
     corner = np.tile([[0.0], [0.0], [900.0], [900.0]], (below // 2, 2))
-    wanted = Subscribers.from_arrays(np.zeros((2 * below, 1)), corner, corner + 1)
-    problem = Problem(tree, wanted, max_delay=1.0, max_rectangles=1, target_load=1.0, max_load=1.0)
+    subscribers = Subscribers.from_arrays(np.zeros((2 * below, 1)), corner, corner + 1)
+    problem = Problem(
+        tree, subscribers, max_delay=1.0, max_rectangles=1, target_load=1.0, max_load=1.0
+    )
     lower, upper = np.vstack([[[0.0] * 2] * 2, corner]), np.vstack([[[901.0] * 2] * 2, corner + 1])
     filters = BrokerFilters(lower[:, None], upper[:, None], np.ones(len(tree), np.int64))
     start = Plan(problem, np.arange(2, len(tree)), filters)
@@ -104,11 +106,11 @@ def test_search_minimises_the_share_of_events_with_an_event_sample() -> None:
 def make_two_leaves_problem(free: int) -> Problem:
     """Return a problem of ten equal boxes, `free` of which may use either leaf, the others one."""
     tree = BrokerTree.from_arrays([0.0], np.zeros((2, 1)))
-    wanted = Subscribers.from_arrays(np.zeros((10, 1)), np.zeros((10, 1)), np.ones((10, 1)))
+    subscribers = Subscribers.from_arrays(np.zeros((10, 1)), np.zeros((10, 1)), np.ones((10, 1)))
     allowed = np.ones((10, 2), np.bool_)
     allowed[free:, 1] = False
     return Problem(
-        tree, wanted, max_rectangles=1, target_load=1.0, max_load=2.0, allowed_leaves=allowed
+        tree, subscribers, max_rectangles=1, target_load=1.0, max_load=2.0, allowed_leaves=allowed
     )
 
 
