@@ -60,27 +60,29 @@ def points(regions: Regions) -> list[set[int]]:
 
 
 @cache
-def parsed(text: str) -> Regions:
+def parse_text(text: str) -> Regions:
     """Return the regions of a text; cached, because parsing would take most of the time."""
     return parse(SPACE, [text]).regions
 
 
 @cache
-def meant(texts: Texts) -> frozenset[int]:
+def match_points(texts: Texts) -> frozenset[int]:
     """Return the points that a predicate matches."""
-    return frozenset().union(*(some for text in texts for some in points(parsed(text))))
+    return frozenset().union(
+        *(point_set for text in texts for point_set in points(parse_text(text)))
+    )
 
 
 def regions_of(batch: Iterable[Texts]) -> tuple[Regions, np.ndarray[Any, np.dtype[np.int64]]]:
     """Return the regions of predicates, and the predicate number of each region."""
-    parts = [(i, parsed(text)) for i, texts in enumerate(batch) for text in texts]
+    parts = [(i, parse_text(text)) for i, texts in enumerate(batch) for text in texts]
     predicate_rows = np.array([i for i, part in parts for _ in range(len(part))], np.int64)
     return Regions.concat([Regions(SPACE, 0, {}), *(part for _, part in parts)]), predicate_rows
 
 
-def wanted(batch: Iterable[Texts]) -> set[int]:
+def match_any(batch: Iterable[Texts]) -> set[int]:
     """Return the points that any of the predicates matches."""
-    return set().union(*map(meant, batch))
+    return set().union(*map(match_points, batch))
 
 
 def box(x: tuple[int, int], y: tuple[int, int]) -> str:
@@ -115,9 +117,9 @@ class Regional:
         return set().union(*self.regions.values())
 
     def advertise(self, steps: RegionUpdate) -> None:
-        for number, some in zip(steps.advertised.tolist(), points(steps.regions), strict=True):
+        for number, point_set in zip(steps.advertised.tolist(), points(steps.regions), strict=True):
             assert number not in self.regions
-            self.regions[number] = some
+            self.regions[number] = point_set
 
     def withdraw(self, steps: RegionUpdate) -> Iterable[None]:
         for number in steps.withdrawn.tolist():
@@ -183,8 +185,10 @@ class Link(RuleBasedStateMachine):
         self.follow(self.table.cancel(ids))
         self.go_on(then)
 
-    @rule(batch=PUT, ids=CANCELLED, told=st.booleans(), dies=st.integers(0, 7))
-    def change(self, batch: dict[int, Texts], ids: set[int], told: bool, dies: int) -> None:
+    @rule(batch=PUT, ids=CANCELLED, is_advertised=st.booleans(), dies=st.integers(0, 7))
+    def change(
+        self, batch: dict[int, Texts], ids: set[int], is_advertised: bool, dies: int
+    ) -> None:
         """Add and cancel; one time in eight, crash between the store and the neighbour."""
         if dies:  # writing a store takes most of the time
             self.add(batch, "nothing")
@@ -193,10 +197,10 @@ class Link(RuleBasedStateMachine):
         before = dict(self.texts)
         batch = {k: t for k, t in batch.items() if k not in ids}
         self.texts = {k: t for k, t in (self.texts | batch).items() if k not in ids}
-        if told:
+        if is_advertised:
             self.other.advertise(self.table.add(list(batch), *regions_of(batch.values())))
         self.table, steps = RoutingTable.from_snapshot(
-            stored(before, batch, ids), self.other.known, strategy=self.strategy
+            store_in_two_changes(before, batch, ids), self.other.known, strategy=self.strategy
         )
         self.follow(steps)
 
@@ -210,7 +214,7 @@ class Link(RuleBasedStateMachine):
     def follow(self, steps: Any) -> None:
         """Apply an update and check that no point of a live predicate is missing at any step."""
         self.other.advertise(steps)
-        living = wanted(self.texts.values())
+        living = match_any(self.texts.values())
         assert living <= self.other.points
         for _ in self.other.withdraw(steps):
             assert living <= self.other.points
@@ -222,7 +226,7 @@ class Link(RuleBasedStateMachine):
     @invariant()
     def what_lives_is_admitted(self) -> None:
         admitted = set(np.flatnonzero(self.table.admits(POINTS)).tolist())
-        assert wanted(self.texts.values()) <= admitted
+        assert match_any(self.texts.values()) <= admitted
         assert admitted == self.other.points
 
     @invariant()
@@ -238,7 +242,7 @@ class Link(RuleBasedStateMachine):
                 self.contain(text, [self.texts[one] for one in over])
 
     def contain(self, text: Texts, others: list[Texts]) -> None:
-        assert meant(text) <= wanted(others)
+        assert match_points(text) <= match_any(others)
 
 
 class CellLink(Link):
@@ -251,7 +255,9 @@ class CellLink(Link):
         assert not len(cells([text], most) - cells(others, most))
 
 
-def stored(before: dict[int, Texts], put: dict[int, Texts], removed: set[int]) -> Snapshot:
+def store_in_two_changes(
+    before: dict[int, Texts], put: dict[int, Texts], removed: set[int]
+) -> Snapshot:
     """Return the newest version of a store after two changes."""
     with tempfile.TemporaryDirectory() as folder, Store.create(f"{folder}/store", SPACE) as store:
         store.apply(Changes(list(before), *regions_of(before.values())))

@@ -62,13 +62,13 @@ def points(text: str) -> frozenset[int]:
     return frozenset(BruteForceIndex(regions([text])).match(POINTS).query_rows.tolist())
 
 
-def closed(inside: set[int], gap: int) -> set[int]:
+def fill_gaps(inside: set[int], gap: int) -> set[int]:
     neighbours = pairwise(sorted(inside))
     return inside | {i for a, b in neighbours if b - a <= gap + 1 for i in range(a, b)}
 
 
-def integers(some: RangeSet) -> set[int]:
-    return {i for first, last in some for i in range(first, last + 1)}
+def integers(ranges: RangeSet) -> set[int]:
+    return {i for first, last in ranges for i in range(first, last + 1)}
 
 
 class Link(RuleBasedStateMachine):
@@ -94,14 +94,14 @@ class Link(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
-        some = data.draw(
+        numbers = data.draw(
             st.lists(st.sampled_from(sorted(self.texts)), unique=True, max_size=4)
             if self.texts
             else st.just([])
         )
-        for number in some:
+        for number in numbers:
             del self.texts[number]
-        self.follow(self.cells.remove(np.array(some, np.int64)))
+        self.follow(self.cells.remove(np.array(numbers, np.int64)))
 
     @rule()
     def there_is_nothing_to_settle(self) -> None:
@@ -125,7 +125,7 @@ class Link(RuleBasedStateMachine):
     @invariant()
     def the_neighbour_knows_the_closed_union(self) -> None:
         living = set().union(*map(cells, self.texts.values()))
-        assert self.known == closed(living, self.gap) == integers(self.cells.advertised_set)
+        assert self.known == fill_gaps(living, self.gap) == integers(self.cells.advertised_set)
         assert self.cells.range_count == len(self.cells.advertised_set)
 
     @invariant()
@@ -146,8 +146,8 @@ class Link(RuleBasedStateMachine):
         found = self.cells.find_absorbers(numbers)
         for i, number in enumerate(numbers.tolist()):
             owners = {owner[cell] for cell in cells(self.texts[number])}
-            right = [number] if number in owners else sorted(owners)
-            assert found.row(i).tolist() == right
+            expected = [number] if number in owners else sorted(owners)
+            assert found.row(i).tolist() == expected
 
 
 class GappyLink(Link):
@@ -187,7 +187,7 @@ def test_insertion_counts_covered_partial_and_new_ranges() -> None:
     assert table.last_insertion == InsertionCounts(partial_count=1)
 
 
-def test_stored_ranges_are_compacted_when_most_are_dead() -> None:
+def test_memory_of_dead_ranges_is_released() -> None:
     table = HilbertCellStrategy(GRID)
     texts = [box((i % 7, i % 7 + 1), (i % 5, i % 5 + 2)) for i in range(2000)]
     table.add(np.arange(2000), regions(texts))

@@ -19,11 +19,11 @@ RANGE = st.tuples(st.integers(0, TOP), st.integers(0, 12)).map(lambda r: (r[0], 
 BATCHES = st.lists(st.tuples(st.booleans(), st.lists(RANGE, max_size=4)), max_size=12)
 
 
-def integers(some: RangeSet) -> set[int]:
-    return {i for first, last in some for i in range(first, last + 1)}
+def integers(ranges: RangeSet) -> set[int]:
+    return {i for first, last in ranges for i in range(first, last + 1)}
 
 
-def closed(inside: set[int], gap: int) -> set[int]:
+def fill_gaps_of_set(inside: set[int], gap: int) -> set[int]:
     """Return a set with the gaps of at most `gap` integers filled."""
     neighbours = pairwise(sorted(inside))
     return inside | {i for a, b in neighbours if b - a <= gap + 1 for i in range(a, b)}
@@ -43,16 +43,18 @@ def test_changes_are_exactly_the_difference(
             known |= integers(added.ranges)
             assert added.covered_count + added.partial_count + added.new_count == len(batch)
         else:
-            gone = list((living & Counter(list(living.elements())[::2])).elements())
-            living.subtract(gone)
-            back = integers(coverage.remove([a for a, _ in gone], [b for _, b in gone]).ranges)
+            removed = list((living & Counter(list(living.elements())[::2])).elements())
+            living.subtract(removed)
+            back = integers(
+                coverage.remove([a for a, _ in removed], [b for _, b in removed]).ranges
+            )
             assert back <= known
             known -= back
         counts = Counter(i for a, b in living.elements() for i in range(a, b + 1))
         points = np.arange(TOP + 20)
         assert coverage.count_ranges(points).tolist() == [counts[p] for p in points.tolist()]
         assert integers(coverage.union) == set(counts)
-        assert known == closed(set(counts), gap) == integers(coverage.advertised_ranges)
+        assert known == fill_gaps_of_set(set(counts), gap) == integers(coverage.advertised_ranges)
         assert set(points[coverage.contains(points)].tolist()) == known
         assert coverage.range_count == len(coverage.advertised_ranges)
         queried_ranges = [(a, b) for a in range(0, TOP, 7) for b in range(a, a + 20, 3)]
@@ -69,16 +71,16 @@ def test_many_ranges_split_and_join_blocks(gap: int) -> None:
     last = first + random.integers(0, 60, 6000)
     coverage = CountedRanges(gap)
     known = np.zeros(200_100, np.bool_)
-    left = np.ones(len(first), np.bool_)
+    is_left = np.ones(len(first), np.bool_)
     for batch in np.array_split(np.arange(6000), 3):
         known[list(integers(coverage.add(first[batch], last[batch]).ranges))] = True
     for batch in np.array_split(random.permutation(6000), 4):
-        gone = coverage.remove(first[batch], last[batch]).ranges
-        known[list(integers(gone))] = False
-        left[batch] = False
-        right = RangeSet.from_ranges(first[left], last[left])
-        assert coverage.union == right
-        assert set(np.flatnonzero(known).tolist()) == integers(right.fill_gaps(gap))
+        withdrawn = coverage.remove(first[batch], last[batch]).ranges
+        known[list(integers(withdrawn))] = False
+        is_left[batch] = False
+        expected = RangeSet.from_ranges(first[is_left], last[is_left])
+        assert coverage.union == expected
+        assert set(np.flatnonzero(known).tolist()) == integers(expected.fill_gaps(gap))
     assert coverage.range_count == 0
 
 
@@ -121,19 +123,19 @@ def test_a_negative_gap_is_refused() -> None:
 
 
 def test_an_emptied_block_between_full_ones_is_reused() -> None:
-    some, points = CountedRanges(), 4 * np.arange(64)
-    some.add(points, points)
-    some.add([6], [6])
+    coverage, points = CountedRanges(), 4 * np.arange(64)
+    coverage.add(points, points)
+    coverage.add([6], [6])
     last = points[points >= 128][::-1]
-    some.remove(last, last)
-    assert list(some.add([128], [128]).ranges) == [(128, 128)]
-    assert some.count_ranges(np.array([128, 129, 200, 6])).tolist() == [1, 0, 0, 1]
+    coverage.remove(last, last)
+    assert list(coverage.add([128], [128]).ranges) == [(128, 128)]
+    assert coverage.count_ranges(np.array([128, 129, 200, 6])).tolist() == [1, 0, 0, 1]
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_ranges_of_whole_stretches_are_counted(seed: int) -> None:
     """There are enough ranges to fill blocks, and to empty some."""
-    random, some = np.random.default_rng(seed), CountedRanges()
+    random, coverage = np.random.default_rng(seed), CountedRanges()
     counts = np.zeros(3_000, np.int64)
     living: list[tuple[int, int]] = []
     for _ in range(12):
@@ -141,20 +143,20 @@ def test_ranges_of_whole_stretches_are_counted(seed: int) -> None:
             (int(a), int(a) + int(random.integers(0, 2))) for a in random.integers(0, 2_998, 250)
         ]
         start = int(random.integers(0, 3_000))
-        gone = [
+        removed = [
             first_addition for first_addition in living if start <= first_addition[0] < start + 900
         ]
-        for batch, by in ((new, 1), (gone, -1)):
+        for batch, by in ((new, 1), (removed, -1)):
             first, last = (np.array(ends, np.int64) for ends in zip(*batch, strict=True)) if (
                 batch
             ) else (np.empty(0, np.int64), np.empty(0, np.int64))  # fmt: skip
-            (some.add if by > 0 else some.remove)(first, last)
+            (coverage.add if by > 0 else coverage.remove)(first, last)
             for a, b in batch:
                 counts[a : b + 1] += by
         living = [
-            first_addition for first_addition in living if first_addition not in set(gone)
+            first_addition for first_addition in living if first_addition not in set(removed)
         ] + new
-        assert some.count_ranges(np.arange(3_000)).tolist() == counts.tolist()
+        assert coverage.count_ranges(np.arange(3_000)).tolist() == counts.tolist()
 
 
 @pytest.mark.parametrize("gap", [0, 3])

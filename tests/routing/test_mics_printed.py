@@ -1,6 +1,7 @@
-"""The rules printed in the mics paper lose events or forward needlessly; `Cells` does neither.
+"""The rules printed in the mics paper lose events or forward needlessly.
 
-Each printed rule is a small function on ranges here, with a counterexample.
+`HilbertCellStrategy` does neither. Each printed rule is a small function on ranges here, with a
+counterexample.
 """
 
 from __future__ import annotations
@@ -91,10 +92,16 @@ def printed_insertion_in_words(tree: list[Range], new: Range, gap: int = 0) -> l
 
 def test_after_an_imperfect_merge_a_range_is_covered_by_an_unadvertised_one() -> None:
     tree: list[Range] = []
-    told = [r for new in [(0, 10), (12, 20)] for r in printed_insertion_in_words(tree, new, gap=1)]
+    forwarded = [
+        r for new in [(0, 10), (12, 20)] for r in printed_insertion_in_words(tree, new, gap=1)
+    ]
     assert tree == [(0, 20)]
     assert printed_insertion_in_words(tree, (11, 11), gap=1) == []
-    assert not RangeSet.from_ranges([a for a, _ in told], [b for _, b in told]).contains([11]).any()
+    assert (
+        not RangeSet.from_ranges([a for a, _ in forwarded], [b for _, b in forwarded])
+        .contains([11])
+        .any()
+    )
     cells, known = HilbertCellStrategy(GRID, gap=1), RangeSet.empty()
     for number, ends in enumerate([(0, 10), (12, 20), (11, 11)]):
         known |= cells.add(np.array([number]), region(*ends)).advertised

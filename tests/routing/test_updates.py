@@ -21,7 +21,7 @@ def steps(advertised: list[int], withdrawn: list[int]) -> RegionUpdate:
     return RegionUpdate(REGIONS.take(numbers), numbers, np.array(withdrawn, np.int64))
 
 
-def after(known: set[int], update: RegionUpdate) -> set[int]:
+def apply_update(known: set[int], update: RegionUpdate) -> set[int]:
     advertised, withdrawn = set(update.advertised.tolist()), set(update.withdrawn.tolist())
     assert not advertised & known
     assert withdrawn <= known | advertised
@@ -32,5 +32,5 @@ def after(known: set[int], update: RegionUpdate) -> set[int]:
 def test_a_concatenated_update_equals_its_parts(known: list[set[int]]) -> None:
     parts = [steps(sorted(then - now), sorted(now - then)) for now, then in pairwise(known)]
     whole = RegionUpdate.concat(parts)
-    assert after(known[0], whole) == known[-1]
+    assert apply_update(known[0], whole) == known[-1]
     assert len(whole.regions) == len(whole.advertised)
