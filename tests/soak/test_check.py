@@ -130,12 +130,12 @@ def test_acknowledged_messages_missing_from_the_log_are_counted(tmp_path: Path) 
         (tmp_path / "journal").write_text("".join(json.dumps(line) + "\n" for line in said))
         return _missing(events(), {"alerts-0-0"}, tmp_path / "journal")
 
-    kept = {"topic": "ads", "partition": 0, "offset": 1}
+    present = {"topic": "ads", "partition": 0, "offset": 1}
     change = {"topic": "alerts", "partition": 0, "offset": 0}
     lost = {"topic": "ads", "partition": 0, "offset": 5}
-    assert missing(kept, change, {**lost, "aborted": True}) == 0
-    assert missing(kept, lost) == 1
-    assert missing({**kept, "aborted": True}) == 1
+    assert missing(present, change, {**lost, "aborted": True}) == 0
+    assert missing(present, lost) == 1
+    assert missing({**present, "aborted": True}) == 1
     assert missing({**change, "offset": 1}) == 1
 
 

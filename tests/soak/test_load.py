@@ -14,7 +14,7 @@ from soak.names import ALERTS, EVENTS
 from soak.rule import COLUMNS, Change, Lifetimes, pairs
 
 
-def drawn(count: int) -> list[Change]:
+def draw_changes(count: int) -> list[Change]:
     rng, past, changes = random.Random(3), Past(), []
     for time_ms in range(count):
         sending = draws.change(rng, past)
@@ -25,7 +25,7 @@ def drawn(count: int) -> list[Change]:
 
 
 def test_an_event_matches_about_three_of_two_thousand_subscriptions() -> None:
-    changes = drawn(8000)
+    changes = draw_changes(8000)
     rng, count, values = random.Random(4), 2000, []
     while len(values) < count:
         try:
@@ -42,7 +42,7 @@ def test_an_event_matches_about_three_of_two_thousand_subscriptions() -> None:
 
 
 def test_changes_are_of_all_kinds() -> None:
-    changes = drawn(8000)
+    changes = draw_changes(8000)
     highest: dict[str, int] = {}
     stale = 0
     for change in changes:
@@ -61,7 +61,7 @@ def test_an_old_revision_belongs_to_a_recent_change() -> None:
     changed: dict[str, int] = {}
     highest: dict[str, int] = {}
     ages = []
-    for number, change in enumerate(drawn(20_000)):
+    for number, change in enumerate(draw_changes(20_000)):
         id_, revision = change.subscription, change.revision
         if revision is not None and revision <= highest.get(id_, 0):
             ages.append(number - changed[id_])

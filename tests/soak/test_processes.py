@@ -79,18 +79,18 @@ def test_workers_of_spark_are_found_killed_and_end_with_their_driver(tmp_path: P
     child = Child([sys.executable, "-c", WORKS], tmp_path / "log", environment)
     child.start()
     try:
-        workers = found(child, 2)
+        workers = wait_for_workers(child, 2)
         assert workers[0].kill()
         while workers[0].is_running:
             time.sleep(0.05)
-        again = found(child, 2)  # Spark retries the task with a new worker
+        again = wait_for_workers(child, 2)  # Spark retries the task with a new worker
         assert {seen.number for seen in again} != {seen.number for seen in workers}
     finally:
         child.kill()
         assert child.clear(60.0) == 0
 
 
-def found(child: Child, count: int) -> list[Seen]:
+def wait_for_workers(child: Child, count: int) -> list[Seen]:
     until = time.monotonic() + 300
     while True:
         daemons, workers = daemons_and_workers(child.family())

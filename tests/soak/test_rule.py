@@ -15,7 +15,9 @@ LEFT = ((0.0, 0.0, 0.0, 0.0), (0.5, 1.0, 1.0, 1.0))
 NOWHERE = None
 
 
-def found(changes: list[Change], events: list[tuple[int, float]]) -> tuple[set[int], set[int]]:
+def find_notifying_rows(
+    changes: list[Change], events: list[tuple[int, float]]
+) -> tuple[set[int], set[int]]:
     """Return the rows of events (time, a) that must and that may notify "s"."""
     times = np.array([time for time, _ in events], np.int64)
     columns = [np.array([a for _, a in events]), *(np.zeros(len(events)) for _ in "bcd")]
@@ -27,32 +29,41 @@ def found(changes: list[Change], events: list[tuple[int, float]]) -> tuple[set[i
 def test_a_predicate_counts_from_its_change_to_the_next() -> None:
     changes = [Change("s", 10, ANYWHERE), Change("s", 20, LEFT), Change("s", 30, NOWHERE)]
     events = [(9, 0.9), (11, 0.9), (19, 0.1), (21, 0.9), (22, 0.1), (31, 0.1)]
-    assert found(changes, events) == ({1, 2, 4}, {1, 2, 4})
+    assert find_notifying_rows(changes, events) == ({1, 2, 4}, {1, 2, 4})
 
 
 def test_either_order_is_right_in_the_millisecond_of_a_change() -> None:
     changes = [Change("s", 10, ANYWHERE), Change("s", 20, LEFT), Change("s", 20, NOWHERE)]
-    assert found(changes, [(10, 0.9), (20, 0.9), (20, 0.1), (21, 0.1)]) == (set(), {0, 1, 2})
+    assert find_notifying_rows(changes, [(10, 0.9), (20, 0.9), (20, 0.1), (21, 0.1)]) == (
+        set(),
+        {0, 1, 2},
+    )
 
 
 def test_the_validity_interval_of_a_change_is_exact() -> None:
     given_times = Change("s", 10, ANYWHERE, from_ms=12, to_ms=15)
-    assert found([given_times], [(11, 0.5), (12, 0.5), (14, 0.5), (15, 0.5)]) == ({1, 2}, {1, 2})
+    assert find_notifying_rows([given_times], [(11, 0.5), (12, 0.5), (14, 0.5), (15, 0.5)]) == (
+        {1, 2},
+        {1, 2},
+    )
 
 
 def test_a_validity_interval_does_not_begin_before_its_change() -> None:
-    assert found([Change("s", 10, ANYWHERE, from_ms=3)], [(5, 0.5), (11, 0.5)]) == ({1}, {1})
+    assert find_notifying_rows([Change("s", 10, ANYWHERE, from_ms=3)], [(5, 0.5), (11, 0.5)]) == (
+        {1},
+        {1},
+    )
 
 
 @pytest.mark.parametrize("late", [1, 2])
 def test_a_revision_that_is_not_above_all_earlier_ones_is_ignored(late: int) -> None:
     changes = [Change("s", 10, ANYWHERE, 2), Change("s", 20, NOWHERE, late)]
-    assert found(changes, [(25, 0.5)]) == ({0}, {0})
+    assert find_notifying_rows(changes, [(25, 0.5)]) == ({0}, {0})
 
 
 def test_a_change_without_revision_counts_and_keeps_the_highest_revision() -> None:
     changes = [Change("s", 10, ANYWHERE, 2), Change("s", 20, NOWHERE), Change("s", 30, LEFT, 2)]
-    assert found(changes, [(15, 0.1), (25, 0.1), (35, 0.1)]) == ({0}, {0})
+    assert find_notifying_rows(changes, [(15, 0.1), (25, 0.1), (35, 0.1)]) == ({0}, {0})
 
 
 def test_bounds_of_predicates_may_be_inclusive_or_exclusive() -> None:
@@ -60,7 +71,7 @@ def test_bounds_of_predicates_may_be_inclusive_or_exclusive() -> None:
     for sign, holds in ((">=", True), (">", False), ("<=", True), ("<", False)):
         change = Change.read("s", 1, f'{{"predicate": "a {sign} 0.250"}}', {})
         assert change.is_readable
-        assert found([change], [(5, at)])[0] == ({0} if holds else set())
+        assert find_notifying_rows([change], [(5, at)])[0] == ({0} if holds else set())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +81,10 @@ def test_bounds_of_predicates_may_be_inclusive_or_exclusive() -> None:
 def test_cancellations_and_unreadable_changes_match_nothing(value: str, is_readable: bool) -> None:
     change = Change.read("s", 20, value, {})
     assert change.is_readable == is_readable
-    assert found([Change("s", 10, ANYWHERE), change], [(15, 0.5), (25, 0.5)]) == ({0}, {0})
+    assert find_notifying_rows([Change("s", 10, ANYWHERE), change], [(15, 0.5), (25, 0.5)]) == (
+        {0},
+        {0},
+    )
 
 
 def test_a_cancellation_may_have_its_revision_in_a_header() -> None:
@@ -96,9 +110,9 @@ CHANGES = st.lists(
 def test_the_rule_equals_going_through_time(
     changes: list[Change], events: list[tuple[int, float]]
 ) -> None:
-    must, may = found(changes, events)
+    must, may = find_notifying_rows(changes, events)
     for row, (time, a) in enumerate(events):
-        outcomes = [before(changes, order, time, a) for order in orders(changes, time)]
+        outcomes = [is_notified(changes, order, time, a) for order in orders(changes, time)]
         if all(outcomes) and not any(change.time_ms == time for change in changes):
             assert row in must
         if not any(outcomes):
@@ -115,7 +129,7 @@ def orders(changes: list[Change], time: int) -> range:
     return range(first, sum(change.time_ms <= time for change in changes) + 1)
 
 
-def before(changes: list[Change], count: int, time: int, a: float) -> bool:
+def is_notified(changes: list[Change], count: int, time: int, a: float) -> bool:
     """Return True if "s" is notified of an event after the first `count` changes."""
     highest, now = 0, None
     for change in changes[:count]:
