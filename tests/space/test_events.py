@@ -32,13 +32,19 @@ TAGS = [["a", None], [], None, ["b", "a"]]
 
 
 def names(column: Any) -> list[str | None]:
-    made: Any = Events.from_arrow(pa.table({"name": column}), SPACE)["name"]
-    return [key if valid else None for key, valid in zip(made.keys, made.valid, strict=True)]
+    events_column: Any = Events.from_arrow(pa.table({"name": column}), SPACE)["name"]
+    return [
+        key if valid else None
+        for key, valid in zip(events_column.keys, events_column.valid, strict=True)
+    ]
 
 
 def tags(column: Any) -> list[list[str | None] | None]:
-    made: Any = Events.from_arrow(pa.table({"tags": column}), SPACE)["tags"]
-    return [made.tokens.row(i).tolist() if valid else None for i, valid in enumerate(made.valid)]
+    events_column: Any = Events.from_arrow(pa.table({"tags": column}), SPACE)["tags"]
+    return [
+        events_column.tokens.row(i).tolist() if valid else None
+        for i, valid in enumerate(events_column.valid)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,19 +104,19 @@ STATES = [
 def test_vectors_have_values_and_states(arrow: pa.DataType) -> None:
     """A wrong length takes precedence over null elements: Spark raises on the length first."""
     column = pa.array([[9.0, 9.0], *VECTORS], arrow).slice(1)
-    made: Any = Events.from_arrow(pa.table({"vec": column}), SPACE)["vec"]
-    assert made.states.tolist() == STATES
-    np.testing.assert_array_equal(made.matrix[0], [1, 2])
-    np.testing.assert_array_equal(made.matrix[6], [5, np.nan])
-    assert not made.matrix[1:6].any()
+    vectors: Any = Events.from_arrow(pa.table({"vec": column}), SPACE)["vec"]
+    assert vectors.states.tolist() == STATES
+    np.testing.assert_array_equal(vectors.matrix[0], [1, 2])
+    np.testing.assert_array_equal(vectors.matrix[6], [5, np.nan])
+    assert not vectors.matrix[1:6].any()
 
 
 def test_fixed_size_vectors_are_read() -> None:
     column = pa.array([[9, 9], [1, 2], None, [3, None]], pa.list_(pa.float32(), 2)).slice(1)
     space = Space.from_types({"vec": column.type})
-    made: Any = Events.from_arrow(pa.table({"vec": column}), space)["vec"]
-    assert made.states.tolist() == [ValueState.VALUE, ValueState.NULL, ValueState.NULL_ELEMENTS]
-    assert made.matrix.tolist() == [[1, 2], [0, 0], [0, 0]]
+    vectors: Any = Events.from_arrow(pa.table({"vec": column}), space)["vec"]
+    assert vectors.states.tolist() == [ValueState.VALUE, ValueState.NULL, ValueState.NULL_ELEMENTS]
+    assert vectors.matrix.tolist() == [[1, 2], [0, 0], [0, 0]]
 
 
 @given(st.data(), spaces())
@@ -122,14 +128,18 @@ def test_chunks_do_not_change_events(data: st.DataObject, space: Space) -> None:
     whole = Events.from_arrow(table, space)
     assert len(whole) == table.num_rows
     for other in (chunked, *table.combine_chunks().to_batches(max_chunksize=100)):
-        made = Events.from_arrow(other, space)
-        assert repr(made.columns) == repr(whole.columns)  # NaN too, which is not equal to itself
+        other_events = Events.from_arrow(other, space)
+        assert repr(other_events.columns) == repr(
+            whole.columns
+        )  # NaN too, which is not equal to itself
 
 
 def test_null_columns_fit_every_type() -> None:
-    made = Events.from_arrow(pa.table({name: pa.nulls(2) for name in ("x", "tags", "vec")}), SPACE)
+    null_events = Events.from_arrow(
+        pa.table({name: pa.nulls(2) for name in ("x", "tags", "vec")}), SPACE
+    )
     nothing = parse(SPACE, ["x IS NULL AND tags IS NULL AND vec IS NULL"]).regions
-    assert contains(nothing, np.zeros(2, np.int64), made, np.arange(2)).all()
+    assert contains(nothing, np.zeros(2, np.int64), null_events, np.arange(2)).all()
 
 
 def test_a_missing_column_raises_only_if_a_region_constrains_it() -> None:

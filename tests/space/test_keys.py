@@ -47,7 +47,7 @@ NINES = 10**38 - 1
 
 def keys_of(column: pa.Array, type_: Type) -> list[Any]:
     keys, valid = encode_column(column, type_)
-    return [key if there else None for key, there in zip(keys.tolist(), valid, strict=True)]
+    return [key if is_valid else None for key, is_valid in zip(keys.tolist(), valid, strict=True)]
 
 
 @pytest.mark.parametrize(
