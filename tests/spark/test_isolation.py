@@ -108,7 +108,7 @@ def events(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, SCHEMA)
 
 
-def matched(
+def match_texts(
     events: DataFrame, texts: list[str], max_derived: int = 64
 ) -> tuple[set[tuple[int, str]], dict[str, str]]:
     """Return the matching pairs of event and predicate, and the reasons of refused predicates."""
@@ -127,7 +127,7 @@ def test_an_event_on_which_a_predicate_raises_does_not_match_and_affects_no_othe
     spark: SparkSession, events: DataFrame
 ) -> None:
     texts = [*NORMAL, *RAISING]
-    pairs, refused = matched(events, texts)
+    pairs, refused = match_texts(events, texts)
     assert refused == {}
     assert pairs == match_with_spark(events, {text: text for text in texts}, "n")
 
@@ -148,7 +148,7 @@ def test_numbers_and_days_out_of_the_range_of_a_function_affect_no_other_event(
         "day < ts", "year(day) > 5000", "TRY_CAST(day AS TIMESTAMP) IS NULL", "n >= 0",
     ]  # fmt: skip
     try:
-        pairs, refused = matched(frame, texts)
+        pairs, refused = match_texts(frame, texts)
         expected = match_with_spark(frame, {text: text for text in texts}, "n")
     finally:
         configure_session(spark, SessionSettings())
@@ -163,21 +163,21 @@ def test_the_oracle_equals_where_on_single_rows(
 ) -> None:
     from pyspark.errors import PySparkException
 
-    kept = set()
+    accepted = set()
     for n in range(7):
         alone = events.where(f"n = {n}").coalesce(1).localCheckpoint()
         try:
-            kept |= {(row["n"], text) for row in alone.where(text).collect()}
+            accepted |= {(row["n"], text) for row in alone.where(text).collect()}
         except PySparkException:
             continue
-    assert kept == match_with_spark(events, {text: text}, "n")
+    assert accepted == match_with_spark(events, {text: text}, "n")
 
 
 def test_predicates_that_spark_refuses_are_rejected_alone_with_the_reason(
     events: DataFrame,
 ) -> None:
-    alone, _ = matched(events, NORMAL)
-    pairs, refused = matched(events, [*NORMAL, *REFUSED])
+    alone, _ = match_texts(events, NORMAL)
+    pairs, refused = match_texts(events, [*NORMAL, *REFUSED])
     assert pairs == alone
     assert set(refused) == set(REFUSED)
     for text, reason in REFUSED.items():
@@ -195,7 +195,7 @@ def test_the_deepest_accepted_patterns_fit_the_stack_on_long_texts(
     ]  # fmt: skip
     units = "CASE n % 3 WHEN 0 THEN 'ab' WHEN 1 THEN 'aa' ELSE 'a\U0001f600' END"
     frame = events.selectExpr("n", f"repeat({units}, 10000) AS sym")
-    pairs, refused = matched(frame, texts)
+    pairs, refused = match_texts(frame, texts)
     assert refused == {}
     assert pairs == match_with_spark(frame, {text: text for text in texts}, "n")
 
@@ -210,7 +210,7 @@ def test_spark_does_not_log_refused_predicates(spark: SparkSession, events: Data
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     logger.addHandler(handler)
     try:
-        matched(events, list(REFUSED))
+        match_texts(events, list(REFUSED))
         assert records == []
         with pytest.raises(PySparkException):
             spark.sql("SELECT lower('a', 'b')").collect()
@@ -228,10 +228,10 @@ def test_functions_that_only_spark_knows_have_their_types(
         "map_contains_key(attrs, 'k')", "try_divide(price, qty) > 5", "array_max(tags) = 'b'",
         "nullif(qty, 0) IS NULL", "attrs = attrs OR n = 1", "regexp_count(sym, '1') = 1",
     ]  # fmt: skip
-    pairs, refused = matched(events, texts)
+    pairs, refused = match_texts(events, texts)
     assert set(refused) <= {"attrs = attrs OR n = 1"}
-    kept = [text for text in texts if text not in refused]
-    assert pairs == match_with_spark(events, {text: text for text in kept}, "n")
+    accepted = [text for text in texts if text not in refused]
+    assert pairs == match_with_spark(events, {text: text for text in accepted}, "n")
 
 
 def test_an_expression_has_the_type_of_its_own_literals(spark: SparkSession) -> None:
@@ -255,7 +255,7 @@ def test_an_expression_has_the_type_of_its_own_literals(spark: SparkSession) -> 
         ("abs(q * {} - 1) < 0.001", ["5", "7"]),
     ]
     texts = [form.format(one) for form, values in expressions for one in values]
-    found, refused = matched(frame, texts, max_derived=len(texts))
+    found, refused = match_texts(frame, texts, max_derived=len(texts))
     assert refused == {}
     assert found == match_with_spark(frame, {text: text for text in texts}, "n")
 
@@ -271,9 +271,9 @@ def test_expressions_beyond_the_limit_are_rejected_and_all_others_accepted(
     model = matcher.fit(frame.repartition(8))
     refused = {row["id"] for row in model.rejectedSubscriptions.collect()}
     assert len(refused) == 36
-    kept = {id_: text for id_, text in texts.items() if id_ not in refused}
+    accepted = {id_: text for id_, text in texts.items() if id_ not in refused}
     pairs = {(row["n"], row["id"]) for row in model.transform(events).collect()}
-    assert pairs == match_with_spark(events, kept, "n")
+    assert pairs == match_with_spark(events, accepted, "n")
     more = spark.createDataFrame([(200, "length(sym) * 2 > 3"), (201, "price > 6")], frame.schema)
     updated = model.update(more)
     assert [row["id"] for row in updated.rejectedSubscriptions.collect()] == [200]
@@ -372,7 +372,7 @@ def test_padded_and_collated_texts_match_like_in_spark(
         "k = 'AB'", "k <> 'ab'", "k IN ('AB')", "k > 'aa'", "k LIKE 'a%'", "k IS NULL",
         "contains(k, 'B')", "'AB' = k", "k <=> 'AB'", "lower(k) = 'ab'",
     ]  # fmt: skip
-    pairs, refused = matched(padded, texts)
-    kept = [text for text in texts if text not in refused]
-    assert len(kept) > len(texts) - 3, refused
-    assert pairs == match_with_spark(padded, {text: text for text in kept}, "n")
+    pairs, refused = match_texts(padded, texts)
+    accepted = [text for text in texts if text not in refused]
+    assert len(accepted) > len(texts) - 3, refused
+    assert pairs == match_with_spark(padded, {text: text for text in accepted}, "n")

@@ -30,7 +30,7 @@ def alerts(spark: SparkSession, *predicates: tuple[Any, str | None]) -> DataFram
     return spark.createDataFrame(list(predicates), "id int, predicate string")
 
 
-def fitted(spark: SparkSession, events: DataFrame, digit: int, **params: Any) -> MatcherModel:
+def fit_model(spark: SparkSession, events: DataFrame, digit: int, **params: Any) -> MatcherModel:
     from covey.spark import Matcher
 
     matcher = Matcher(eventSchema=events.schema, **params)
@@ -47,7 +47,7 @@ def digits(matches: DataFrame) -> list[tuple[int, int]]:
 def test_a_saved_model_is_loaded(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     from covey.spark import MatcherModel
 
-    model = fitted(spark, events, 3, eventCols=["digit"])
+    model = fit_model(spark, events, 3, eventCols=["digit"])
     model.save(str(tmp_path / "model"))
     with pytest.raises(InvalidArgumentError, match="already"):
         model.save(str(tmp_path / "model"))
@@ -82,7 +82,7 @@ def test_overwriting_does_not_change_running_jobs(
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 0).save(path)
+    fit_model(spark, events, 0).save(path)
     before = MatcherModel.load(path)
     slow = events.repartition(8).selectExpr("n", "digit")
     answers: list[list[tuple[int, int]]] = []
@@ -94,7 +94,7 @@ def test_overwriting_does_not_change_running_jobs(
     running = threading.Thread(target=run)
     running.start()
     for digit in (1, 2):
-        fitted(spark, events, digit).write().overwrite().option("retentionHours", 1).save(path)
+        fit_model(spark, events, digit).write().overwrite().option("retentionHours", 1).save(path)
     running.join()
     assert answers == [[(0, 100)]] * 3
     assert digits(MatcherModel.load(path).transform(events)) == [(2, 100)]
@@ -107,7 +107,7 @@ def test_versions_are_deleted_after_retention(
 ) -> None:
     path = str(tmp_path / "model")
     for digit in (1, 2, 3):
-        model = fitted(spark, events, digit)
+        model = fit_model(spark, events, digit)
         model.write().overwrite().option("retentionHours", 0).save(path)
     assert len(list((tmp_path / "model/store/versions").iterdir())) == 1
 
@@ -199,7 +199,7 @@ def test_an_updated_model_can_replace_its_saved_origin(
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 1).save(path)
+    fit_model(spark, events, 1).save(path)
     updated = MatcherModel.load(path).update(alerts(spark, (7, "digit = 7")))
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
     updated.write().overwrite().save(path)
@@ -231,11 +231,11 @@ def test_a_model_that_is_saved_again_becomes_the_newest(
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 1).save(path)
+    fit_model(spark, events, 1).save(path)
     old = MatcherModel.load(path)
     old.update(alerts(spark, (2, "digit = 2"))).write().overwrite().save(path)
     old.write().overwrite().option("retentionHours", 0).save(path)
-    fitted(spark, events, 5)
+    fit_model(spark, events, 5)
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
 
 
@@ -247,10 +247,10 @@ def test_a_recreated_store_is_not_mistaken_for_the_old_one(
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 1).save(path)
+    fit_model(spark, events, 1).save(path)
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
     shutil.rmtree(path)
-    fitted(spark, events, 2).save(path)
+    fit_model(spark, events, 2).save(path)
     assert digits(MatcherModel.load(path).transform(events)) == [(2, 100)]
 
 
@@ -268,7 +268,7 @@ def test_a_column_with_the_name_of_an_expression_is_not_used_for_it(
 def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     source, out = str(tmp_path / "events"), str(tmp_path / "matches")
     events.write.parquet(source)
-    model = fitted(spark, events, 6)
+    model = fit_model(spark, events, 6)
     stream = spark.readStream.schema(events.schema).parquet(source)
     query = (
         model.transform(stream)
@@ -286,7 +286,7 @@ def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_pat
 def test_sql_returns_the_same_as_transform(
     spark: SparkSession, events: DataFrame, output: str
 ) -> None:
-    model = fitted(spark, events, 8, outputMode=output)
+    model = fit_model(spark, events, 8, outputMode=output)
     model.registerTableFunction("digit_match")
     events.createOrReplaceTempView("digit_events")
     rows = spark.sql("SELECT * FROM digit_match(TABLE(digit_events))").collect()
@@ -294,7 +294,7 @@ def test_sql_returns_the_same_as_transform(
 
 
 def test_column_names_in_sql_are_case_insensitive(spark: SparkSession, events: DataFrame) -> None:
-    fitted(spark, events, 7).registerTableFunction("in_any_letters")
+    fit_model(spark, events, 7).registerTableFunction("in_any_letters")
     events.toDF("N", "Digit").createOrReplaceTempView("loud")
     assert digits(spark.sql("SELECT * FROM in_any_letters(TABLE(loud))")) == [(7, 100)]
 
@@ -315,7 +315,7 @@ def test_sql_names_the_missing_expression(spark: SparkSession, events: DataFrame
 
 @pytest.mark.connect
 def test_sql_refuses_another_session_time_zone(spark: SparkSession, events: DataFrame) -> None:
-    model = fitted(spark, events, 8)
+    model = fit_model(spark, events, 8)
     configure_session(spark, SessionSettings("Asia/Tokyo"))
     with pytest.raises(SchemaError, match="Asia/Tokyo"):
         model.registerTableFunction("tokyo")

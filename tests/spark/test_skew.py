@@ -64,8 +64,8 @@ def test_every_event_matches_thousands_of_subscriptions(
             {"bytes": pa.array([max(sizes, default=0)]), "all": pa.array([sum(sizes)])}
         )
 
-    some = events.where("n < 4000 OR n >= 20000")
-    rows = model.transform(some).mapInArrow(largest, "bytes long, all long").collect()
+    selected_events = events.where("n < 4000 OR n >= 20000")
+    rows = model.transform(selected_events).mapInArrow(largest, "bytes long, all long").collect()
     assert sum(row["all"] for row in rows) >= 2_500 * 4_010 * 16
     assert max(row["bytes"] for row in rows) <= 16 << 20
 

@@ -46,9 +46,11 @@ def test_every_zone_of_java_has_the_offsets_of_spark(spark: SparkSession) -> Non
         assert rules is not None
         clock = clocks[name] = ZoneRules(rules)
         changes = clock._moments
-        some = rng.sample(changes, min(40, len(changes)))
+        sampled_changes = rng.sample(changes, min(40, len(changes)))
         nearby_times = [
-            at + gap for at in some for gap in (-_DAY_S, -3600, -1, 0, 1, 1800, 3600, _DAY_S)
+            at + gap
+            for at in sampled_changes
+            for gap in (-_DAY_S, -3600, -1, 0, 1, 1800, 3600, _DAY_S)
         ]
         times = [
             *nearby_times,

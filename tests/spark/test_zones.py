@@ -42,7 +42,7 @@ def subscriptions(spark: SparkSession, *numbered: tuple[int, str | None]) -> Dat
     return spark.createDataFrame(list(numbered), "id int, predicate string")
 
 
-def fitted(spark: SparkSession, events: DataFrame, **params: Any) -> MatcherModel:
+def fit_model(spark: SparkSession, events: DataFrame, **params: Any) -> MatcherModel:
     from covey.spark import Matcher
 
     matcher = Matcher(eventSchema=events.schema, eventCols=["n"], **{"zones": 8, **params})
@@ -62,7 +62,7 @@ def expected_pairs(events: DataFrame, predicates: dict[int, str]) -> list[tuple[
 def test_matches_are_those_that_where_finds(
     spark: SparkSession, events: DataFrame, replication: str
 ) -> None:
-    model = fitted(spark, events, replication=replication)
+    model = fit_model(spark, events, replication=replication)
     assert (model.numZones, model.numSubscriptions) == (8, len(PREDICATES))
     assert read_pairs(model.transform(events)) == expected_pairs(
         events, dict(enumerate(PREDICATES))
@@ -70,7 +70,7 @@ def test_matches_are_those_that_where_finds(
 
 
 def test_arrays_have_a_row_for_each_event(spark: SparkSession, events: DataFrame) -> None:
-    rows = fitted(spark, events, outputMode="arrays").transform(events).collect()
+    rows = fit_model(spark, events, outputMode="arrays").transform(events).collect()
     assert sorted(row["n"] for row in rows) == list(range(640))
     matched = sorted((row["n"], id_) for row in rows for id_ in row["matches"])
     assert matched == expected_pairs(events, dict(enumerate(PREDICATES)))
@@ -82,7 +82,7 @@ def test_a_worker_opens_only_its_zone(spark: SparkSession, events: DataFrame) ->
 
     from covey.store import Store
 
-    model = fitted(spark, events)
+    model = fit_model(spark, events)
     routing = model._state.partitioner
     assert routing is not None
     assert max(routing.partitions_per_zone) > 1
@@ -102,7 +102,7 @@ def test_smart_replication_stores_a_covered_subscription_once(
 
     sizes = {}
     for replication in ("pure", "smart"):
-        model = fitted(spark, events, replication=replication)
+        model = fit_model(spark, events, replication=replication)
         version = Store.open(model._state.location).snapshot(model.storeVersion).manifest
         sizes[replication] = sum(entry.subscriptions for entry in version.segments)
     assert len(PREDICATES) <= sizes["smart"] < sizes["pure"]
@@ -116,7 +116,7 @@ def test_zones_are_saved_loaded_and_updated(
     """With smart replication, a removed subscription still forwards events to others."""
     from covey.spark import MatcherModel
 
-    fitted(spark, events, replication=replication).save(str(tmp_path / "model"))
+    fit_model(spark, events, replication=replication).save(str(tmp_path / "model"))
     loaded = MatcherModel.load(str(tmp_path / "model"))
     assert loaded.numZones == 8
     changed = {**dict(enumerate(PREDICATES)), 3: "y = 3", 100: "x IS NULL OR x > 60"}
@@ -135,13 +135,13 @@ def test_rebalanced_zones_follow_the_events(spark: SparkSession, events: DataFra
     """All events are in few of eight zones; after rebalancing more zones share them."""
     from covey.store import Store
 
-    model = fitted(spark, events).update(subscriptions(spark, (3, "y = 3"), (5, None)))
+    model = fit_model(spark, events).update(subscriptions(spark, (3, "y = 3"), (5, None)))
     late = spark.range(0, 640, 1, 3).selectExpr("id AS n", "48 + id % 16 AS x", "id % 11 AS y")
     moved = model.rebalance(late)
     remaining = {**dict(enumerate(PREDICATES)), 3: "y = 3"}
     del remaining[5]
-    for some in (late, events):
-        assert read_pairs(moved.transform(some)) == expected_pairs(some, remaining)
+    for frame in (late, events):
+        assert read_pairs(moved.transform(frame)) == expected_pairs(frame, remaining)
     assert (
         moved.numSubscriptions
         == len(Store.open(moved._state.location).snapshot())
@@ -157,7 +157,7 @@ def test_a_stream_is_matched_by_zones(
 ) -> None:
     events.write.parquet(str(tmp_path / "events"))
     stream = spark.readStream.schema(events.schema).parquet(str(tmp_path / "events"))
-    matches = fitted(spark, events).transform(stream)
+    matches = fit_model(spark, events).transform(stream)
     query = (
         matches.writeStream.format("parquet")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
@@ -172,7 +172,7 @@ def test_a_stream_is_matched_by_zones(
 def test_auto_chooses_one_zone_for_few_subscriptions(
     spark: SparkSession, events: DataFrame
 ) -> None:
-    assert fitted(spark, events, zones="auto").numZones == 1
+    assert fit_model(spark, events, zones="auto").numZones == 1
 
 
 @pytest.mark.parametrize("zones", [0, -1, "some", 1.5, True])
@@ -198,7 +198,7 @@ def test_conflicting_parameters_are_refused(
     spark: SparkSession, events: DataFrame, params: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
-        fitted(spark, events, **params)
+        fit_model(spark, events, **params)
 
 
 def test_replication_without_zones_is_refused(spark: SparkSession, events: DataFrame) -> None:
