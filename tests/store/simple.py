@@ -20,7 +20,7 @@ def changes(put: Mapping[object, str], removed: Sequence[object] = ()) -> Change
     return Changes.upsert(list(put), Parser(SPACE).parse(list(put.values())), removed_ids=removed)
 
 
-def matched(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:
+def match_values(snapshot: Snapshot, *xs: int | None) -> list[tuple[int, object]]:
     """Return the pairs (row of the event, id) that match events with these values."""
     table = pa.table({"x": pa.array(xs, pa.int64())})
     return sorted(snapshot.match_ids(Events.from_arrow(table, SPACE)))

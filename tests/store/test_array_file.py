@@ -19,7 +19,7 @@ NUMBERS = st.sampled_from(["|b1", "<i1", ">i4", "<i8", "<u8", ">f4", "<f8"])
 ARRAYS = NUMBERS.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, min_side=0)))
 
 
-def written(packed: EncodedFile, folder: Path) -> Path:
+def write_file(packed: EncodedFile, folder: Path) -> Path:
     path = folder / packed.sha256
     path.write_bytes(b"".join(packed.pieces))
     return path
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(arrays=st.dictionaries(st.text("ab.", min_size=1), ARRAYS, max_size=4))
 def test_arrays_are_restored(folder: Path, arrays: dict[str, np.ndarray]) -> None:
     packed = encode_arrays(arrays, {"a": [1, None]})
-    found = open_array_file(written(packed, folder), packed.sha256)
+    found = open_array_file(write_file(packed, folder), packed.sha256)
     assert found.meta == {"a": [1, None]}
     assert found.size_bytes == packed.size_bytes
     assert list(found.arrays) == list(arrays)
@@ -45,7 +45,7 @@ def test_arrays_are_restored(folder: Path, arrays: dict[str, np.ndarray]) -> Non
 
 def test_arrays_are_read_only_views(folder: Path) -> None:
     packed = encode_arrays({"x": np.arange(1000)}, {})
-    array = open_array_file(written(packed, folder), packed.sha256).arrays["x"]
+    array = open_array_file(write_file(packed, folder), packed.sha256).arrays["x"]
     assert not array.flags.owndata
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1
@@ -53,7 +53,7 @@ def test_arrays_are_read_only_views(folder: Path) -> None:
 
 def test_arrays_start_at_multiples_of_64_bytes(folder: Path) -> None:
     packed = encode_arrays({"a": np.zeros(3, np.uint8), "b": np.arange(5)}, {})
-    found = open_array_file(written(packed, folder), packed.sha256)
+    found = open_array_file(write_file(packed, folder), packed.sha256)
     assert all(array.ctypes.data % 64 == 0 for array in found.arrays.values())
 
 
@@ -91,7 +91,7 @@ def test_a_foreign_file_is_named_as_such(folder: Path) -> None:
 
 
 def test_a_file_with_another_checksum_is_refused(folder: Path) -> None:
-    path = written(encode_arrays({"x": np.arange(10)}, {}), folder)
+    path = write_file(encode_arrays({"x": np.arange(10)}, {}), folder)
     with pytest.raises(StoreError, match="its SHA-256 is"):
         open_array_file(path, encode_arrays({"x": np.arange(11)}, {}).sha256)
 
@@ -119,7 +119,7 @@ except StoreError as error:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_limited_address_space_is_explained(folder: Path) -> None:
     packed = encode_arrays({"x": np.zeros(64 << 20, np.uint8)}, {})
-    path = written(packed, folder)
+    path = write_file(packed, folder)
     command = [sys.executable, "-c", LIMITED, str(path), packed.sha256]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "limited to" in said

@@ -61,7 +61,7 @@ def ids(store: Store) -> list[object]:
     return sorted(snapshot.take_ids(snapshot.rows).to_pylist())
 
 
-def claimed(store: Store) -> MergeOperation:
+def claim_two_segments(store: Store) -> MergeOperation:
     merge = store._writer.claim_merge()
     assert merge is not None
     assert len(merge.segments) == 2
@@ -113,9 +113,9 @@ def test_an_expired_region_is_dropped_while_others_of_its_subscription_stay(stor
     store.expire_before("x", 10)
     store.merge()
     snapshot = store.snapshot()
-    some, of = snapshot.take_regions(snapshot.find_rows([5]))
+    regions, of = snapshot.take_regions(snapshot.find_rows([5]))
     assert of.tolist() == [0]
-    assert some.constraints["x"].batch.lower.tolist() == [101]  # type: ignore[union-attr]
+    assert regions.constraints["x"].batch.lower.tolist() == [101]  # type: ignore[union-attr]
 
 
 def test_revisions_stay_with_their_subscriptions(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_revisions_stay_with_their_subscriptions(tmp_path: Path) -> None:
 def test_changes_during_an_expiring_merge_are_kept(store: Store) -> None:
     """Of expired and of other subscriptions, one each is replaced and one each is removed."""
     store.expire_before("x", 10)
-    merge = claimed(store)
+    merge = claim_two_segments(store)
     store.apply(changes({1: "x > 0", 3: "x > 0"}, removed=[2, 4]))
     finish(store, merge)
     assert ids(store) == [1, 3, 5, 7, 8, 9, 10, 12, 13]
@@ -146,7 +146,7 @@ def test_changes_during_an_expiring_merge_are_kept(store: Store) -> None:
 
 
 def test_a_merge_uses_the_horizon_of_its_claim(store: Store) -> None:
-    merge = claimed(store)
+    merge = claim_two_segments(store)
     store.expire_before("x", 10)
     finish(store, merge)
     assert ids(store) == list(TEXTS)
@@ -177,14 +177,14 @@ def test_a_merge_of_expired_subscriptions_only_leaves_no_segment(tmp_path: Path)
 @pytest.mark.parametrize("horizon", [10, 1 << 62])
 def test_a_merge_in_another_process_drops_the_same(store: Store, horizon: int) -> None:
     store.expire_before("x", horizon)
-    merge = claimed(store)
-    ((_, right),) = merge_segments(merge)
+    merge = claim_two_segments(store)
+    ((_, expected),) = merge_segments(merge)
     process = MergeProcess()
     built = process.run(merge, store._writer.content_store)
     process.close()
     assert built
     store._writer.finish_merge(merge, built)
-    assert ids(store) == sorted(right.ids.to_arrow().to_pylist())
+    assert ids(store) == sorted(expected.ids.to_arrow().to_pylist())
 
 
 def test_a_background_merger_drops_expired_subscriptions(store: Store) -> None:
@@ -207,10 +207,10 @@ def test_horizons_of_timestamps_are_in_microseconds(tmp_path: Path) -> None:
             snapshot.take_ids(snapshot.find_expired("valid", second + n)).to_pylist()
             for n in (-1, 0)
         ]
-        assert [sorted(some) for some in found] == [["a"], ["a", "b"]]
+        assert [sorted(ids_) for ids_ in found] == [["a"], ["a", "b"]]
 
 
-def test_attributes_without_an_expiry_are_refused(tmp_path: Path) -> None:
+def test_attributes_other_than_64_bit_numbers_are_refused(tmp_path: Path) -> None:
     types = {"s": pa.string(), "tags": pa.list_(pa.string()), "d": pa.decimal128(38, 2)}
     with Store.create(tmp_path / "store", Space.from_types(types)) as store:
         for name in types:
@@ -227,18 +227,22 @@ TWO = Space.from_types({"x": pa.int32(), "y": pa.int32()})
 
 @given(st.data(), regions(TWO), st.integers(-5, 5), st.integers(-5, 5))
 def test_regions_before_a_horizon_are_dropped(
-    data: st.DataObject, some: Regions, x: int, y: int
+    data: st.DataObject, drawn_regions: Regions, x: int, y: int
 ) -> None:
     count = data.draw(st.integers(1, 6))
-    owners = st.lists(st.integers(0, count - 1), min_size=len(some), max_size=len(some))
+    owners = st.lists(
+        st.integers(0, count - 1), min_size=len(drawn_regions), max_size=len(drawn_regions)
+    )
     of = np.array(data.draw(owners), np.int64)
     owned = SubscriptionBatch(
-        Ids.from_values(range(count), IdKind.NUMBER), some, of, np.arange(count)
+        Ids.from_values(range(count), IdKind.NUMBER), drawn_regions, of, np.arange(count)
     )
-    over = np.zeros(len(some), np.bool_)
+    over = np.zeros(len(drawn_regions), np.bool_)
     for name, before in (("x", x), ("y", y)):
-        everything = np.arange(len(some))
-        over |= covers(region_expired_before(TWO, name, before), 0 * everything, some, everything)
+        everything = np.arange(len(drawn_regions))
+        over |= covers(
+            region_expired_before(TWO, name, before), 0 * everything, drawn_regions, everything
+        )
     remaining = drop_expired(owned, {"x": x, "y": y})
     stay = [i for i in range(count) if i not in of or i in of[~over]]
     assert remaining.ids.keys.tolist() == remaining.revisions.tolist() == stay

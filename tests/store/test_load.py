@@ -10,7 +10,7 @@ from covey.errors import StoreError
 from covey.store import IdKind, StagedSegment, Store, copy_version
 from covey.store.merge.operation import write_merged
 from covey.store.storage.content_store import FILES_FOLDER
-from tests.store.simple import SPACE, TINY, changes, matched, sizes
+from tests.store.simple import SPACE, TINY, changes, match_values, sizes
 
 
 @pytest.fixture
@@ -22,15 +22,15 @@ def test_staged_segments_count_after_their_commit(store: Store, tmp_path: Path) 
     store.apply(changes({1: "x > 1", 2: "x > 2", 3: "x > 3"}))
     other = Store.open(tmp_path / "store")  # needs no lock
     parts = [other.stage(changes({2: "x = 0"})), other.stage(changes({7: "x < 0 OR x > 8"}))]
-    gone = other.stage(changes({3: "false"}))
+    removed_part = other.stage(changes({3: "false"}))
     assert other.stage(changes({}, removed=[1])) is None
     put = [part for part in parts if part is not None]
-    assert gone is not None
+    assert removed_part is not None
     assert [part.subscriptions for part in put] == [1, 1]
-    assert matched(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
-    version = store.commit_staged(put, [gone])
+    assert match_values(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
+    version = store.commit_staged(put, [removed_part])
     assert version.version == 2
-    assert matched(store.snapshot(), 9, 0, -1) == [(0, 1), (0, 7), (1, 2), (2, 7)]
+    assert match_values(store.snapshot(), 9, 0, -1) == [(0, 1), (0, 7), (1, 2), (2, 7)]
 
 
 def test_a_commit_makes_one_segment_and_leaves_no_other_file(store: Store, tmp_path: Path) -> None:
@@ -52,23 +52,23 @@ def test_a_repeated_attempt_returns_the_version_of_the_first(store: Store) -> No
         store.commit_staged([part], label="fit 2")
 
 
-def prepared(store: Store, *put: dict[object, str]) -> list[StagedSegment]:
+def stage_each(store: Store, *put: dict[object, str]) -> list[StagedSegment]:
     parts = [store.stage(changes(each)) for each in put]
     return [part for part in parts if part is not None]
 
 
 def test_overwriting_leaves_only_the_new_subscriptions(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
-    version = store.overwrite(prepared(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
+    version = store.overwrite(stage_each(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
     assert (version.version, sizes(version)) == (2, [(1, 0), (1, 0)])
-    assert matched(store.snapshot(), 9, 0) == [(0, 3), (1, 2)]
+    assert match_values(store.snapshot(), 9, 0) == [(0, 3), (1, 2)]
     assert store.snapshot().find_rows([1]).tolist() == [-1]
-    assert matched(store.snapshot(1), 9) == [(0, 1), (0, 2)]
+    assert match_values(store.snapshot(1), 9) == [(0, 1), (0, 2)]
     store.apply(changes({1: "x = 9"}))
     store.close()
     again = Store.open(tmp_path / "store")
     assert again.overwrite([], label="all") == version  # a repeated attempt
-    assert matched(again.snapshot(), 9, 0) == [(0, 1), (0, 3), (1, 2)]
+    assert match_values(again.snapshot(), 9, 0) == [(0, 1), (0, 3), (1, 2)]
 
 
 def test_overwriting_with_nothing_leaves_an_empty_version(store: Store) -> None:
@@ -76,17 +76,17 @@ def test_overwriting_with_nothing_leaves_an_empty_version(store: Store) -> None:
     version = store.overwrite([])
     assert (version.version, version.subscriptions, version.segments) == (2, 0, ())
     assert store.overwrite([]) == version  # no difference, so no new version
-    assert matched(store.snapshot(before.version), 9) == [(0, 1)]
+    assert match_values(store.snapshot(before.version), 9) == [(0, 1)]
 
 
 def test_overwriting_keeps_the_identity_of_a_store(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE, id_kind=IdKind.TEXT) as store:
         base = store.apply(changes({"a": "abs(x) > 1"}))
         store.apply(changes({"b": "x > 2"}))
-        version = store.overwrite(prepared(store, {"c": "x = 0"}))
+        version = store.overwrite(stage_each(store, {"c": "x = 0"}))
         assert version.id_kind is IdKind.TEXT
         assert version.space == base.space.without_derived  # no region constrains abs(x) any more
-        assert matched(store.snapshot(), 0, 9) == [(0, "c")]
+        assert match_values(store.snapshot(), 0, 9) == [(0, "c")]
 
 
 def test_a_merge_restores_nothing_into_an_overwritten_store(tmp_path: Path) -> None:
@@ -95,12 +95,12 @@ def test_a_merge_restores_nothing_into_an_overwritten_store(tmp_path: Path) -> N
         store.apply(changes({i: "x > 1"}))
     merge = store._writer.claim_merge()
     assert merge is not None
-    store.overwrite(prepared(store, {3: "x = 0"}))
+    store.overwrite(stage_each(store, {3: "x = 0"}))
     built = write_merged(merge, store._writer.content_store)
     assert built
     version = store._writer.finish_merge(merge, built)
     assert sizes(version) == [(1, 0)]
-    assert matched(store.snapshot(), 9, 0) == [(1, 3)]
+    assert match_values(store.snapshot(), 9, 0) == [(1, 3)]
 
 
 def test_merging_keeps_the_label(store: Store) -> None:
@@ -128,19 +128,21 @@ def test_a_version_is_copied_as_the_next_version_of_another_store(
     store.close()
     copy = Store.open(target)
     assert copy.versions == [0, 1]
-    assert matched(copy.snapshot(0), 5) == [(0, 1)]
-    assert matched(copy.snapshot(1), 5) == [(0, 1), (0, 2)]
+    assert match_values(copy.snapshot(0), 5) == [(0, 1)]
+    assert match_values(copy.snapshot(1), 5) == [(0, 1), (0, 2)]
     assert [file.name for file in (target / FILES_FOLDER).iterdir() if "partial" in file.name] == []
 
 
-def test_notifications_with_and_without_a_direct_id_column_are_equal(store: Store) -> None:
-    """One segment of single regions reads ids by ordinal, anything else by row."""
+def test_ids_from_the_index_equal_ids_of_rows(store: Store) -> None:
+    """Only for one segment without tombstones does the index return ids directly."""
     predicates = {i: f"x BETWEEN {i} AND {i + 40}" for i in range(100)}
     store.apply(changes(predicates))
-    alone = matched(store.snapshot(), *range(-5, 150, 5))
+    alone = match_values(store.snapshot(), *range(-5, 150, 5))
     assert alone == [
         (row, i) for row, x in enumerate(range(-5, 150, 5)) for i in range(100) if i <= x <= i + 40
     ]
     store.apply(changes({500: "x = -100"}))
     store.apply(changes({}, removed=[500, 3]))
-    assert matched(store.snapshot(), *range(-5, 150, 5)) == [pair for pair in alone if pair[1] != 3]
+    assert match_values(store.snapshot(), *range(-5, 150, 5)) == [
+        pair for pair in alone if pair[1] != 3
+    ]

@@ -16,12 +16,12 @@ from covey.store.merge.operation import MergedSegment, MergeOperation, write_mer
 from covey.store.merge.process import MergeProcess
 from covey.store.storage.backend import PARTIAL_SUFFIX
 from covey.store.storage.content_store import ContentStore
-from tests.store.simple import SPACE, TINY, changes, matched, sizes
+from tests.store.simple import SPACE, TINY, changes, match_values, sizes
 
 EVENTS = (-3, 2, 5, 50)
 
 
-def filled(store: Store) -> Store:
+def fill(store: Store) -> Store:
     """Fill a store with several segments that have tombstones, and return it."""
     for i in range(12):
         store.apply(changes({i: f"x > {i}", 100 + i: f"x < {i} OR x = 50"}, removed=[i - 3]))
@@ -30,14 +30,14 @@ def filled(store: Store) -> Store:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return filled(Store.create(tmp_path / "store", SPACE, merge_policy=TINY))
+    return fill(Store.create(tmp_path / "store", SPACE, merge_policy=TINY))
 
 
 def test_merging_changes_no_answer(store: Store) -> None:
-    before = matched(store.snapshot(), *EVENTS)
+    before = match_values(store.snapshot(), *EVENTS)
     many = len(store.snapshot().live_segments)
     while store.merge():
-        assert matched(store.snapshot(), *EVENTS) == before
+        assert match_values(store.snapshot(), *EVENTS) == before
     assert len(store.snapshot().live_segments) < many
     assert store.snapshot().manifest.subscriptions == 15
     assert store._writer.claim_merge() is None
@@ -56,7 +56,7 @@ def test_changes_during_a_merge_are_kept(store: Store) -> None:
     inside, other = (part.take_live().ids.to_arrow()[0].as_py() for part in merge.segments[:2])
     store.apply(changes({inside: "x = -3", 500: "x = 2"}, removed=[other]))
     finish(store, merge)
-    found = matched(store.snapshot(), *EVENTS)
+    found = match_values(store.snapshot(), *EVENTS)
     assert [row for row, id_ in found if id_ == inside] == [0]
     assert [row for row, id_ in found if id_ == 500] == [1]
     assert other not in {id_ for _, id_ in found}
@@ -70,9 +70,9 @@ def test_an_input_removed_completely_during_a_merge_stays_removed(store: Store) 
         id_ for part in merge.segments[:2] for id_ in part.subscriptions.ids.to_arrow().to_pylist()
     ]
     store.apply(Changes.remove(removed_ids))
-    expected = matched(store.snapshot(), *EVENTS)
+    expected = match_values(store.snapshot(), *EVENTS)
     finish(store, merge)
-    assert matched(store.snapshot(), *EVENTS) == expected
+    assert match_values(store.snapshot(), *EVENTS) == expected
 
 
 def test_a_merge_of_removed_subscriptions_leaves_no_segment(store: Store) -> None:
@@ -96,7 +96,7 @@ def test_a_segment_rewritten_with_equal_content_is_not_mistaken_for_a_merge_inpu
     store.apply(Changes.remove(list(range(6))))
     store.apply(changes(first))
     finish(store, merge)
-    assert [id_ for _, id_ in matched(store.snapshot(), 50)] == list(first)
+    assert [id_ for _, id_ in match_values(store.snapshot(), 50)] == list(first)
 
 
 def test_two_merges_never_share_a_segment(store: Store) -> None:
@@ -107,14 +107,14 @@ def test_two_merges_never_share_a_segment(store: Store) -> None:
     second = store._writer.claim_merge()
     assert second is not None
     assert not first.files & second.files
-    expected = matched(store.snapshot(), *EVENTS)
+    expected = match_values(store.snapshot(), *EVENTS)
     finish(store, second)
     finish(store, first)
-    assert matched(store.snapshot(), *EVENTS) == expected
+    assert match_values(store.snapshot(), *EVENTS) == expected
 
 
 def finish(store: Store, merge: MergeOperation) -> None:
-    """Finish a merge as `Store.merge_pairwise` does after its claim."""
+    """Finish a merge as `Store.merge` does after its claim."""
     built = write_merged(merge, store._writer.content_store)
     assert built
     store._writer.finish_merge(merge, built)
@@ -135,14 +135,14 @@ def test_a_merge_in_another_process_is_the_same(
     filesystem = None if place == "local" else fs._MockFileSystem()
     name = str(tmp_path / "store") if place == "local" else "store"
     cache = Cache(tmp_path / "cache")
-    store = filled(Store.create(name, SPACE, filesystem=filesystem, cache=cache, merge_policy=TINY))
-    expected = matched(store.snapshot(), *EVENTS)
+    store = fill(Store.create(name, SPACE, filesystem=filesystem, cache=cache, merge_policy=TINY))
+    expected = match_values(store.snapshot(), *EVENTS)
     merge = store._writer.claim_merge()
     assert merge is not None
     built = process.run(merge, store._writer.content_store)
     version = store._writer.finish_merge(merge, built)
     assert [one.file for one in built if one.file in version.files]
-    assert matched(store.snapshot(), *EVENTS) == expected
+    assert match_values(store.snapshot(), *EVENTS) == expected
     assert not list(tmp_path.rglob(f"*{PARTIAL_SUFFIX}"))
 
 
@@ -179,7 +179,7 @@ def test_a_background_merger_merges_during_changes(tmp_path: Path) -> None:
             assert merging.last_error is None
         other = Store.create(tmp_path / "other", SPACE)
         other.apply(changes(model))
-        assert matched(store.snapshot(), *EVENTS) == matched(other.snapshot(), *EVENTS)
+        assert match_values(store.snapshot(), *EVENTS) == match_values(other.snapshot(), *EVENTS)
 
 
 def test_a_failed_merge_is_retried(

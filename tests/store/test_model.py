@@ -53,17 +53,19 @@ class StoreBesideModel(RuleBasedStateMachine):
         """Upsert some ids, with any number of regions each, and remove others."""
         names = [self.name(id_) for id_ in ids]
         put, removed = names[:cut], names[cut:]
-        some = data.draw(regions(self.space)) if put else Regions(self.space, 0, {})
+        drawn_regions = data.draw(regions(self.space)) if put else Regions(self.space, 0, {})
         owners = st.lists(
-            st.integers(0, max(0, len(put) - 1)), min_size=len(some), max_size=len(some)
+            st.integers(0, max(0, len(put) - 1)),
+            min_size=len(drawn_regions),
+            max_size=len(drawn_regions),
         )
         of = np.array(data.draw(owners), np.int64)
         revisions = data.draw(st.none() | st.lists(IDS, min_size=len(put), max_size=len(put)))
         version = self.store.apply(
-            Changes(self.column(put), some, of, self.column(removed), revisions)
+            Changes(self.column(put), drawn_regions, of, self.column(removed), revisions)
         )
         for place, name in enumerate(put):
-            event_rows = some.take(np.flatnonzero(of == place))
+            event_rows = drawn_regions.take(np.flatnonzero(of == place))
             self.model[name] = event_rows, 0 if revisions is None else revisions[place]
         for name in removed:
             self.model.pop(name, None)
@@ -103,10 +105,10 @@ class StoreBesideModel(RuleBasedStateMachine):
         put = []
         if parts:
             owned = replace(SubscriptionBatch.concat(parts), replica_mask=None)
-            for some in zoning.iterate_members(
+            for members in zoning.iterate_members(
                 owned.regions, owned.subscription_rows, len(owned.ids)
             ):
-                put += stage_zone(self.store, owned.take(some.rows), some, is_smart=smart)
+                put += stage_zone(self.store, owned.take(members.rows), members, is_smart=smart)
         label = f"zoned {now.manifest.version}"
         version = self.store.commit_zones(zoning, put, now.space, label, now.manifest.version)
         self.versions[version.version] = dict(self.model)
@@ -123,8 +125,8 @@ class StoreBesideModel(RuleBasedStateMachine):
         leased = data.draw(st.sampled_from(sorted(self.versions)))
         with self.store.lease(leased, 3600):
             self.store.vacuum(retain_seconds=0, grace_seconds=0)
-        kept = {leased, max(self.versions)}
-        assert set(self.store.versions) >= kept
+        expected = {leased, max(self.versions)}
+        assert set(self.store.versions) >= expected
         self.versions = {n: m for n, m in self.versions.items() if n in self.store.versions}
 
     @rule(data=st.data())

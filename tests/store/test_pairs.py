@@ -17,8 +17,8 @@ def test_concatenated_live_pairs_equal_a_filter_and_a_sort(
     drawn: list[list[tuple[int, int]]],
 ) -> None:
     answers, alive = [], []
-    for number, some in enumerate(drawn):
-        pairs = np.array(sorted(set(some)), np.int32).reshape(-1, 2)
+    for number, segment_pairs in enumerate(drawn):
+        pairs = np.array(sorted(set(segment_pairs)), np.int32).reshape(-1, 2)
         dead = np.arange(21) % (number + 2) == 0 if number else np.zeros(0, np.bool_)
         bits = np.packbits(dead, bitorder="little")
         answers.append((pairs[:, 0].copy(), pairs[:, 1].copy(), bits, 100 * number))

@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Store:
     return Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
 
 
-def revised(put: Mapping[object, int], removed: Sequence[object] = ()) -> Changes:
+def make_changes(put: Mapping[object, int], removed: Sequence[object] = ()) -> Changes:
     """Return changes with revisions by id; every third has two regions, every fifth none."""
     texts = [NEVER if i % 5 == 4 else "x = 1 OR x = 9" if i % 3 == 2 else "x > 1"
              for i in range(len(put))]  # fmt: skip
@@ -39,10 +39,10 @@ def read_revisions(store: Store) -> dict[object, int]:
 
 
 def test_a_revision_is_that_of_the_last_change(store: Store) -> None:
-    store.apply(revised({9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}))
+    store.apply(make_changes({9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}))
     assert read_revisions(store) == {9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}
     # smaller than before: the store does not compare revisions
-    store.apply(revised({5: 4, 2: 20}, removed=[9]))
+    store.apply(make_changes({5: 4, 2: 20}, removed=[9]))
     assert read_revisions(store) == {3: -(1 << 63), 5: 4, 1: 10, 7: 70, 2: 20}
     store.apply(changes({5: "x > 1"}))
     assert read_revisions(store)[5] == 0
@@ -50,7 +50,7 @@ def test_a_revision_is_that_of_the_last_change(store: Store) -> None:
 
 def test_revisions_are_read_in_any_order(store: Store) -> None:
     for i in range(12):
-        store.apply(revised({i: i * 10, 100 + i: i}))
+        store.apply(make_changes({i: i * 10, 100 + i: i}))
     snapshot = store.snapshot()
     assert len(snapshot.live_segments) > 2
     rows = snapshot.find_rows([11, 0, 555, 103, 0])
@@ -64,7 +64,7 @@ def test_merging_and_reopening_keep_revisions(kind: IdKind, tmp_path: Path) -> N
     name = str if kind is IdKind.TEXT else int
     with Store.create(tmp_path / "store", SPACE, id_kind=kind, merge_policy=TINY) as store:
         for i in range(30, 0, -1):
-            store.apply(revised({name(i): i * 7, name(i % 4 + 100): i}, removed=[name(i + 9)]))
+            store.apply(make_changes({name(i): i * 7, name(i % 4 + 100): i}, removed=[name(i + 9)]))
         expected = read_revisions(store)
         while store.merge():
             assert read_revisions(store) == expected
@@ -73,7 +73,7 @@ def test_merging_and_reopening_keep_revisions(kind: IdKind, tmp_path: Path) -> N
 
 def test_a_merge_in_another_process_keeps_revisions(store: Store) -> None:
     for i in range(12):
-        store.apply(revised({i: i * 7, 100 - i: i}, removed=[i - 4]))
+        store.apply(make_changes({i: i * 7, 100 - i: i}, removed=[i - 4]))
     expected = read_revisions(store)
     merge = store._writer.claim_merge()
     assert merge is not None
@@ -86,14 +86,14 @@ def test_a_merge_in_another_process_keeps_revisions(store: Store) -> None:
 
 
 def test_staged_segments_keep_revisions(store: Store) -> None:
-    store.apply(revised({1: 10, 2: 20}))
-    parts = [store.stage(revised({5: 50, 2: 21})), store.stage(changes({4: "x > 1"}))]
+    store.apply(make_changes({1: 10, 2: 20}))
+    parts = [store.stage(make_changes({5: 50, 2: 21})), store.stage(changes({4: "x > 1"}))]
     store.commit_staged([part for part in parts if part is not None])
     assert read_revisions(store) == {1: 10, 2: 21, 4: 0, 5: 50}
 
 
 def test_segments_without_revisions_store_no_array_for_them(store: Store, tmp_path: Path) -> None:
-    for changes_ in (changes({1: "x > 1"}), revised({2: 0, 3: 0})):
+    for changes_ in (changes({1: "x > 1"}), make_changes({2: 0, 3: 0})):
         version = store.apply(changes_)
         file = version.segments[-1].file
         arrays = open_array_file(tmp_path / "store" / "files" / file, file).arrays

@@ -11,7 +11,7 @@ import pytest
 from covey.language import parse
 from covey.space import Events
 from covey.store import IdKind, Snapshot, Store
-from tests.store.simple import SPACE, TINY, changes, matched
+from tests.store.simple import SPACE, TINY, changes, match_values
 
 TEXTS = {
     1: "x > 5",
@@ -38,28 +38,28 @@ def snapshot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         return found
 
 
-def numbered(snapshot: Snapshot, rows: np.ndarray) -> list[int]:
+def read_numbers(snapshot: Snapshot, rows: np.ndarray) -> list[int]:
     return [int(id_) for id_ in snapshot.take_ids(rows).to_pylist()]
 
 
 def test_each_event_notifies_a_subscription_once(snapshot: Snapshot) -> None:
-    found = [(row, int(id_)) for row, id_ in matched(snapshot, 2, 7, -9, 100)]  # type: ignore[call-overload]
+    found = [(row, int(id_)) for row, id_ in match_values(snapshot, 2, 7, -9, 100)]  # type: ignore[call-overload]
     assert found == [(0, 2), (0, 5), (1, 1), (1, 3), (1, 5), (2, 3), (3, 1), (3, 4)]
 
 
 def test_pairs_are_sorted_and_have_ids(snapshot: Snapshot) -> None:
     pairs = snapshot.match(Events.from_arrow(pa.table({"x": [2, 7]}), SPACE))
     assert list(pairs) == sorted(set(pairs))
-    assert sorted(numbered(snapshot, pairs.stored_rows)) == [1, 2, 3, 5, 5]
+    assert sorted(read_numbers(snapshot, pairs.stored_rows)) == [1, 2, 3, 5, 5]
 
 
 def test_rows_and_ids_are_mapped_to_each_other(snapshot: Snapshot) -> None:
     rows = snapshot.rows
-    assert sorted(numbered(snapshot, rows)) == [1, 2, 3, 4, 5, 6, 9]
+    assert sorted(read_numbers(snapshot, rows)) == [1, 2, 3, 4, 5, 6, 9]
     assert snapshot.find_rows(snapshot.take_ids(rows)).tolist() == rows.tolist()
     back = rows[::-1]
-    assert numbered(snapshot, back) == numbered(snapshot, rows)[::-1]
-    assert numbered(snapshot, rows[:0]) == []
+    assert read_numbers(snapshot, back) == read_numbers(snapshot, rows)[::-1]
+    assert read_numbers(snapshot, rows[:0]) == []
 
 
 def test_a_removed_subscription_is_not_found(snapshot: Snapshot) -> None:
@@ -71,7 +71,7 @@ def test_a_removed_subscription_is_not_found(snapshot: Snapshot) -> None:
 def test_regions_are_returned_with_their_subscriptions(snapshot: Snapshot) -> None:
     rows = snapshot.rows[::-1]
     regions, of = snapshot.take_regions(rows)
-    ids = numbered(snapshot, rows)
+    ids = read_numbers(snapshot, rows)
     for row, id_ in enumerate(ids):
         own_regions = regions.take(np.flatnonzero(of == row))
         expected = parse(SPACE, [TEXTS[id_]]).regions
@@ -93,23 +93,23 @@ def describe(regions: object) -> set[tuple[object, ...]]:
 QUERY = parse(SPACE, ["x BETWEEN 2 AND 3", "x > 4", "x < 200 AND x > -100"]).regions
 
 
-def by_asked(snapshot: Snapshot, pairs: object) -> list[set[int]]:
+def group_by_query(snapshot: Snapshot, pairs: object) -> list[set[int]]:
     found: list[set[int]] = [set() for _ in range(len(QUERY))]
-    for asked, stored in pairs:  # type: ignore[attr-defined]
-        found[asked].add(numbered(snapshot, np.array([stored]))[0])
+    for query_row, stored_row in pairs:  # type: ignore[attr-defined]
+        found[query_row].add(read_numbers(snapshot, np.array([stored_row]))[0])
     return found
 
 
 def test_a_subscription_covers_if_one_of_its_regions_does(snapshot: Snapshot) -> None:
-    assert by_asked(snapshot, snapshot.find_covering(QUERY)) == [{2, 5}, set(), set()]
+    assert group_by_query(snapshot, snapshot.find_covering(QUERY)) == [{2, 5}, set(), set()]
 
 
 def test_a_subscription_is_covered_if_all_of_its_regions_are(snapshot: Snapshot) -> None:
-    assert by_asked(snapshot, snapshot.find_covered(QUERY)) == [set(), {1, 4, 9}, {2, 4, 5}]
+    assert group_by_query(snapshot, snapshot.find_covered(QUERY)) == [set(), {1, 4, 9}, {2, 4, 5}]
 
 
 def test_a_subscription_overlaps_if_any_of_its_regions_does(snapshot: Snapshot) -> None:
-    assert by_asked(snapshot, snapshot.find_overlapping(QUERY)) == [
+    assert group_by_query(snapshot, snapshot.find_overlapping(QUERY)) == [
         {2, 5},
         {1, 3, 4, 5, 9},
         {1, 2, 3, 4, 5},
@@ -127,6 +127,6 @@ def test_an_empty_snapshot_answers_nothing(tmp_path: Path) -> None:
 def test_candidates_include_dead_rows(snapshot: Snapshot) -> None:
     events = Events.from_arrow(pa.table({"x": [777]}), SPACE)
     found, with_ids = snapshot.match(events), snapshot.match_ids(events)
-    assert sorted(numbered(snapshot, found.stored_rows)) == [1, 9]
+    assert sorted(read_numbers(snapshot, found.stored_rows)) == [1, 9]
     assert found.candidates == with_ids.candidates > len(found) == len(with_ids)
     assert len(found.forwarded_pairs) == len(with_ids.forwarded_pairs) == 0

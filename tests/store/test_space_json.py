@@ -17,35 +17,35 @@ from covey.testing.random_cases import random_space
 from covey.testing.strategies import spaces
 
 
-def again(space: Space) -> Space:
+def round_trip(space: Space) -> Space:
     return space_from_json(json.loads(json.dumps(space_to_json(space))))
 
 
 @given(spaces())
 def test_a_space_is_restored(space: Space) -> None:
-    assert again(space) == space
+    assert round_trip(space) == space
 
 
 def test_every_type_is_restored() -> None:
     space = random_space(SessionSettings("Europe/Berlin", ansi=False))
     other = Space.from_types({"blob": pa.binary(), "nested": pa.list_(pa.list_(pa.int32()))})
-    assert again(space) == space
-    assert again(other) == other
+    assert round_trip(space) == space
+    assert round_trip(other) == other
 
 
 def test_derived_attributes_and_their_limit_are_restored() -> None:
     parser = Parser(Space.from_types({"title": pa.string(), "a": pa.float64()}, max_derived=7))
     parser.parse(["lower(title) = 'x' AND a / 2 > 3", "array_contains(split(title, ' '), 'x')"])
     assert len(parser.space.derived) == 3
-    assert again(parser.space) == parser.space
-    assert again(parser.space).max_derived == 7
+    assert round_trip(parser.space) == parser.space
+    assert round_trip(parser.space).max_derived == 7
 
 
 def test_types_of_derived_attributes_are_restored() -> None:
     types = [decimal_type(38, 18), vector_type(3), TAGS, array_type(array_type(decimal_type(4, 1)))]
     derived = tuple(Attribute(f"f({i})", type_, True) for i, type_ in enumerate(types))
     space = Space((), derived)
-    assert again(space) == space
+    assert round_trip(space) == space
 
 
 @pytest.mark.parametrize("saved", [{}, {"columns": 3}, {"columns": [{"name": "x"}]}])

@@ -14,7 +14,7 @@ from covey.store import Changes, Manifest, Store
 from covey.store.manifest import vacuum
 from covey.store.manifest.manifest import manifest_name, read_manifest
 from covey.store.storage.backend import StorageBackend, partial_name
-from tests.store.simple import SPACE, TINY, changes, matched
+from tests.store.simple import SPACE, TINY, changes, match_values
 
 HOUR = 3600
 
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def aged(path: Path, seconds: float) -> None:
+def set_age(path: Path, seconds: float) -> None:
     os.utime(path, (time.time() - seconds,) * 2)
 
 
@@ -39,43 +39,43 @@ def version_path(store: Store, number: int) -> Path:
 
 
 def test_the_newest_version_is_always_kept(store: Store) -> None:
-    expected = matched(store.snapshot(), 3, 9)
+    expected = match_values(store.snapshot(), 3, 9)
     for path in Path(store._backend.location).rglob("*"):
-        aged(path, 10 * HOUR)
+        set_age(path, 10 * HOUR)
     removed = store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [8]
     assert removed.versions == 8
     assert removed.size_bytes > 0
     again = Store.open(store._backend.location).snapshot()
-    assert matched(again, 3, 9) == expected
+    assert match_values(again, 3, 9) == expected
     files = {path.name for path in (Path(store._backend.location) / "files").iterdir()}
     assert files == again.manifest.files
 
 
 def test_retention_counts_from_when_a_version_was_replaced(store: Store) -> None:
     for number in range(6):
-        aged(version_path(store, number), 2 * HOUR)
+        set_age(version_path(store, number), 2 * HOUR)
     store.vacuum(retain_seconds=HOUR)
     assert store.versions == [5, 6, 7, 8]  # 5 is old, but 6 replaced it only just now
 
 
 def test_a_lease_keeps_a_version_and_its_files(store: Store) -> None:
-    expected = matched(store.snapshot(3), 3, 9)
+    expected = match_values(store.snapshot(3), 3, 9)
     lease = store.lease(3, seconds=HOUR)
     store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [3, 8]
-    assert matched(Store.open(store._backend.location).snapshot(3), 3, 9) == expected
+    assert match_values(Store.open(store._backend.location).snapshot(3), 3, 9) == expected
     lease.release()
     store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [8]
 
 
 def test_versions_to_keep_are_kept_with_their_files(store: Store) -> None:
-    expected = [matched(store.snapshot(number), 3, 9) for number in (2, 5)]
+    expected = [match_values(store.snapshot(number), 3, 9) for number in (2, 5)]
     store.vacuum(retain_seconds=0, grace_seconds=0, keep_versions=[5, 2, 77])
     assert store.versions == [2, 5, 8]
     again = Store.open(store._backend.location)
-    assert [matched(again.snapshot(number), 3, 9) for number in (2, 5)] == expected
+    assert [match_values(again.snapshot(number), 3, 9) for number in (2, 5)] == expected
     store.vacuum(retain_seconds=0, grace_seconds=0, keep_versions=iter([5]))
     assert store.versions == [5, 8]
 
@@ -128,7 +128,7 @@ def test_unreferenced_files_are_kept_for_the_grace_period(store: Store) -> None:
     store.vacuum(retain_seconds=HOUR)
     assert all(path.exists() for path in leftovers)
     for path in leftovers:
-        aged(path, 2 * HOUR)
+        set_age(path, 2 * HOUR)
     store.vacuum(retain_seconds=HOUR)
     assert not any(path.exists() for path in leftovers)
 
@@ -138,7 +138,7 @@ def test_inputs_of_a_running_merge_are_kept(store: Store) -> None:
     assert merge is not None
     store.apply(Changes.remove(list(range(100))))
     for path in (Path(store._backend.location) / "files").iterdir():
-        aged(path, 2 * HOUR)
+        set_age(path, 2 * HOUR)
     store.vacuum(retain_seconds=0)
     assert all(store._writer.content_store.local_path(file).exists() for file in merge.files)
     store._writer.release_merge(merge)
@@ -150,7 +150,7 @@ def test_nothing_is_deleted_if_a_manifest_cannot_be_read(store: Store) -> None:
     place = Path(store._backend.location)
     path = version_path(store, 7)
     path.write_bytes(path.read_bytes()[:-10])
-    aged(version_path(store, 3), 2 * HOUR)
+    set_age(version_path(store, 3), 2 * HOUR)
     before = set(place.rglob("*"))
     with pytest.raises(StoreError, match=r"version 7 .* cannot be read"):
         store.vacuum(retain_seconds=HOUR)
@@ -175,7 +175,7 @@ def test_a_manifest_is_read_once_for_several_vacuums(
     assert read == list(range(10))
     store.vacuum(0, 0)
     assert store.versions == [9]
-    assert (0, 7) in matched(store.snapshot(), 71)
+    assert (0, 7) in match_values(store.snapshot(), 71)
 
 
 def test_vacuum_works_on_other_file_systems() -> None:
