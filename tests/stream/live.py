@@ -89,9 +89,9 @@ class Live:
         self.sections, lines = sections, []
         for section in {**usual, **sections}:
             lines.append(f"[{section}]")
-            given = {**usual.get(section, {}), **sections.get(section, {})}
+            settings = {**usual.get(section, {}), **sections.get(section, {})}
             lines += [
-                f"{key} = {_toml(value)}" for key, value in given.items() if value is not None
+                f"{key} = {_toml(value)}" for key, value in settings.items() if value is not None
             ]
         self.path.write_text("\n".join(lines), encoding="utf-8")
         return self.path
@@ -138,14 +138,14 @@ class Live:
     def ended(self) -> int:
         """Wait until the driver and all of its child processes have ended; return its exit code."""
         if self._is_hosted:
-            waited(lambda: not self.is_running or None, "the end of the stream")
+            wait_for(lambda: not self.is_running or None, "the end of the stream")
             assert self._code is not None
             return self._code
         assert self._process is not None
         process, self._process = self._process, None
         try:
             code = process.wait(SECONDS)
-            waited(lambda: not _is_there(process.pid) or None, "the end of Spark", seconds=30)
+            wait_for(lambda: not _is_there(process.pid) or None, "the end of Spark", seconds=30)
         finally:
             _kill_group(process.pid)
             process.wait()
@@ -172,7 +172,7 @@ class Live:
 
     def publish(self, *values: Value, key: str = "k", partition: int = -1) -> list[str]:
         """Send events, wait until Kafka has them, and return their event refs in order."""
-        return sent(self._producer, self.events, [(key.encode(), v) for v in values], partition)
+        return send_all(self._producer, self.events, [(key.encode(), v) for v in values], partition)
 
     def subscribe(self, id: str, predicate: str, **others: Any) -> str:
         """Send a change, wait until it is acknowledged, and return its message ref."""
@@ -188,7 +188,7 @@ class Live:
         millisecond.
         """
         time.sleep(0.002)
-        (place,) = sent(self._producer, self.control, [(key, value)])
+        (place,) = send_all(self._producer, self.control, [(key, value)])
         return place
 
     # Messages that come out
@@ -244,7 +244,7 @@ class Live:
         is_it = ((one["batch"], one["completed_ms"] >= record.written_ms) for one in self.batches)
         return (record.batch, True) in is_it or None
 
-    def waited(self, found: Callable[[], T | None], what: str) -> T:
+    def wait_for(self, found: Callable[[], T | None], what: str) -> T:
         """Wait until a function returns a value while the driver runs, and return the value."""
 
         def still() -> T | None:
@@ -253,12 +253,12 @@ class Live:
             return answer
 
         try:
-            return waited(still, what)
+            return wait_for(still, what)
         except TimeoutError as error:
             raise AssertionError(f"{error}\n{self.printed[-5000:]}") from None
 
 
-def waited(found: Callable[[], T | None], what: str, seconds: float = SECONDS) -> T:
+def wait_for(found: Callable[[], T | None], what: str, seconds: float = SECONDS) -> T:
     """Wait until a function returns a value, and return the value."""
     until = time.monotonic() + seconds
     while (answer := found()) is None:
@@ -274,7 +274,7 @@ def producer(broker: KafkaServer, **settings: str) -> Producer:
     return Producer(usual | {name.replace("_", "."): value for name, value in settings.items()})
 
 
-def sent(
+def send_all(
     producer: Producer, topic: str, messages: Sequence[tuple[bytes, Value]], partition: int = -1
 ) -> list[str]:
     """Send messages, wait until Kafka has acknowledged them, and return their refs."""

@@ -49,13 +49,13 @@ def follow(
     return applied
 
 
-def notified(snapshot: Snapshot, *events: Event) -> list[list[str]]:
+def match_events(snapshot: Snapshot, *events: Event) -> list[list[str]]:
     """Return the ids that each event notifies."""
     matches = snapshot.match_ids(Events.from_arrow(columns(events, snapshot), snapshot.space))
     found: list[list[str]] = [[] for _ in events]
     for row, id_ in matches:
         found[row].append(id_)
-    return [sorted(some) for some in found]
+    return [sorted(ids) for ids in found]
 
 
 def columns(events: Sequence[Event], snapshot: Snapshot) -> pa.Table:

@@ -19,7 +19,7 @@ from covey.spark.validity import VALIDITY, with_validity
 from covey.store import Changes, IdKind, Store
 from covey.stream.control.change_translator import ChangeTranslator
 from covey.stream.control.messages import SubscriptionChange, parse_change
-from tests.stream.simple import NEVER_US, SPACE, TINY, Event, change, create, follow, notified
+from tests.stream.simple import NEVER_US, SPACE, TINY, Event, change, create, follow, match_events
 
 Holds = Callable[[int | None, int | None], bool]
 
@@ -65,7 +65,7 @@ class Oracle:
         for change_ in log.changes:
             self._change(change_)
 
-    def notified(self, event: Event) -> list[str]:
+    def match_events(self, event: Event) -> list[str]:
         return sorted(i for i in IDS if any(self._matches(c, event) for c in self.counted[i]))
 
     def _change(self, one: SubscriptionChange) -> None:
@@ -142,7 +142,7 @@ def test_notifications_do_not_depend_on_the_batches_of_changes(
             store = create(Path(folder, "store"))
             ignored, unreadable = run(data, store, log)
             store = Store.open(Path(folder, "store"))
-            assert notified(store.snapshot(), *events) == expected
+            assert match_events(store.snapshot(), *events) == expected
             assert (ignored, unreadable) == (oracle.ignored, oracle.unreadable)
             check_revisions(store, oracle, log)
 
@@ -194,7 +194,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def at(store: Store, *times: int) -> list[list[str]]:
     """Return the ids that an event with a = 2 notifies at these times."""
-    return notified(store.snapshot(), *((2, 0, ms) for ms in times))
+    return match_events(store.snapshot(), *((2, 0, ms) for ms in times))
 
 
 def revisions(store: Store, *ids: str) -> list[int | None]:
@@ -208,12 +208,12 @@ def test_a_predicate_counts_from_its_change_to_the_next(store: Store) -> None:
     follow(store, change("x", 100, "a > 1"))
     follow(store, change("x", 200, "a < 1"))
     assert at(store, 99, 100, 199, 200) == [[], ["x"], ["x"], []]
-    assert notified(store.snapshot(), (0, 0, 199), (0, 0, 200)) == [[], ["x"]]
+    assert match_events(store.snapshot(), (0, 0, 199), (0, 0, 200)) == [[], ["x"]]
 
 
 def test_events_without_a_time_notify_no_subscription(store: Store) -> None:
     follow(store, change("x", 100, "true"), change("y", 100, None))
-    assert notified(store.snapshot(), (2, 0, None)) == [[]]
+    assert match_events(store.snapshot(), (2, 0, None)) == [[]]
 
 
 def test_clock_skew_moves_only_the_beginning(store: Store) -> None:
@@ -244,7 +244,7 @@ def test_a_validity_interval_ends_with_its_end_or_the_next_change(
 
 def test_the_last_of_several_changes_in_a_millisecond_counts(store: Store) -> None:
     follow(store, change("x", 100, "a > 1"), change("x", 100, "a < 1"), change("x", 100, "a = 7"))
-    assert notified(store.snapshot(), (2, 0, 100), (0, 0, 100), (7, 0, 100)) == [[], [], ["x"]]
+    assert match_events(store.snapshot(), (2, 0, 100), (0, 0, 100), (7, 0, 100)) == [[], [], ["x"]]
 
 
 def test_a_revision_that_is_not_higher_is_ignored(store: Store) -> None:
@@ -379,7 +379,7 @@ def test_a_later_change_with_an_earlier_time_counts_from_that_time(
     later = [change("x", 100, None), change("x", 90, "a = 3")]
     for batch in [later] if at_once else [[one] for one in later]:
         follow(store, *batch)
-    assert notified(store.snapshot(), (2, 0, 89), (2, 0, 95), (3, 0, 95)) == [["x"], [], ["x"]]
+    assert match_events(store.snapshot(), (2, 0, 89), (2, 0, 95), (3, 0, 95)) == [["x"], [], ["x"]]
 
 
 def test_segments_with_different_derived_attributes_are_merged(store: Store) -> None:

@@ -19,7 +19,7 @@ from covey.stream.control.subscriptions import ControlReadStats, LiveSubscriptio
 from covey.stream.events.match_query import RequiredAttributes
 from covey.stream.metrics.accumulator import TaskCounts
 from covey.stream.metrics.batch_metrics import CompletedBatch, build_batch_metrics
-from tests.stream.live import waited
+from tests.stream.live import wait_for
 from tests.stream.simple import change, create, follow
 
 A = RequiredAttributes((Attribute("a", DOUBLE),))
@@ -91,9 +91,9 @@ def fix(checkpoint: Path, batch: int) -> None:
     partial.rename(checkpoint / "offsets" / str(batch))
 
 
-def recorded(subscriptions: Followed, batch: int) -> BatchDecision:
+def wait_for_decision(subscriptions: Followed, batch: int) -> BatchDecision:
     """Wait for the decision of a batch, and return it."""
-    return waited(
+    return wait_for(
         lambda: subscriptions.decision_log.find("q", batch, {}), "the decision", seconds=10
     )
 
@@ -109,11 +109,11 @@ def test_a_batch_is_decided_when_its_events_are_fixed(
     time.sleep(0.05)
     assert subscriptions.decision_log.find("q", 0, {}) is None
     fix(checkpoint, 0)
-    assert recorded(subscriptions, 0).version == 1
+    assert wait_for_decision(subscriptions, 0).version == 1
     subscriptions.waiting = ["a > 2", "a > 3"]
     (checkpoint / "commits" / "0").touch()
     fix(checkpoint, 1)
-    assert recorded(subscriptions, 1).version == 3
+    assert wait_for_decision(subscriptions, 1).version == 3
     assert decider.close() == 1
     assert [one.control_stats.changes for one in waiting.values()] == [1, 2]
     assert waiting[1].snapshot.manifest.version == 3
@@ -127,7 +127,7 @@ def test_a_decider_continues_with_the_first_uncommitted_batch(
         fix(checkpoint, batch)
     (checkpoint / "commits" / "0").touch()
     started()
-    assert recorded(subscriptions, 1).batch == 1
+    assert wait_for_decision(subscriptions, 1).batch == 1
     assert subscriptions.decision_log.find("q", 0, {}) is None
 
 
@@ -142,7 +142,7 @@ def test_a_version_with_new_attributes_is_recorded_and_ends_the_run(
     fix(checkpoint, 0)
     assert decider.run_ended.wait(120)
     assert decider.error is None
-    assert recorded(subscriptions, 0).version == 2
+    assert wait_for_decision(subscriptions, 0).version == 2
     assert decider.required_attributes.names == ("a", "b")
     assert started().run_ended.wait(120)
     assert waiting[0].control_stats.changes == 2  # the run that decides nothing keeps it
@@ -184,7 +184,7 @@ def test_metrics_combine_spark_progress_and_the_decision(
     subscriptions.waiting = ["a > 1"]
     decider = started()
     fix(checkpoint, 0)
-    recorded(subscriptions, 0)
+    wait_for_decision(subscriptions, 0)
     decider.close()
     decided = waiting[0]
     start_ms = 1_794_794_400_000

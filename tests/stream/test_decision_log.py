@@ -27,7 +27,7 @@ def batch(
     return BatchDecision(query, number, events, version, 1000 + number)
 
 
-def aged(records: DecisionLog, record: BatchDecision, seconds: float) -> BatchDecision:
+def record_aged(records: DecisionLog, record: BatchDecision, seconds: float) -> BatchDecision:
     """Record a decision with a file time that many seconds ago."""
     recorded = records.record_if_absent(record)
     path = records.storage.local_path(record.file_name)
@@ -107,16 +107,16 @@ def test_a_decision_knows_its_events() -> None:
 
 
 def test_an_event_is_found_in_the_last_batch_that_contained_it(records: DecisionLog) -> None:
-    aged(records, batch(0, 1, {"ads": {"0": (0, 5)}}), 50)
-    aged(records, batch(1, 2, {"ads": {"0": (5, 9)}}), 40)
-    aged(records, batch(0, 9, {"ads": {"0": (3, 6)}}, query="later"), 30)
+    record_aged(records, batch(0, 1, {"ads": {"0": (0, 5)}}), 50)
+    record_aged(records, batch(1, 2, {"ads": {"0": (5, 9)}}), 40)
+    record_aged(records, batch(0, 9, {"ads": {"0": (3, 6)}}, query="later"), 30)
     found = [records.find_by_event("ads", 0, offset) for offset in (2, 3, 5, 6, 9)]
     assert [one and one.version for one in found] == [1, 9, 9, 2, None]
 
 
 def test_decisions_are_listed_newest_first(records: DecisionLog) -> None:
     for number, seconds in ((5, 30), (6, 10), (7, 20)):
-        aged(records, batch(number), seconds)
+        record_aged(records, batch(number), seconds)
     assert [one.batch for one in records.iter_newest_first()] == [6, 7, 5]
 
 
@@ -137,7 +137,7 @@ def test_a_partial_file_is_no_decision(records: DecisionLog, tmp_path: Path) -> 
 
 def test_old_decisions_are_deleted(records: DecisionLog) -> None:
     for number, seconds in ((1, 300), (2, 200), (3, 100)):
-        aged(records, batch(number), seconds)
+        record_aged(records, batch(number), seconds)
     assert records.delete_older_than(250) == 1
     assert [one.batch for one in records.iter_newest_first()] == [3, 2]
     assert records.delete_older_than(250) == 0
@@ -147,15 +147,15 @@ def test_old_decisions_are_deleted(records: DecisionLog) -> None:
 
 def test_the_newest_decision_is_never_deleted(records: DecisionLog) -> None:
     assert records.delete_older_than(0) == 0
-    aged(records, batch(8), 20_000)
-    aged(records, batch(9), 10_000)
+    record_aged(records, batch(8), 20_000)
+    record_aged(records, batch(9), 10_000)
     assert records.delete_older_than(1) == 1
     assert [one.batch for one in records.iter_newest_first()] == [9]
     assert records.delete_older_than(1) == 0
 
 
 def test_a_partial_file_does_not_count_as_the_newest_decision(records: DecisionLog) -> None:
-    aged(records, batch(8), 20_000)
+    record_aged(records, batch(8), 20_000)
     unfinished = records.storage.local_path(f"{batch(9).file_name}.abc{PARTIAL_SUFFIX}")
     assert unfinished is not None
     unfinished.write_text("{")

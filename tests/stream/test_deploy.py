@@ -30,10 +30,10 @@ def plan() -> Plan:
     problem = replace(
         ASSIGNMENT_PROBLEMS["hot-spots"](400, 10, degree=4, seed=2), max_delay=2.0, max_load=2.5
     )
-    return search(replace(problem, event_sample=drawn(1, SAMPLE)), steps=100)
+    return search(replace(problem, event_sample=draw_events(1, SAMPLE)), steps=100)
 
 
-def drawn(seed: int, count: int) -> np.ndarray:
+def draw_events(seed: int, count: int) -> np.ndarray:
     return np.random.default_rng(seed).beta(2, 3, (count, 2)) * 1000
 
 
@@ -62,7 +62,7 @@ def test_every_subscriber_receives_its_events(
     broker.create_topic(f"{prefix}-events", 2)
     for number in range(len(tree)):
         broker.create_topic(f"{prefix}.{number}")
-    events = drawn(7, EVENTS)
+    events = draw_events(7, EVENTS)
     producer = cluster.create_producer()
     for number, (x, y) in enumerate(events.tolist()):
         value = json.dumps({"x": x, "y": y})
@@ -74,18 +74,18 @@ def test_every_subscriber_receives_its_events(
     done = deploy()
     assert done.code == 0, done.err
     received = {number: keys(cluster, f"{prefix}.{number}") for number in range(len(tree))}
-    for number, some in received.items():
-        assert len(some) == len(set(some)), "without failures no event may arrive twice"
+    for number, numbers in received.items():
+        assert len(numbers) == len(set(numbers)), "without failures no event may arrive twice"
         is_in = np.zeros(EVENTS, np.bool_)
         for low, high in zip(*plan.filters.rectangles_of(number), strict=True):
             is_in |= (events >= low).all(axis=1) & (events <= high).all(axis=1)
-        assert set(some) == set(np.flatnonzero(is_in).tolist())
-        assert abs(len(some) / EVENTS - plan.bandwidth_by_broker[number]) < 0.03
-    wanted = plan.problem.subscribers
+        assert set(numbers) == set(np.flatnonzero(is_in).tolist())
+        assert abs(len(numbers) / EVENTS - plan.bandwidth_by_broker[number]) < 0.03
+    all_subscribers = plan.problem.subscribers
     for row, number in enumerate(plan.assignment.tolist()):
-        is_wanted = (events >= wanted.lower[row]).all(axis=1) & (events <= wanted.upper[row]).all(
-            axis=1
-        )
+        is_wanted = (events >= all_subscribers.lower[row]).all(axis=1) & (
+            events <= all_subscribers.upper[row]
+        ).all(axis=1)
         assert set(np.flatnonzero(is_wanted).tolist()) <= set(received[number])
     lines = [line.split() for line in done.out.splitlines() if line.strip()]
     assert lines[0] == ["broker", "events", "bytes", "share", "planned"]

@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def counted(
+def explain_x(
     store: Store, at_ms: int, a: int | None = 2, b: int | None = 0
 ) -> list[PredicateOutcome]:
     """Return the outcomes of the predicates of x on an event."""
@@ -74,12 +74,12 @@ def test_an_invalid_event_ref_is_refused(text: str) -> None:
 
 def test_each_predicate_has_its_validity_interval(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"), change("x", 2000, "a > 5", to_ms=3000))
-    first, second = counted(store, 1500)
+    first, second = explain_x(store, 1500)
     assert (first.from_ms, first.to_ms, first.is_in_effect) == (1000, 2000, True)
     assert (second.from_ms, second.to_ms, second.is_in_effect) == (2000, 3000, False)
     assert (first.explanation.holds, second.explanation.holds) == (True, False)
     assert [
-        [one.is_in_effect for one in counted(store, at)] for at in (999, 1000, 1999, 2000, 3000)
+        [one.is_in_effect for one in explain_x(store, at)] for at in (999, 1000, 1999, 2000, 3000)
     ] == [
         [False, False],
         [True, False],
@@ -91,28 +91,28 @@ def test_each_predicate_has_its_validity_interval(store: Store) -> None:
 
 def test_an_unbounded_validity_interval_has_no_end(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"))
-    (only,) = counted(store, 1500)
+    (only,) = explain_x(store, 1500)
     assert (only.from_ms, only.to_ms) == (1000, None)
 
 
 @pytest.mark.parametrize("text", [None, "price > 5", "a > 1 AND a < 0"])
 def test_a_subscription_without_matches_has_no_predicate(store: Store, text: str | None) -> None:
     follow(store, change("x", 1000, text, 3))
-    assert counted(store, 1500) == []
+    assert explain_x(store, 1500) == []
     follow(store, change("x", 2000, None, 4))
-    assert counted(store, 1000) == []
+    assert explain_x(store, 1000) == []
 
 
 def test_expressions_and_unconstrained_predicates_are_explained(store: Store) -> None:
     follow(store, change("x", 1000, "a + b > 2"), change("x", 2000, "true"))
-    first, second = counted(store, 1500, 2, 1)
+    first, second = explain_x(store, 1500, 2, 1)
     assert (first.explanation.holds, second.explanation.holds) == (True, True)
-    assert [one.explanation.holds for one in counted(store, 1500, 2, None)] == [None, True]
+    assert [one.explanation.holds for one in explain_x(store, 1500, 2, None)] == [None, True]
 
 
 def test_a_notification_is_explained(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"))
-    given = decision(counted(store, 1500))
+    given = decision(explain_x(store, 1500))
     assert given.is_notified
     lines = str(given).splitlines()
     assert lines[:2] == [
@@ -126,7 +126,7 @@ def test_a_notification_is_explained(store: Store) -> None:
 def test_a_predicate_that_is_not_in_effect_gives_no_notification(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"))
     follow(store, change("x", 1200, "a > 5"))
-    given = decision(counted(store, 1500))
+    given = decision(explain_x(store, 1500))
     assert not given.is_notified
     said = str(given)
     assert said.startswith("x was not notified of ads-0-17: version 9, batch 4;")
@@ -152,5 +152,5 @@ def test_other_reasons_are_explained() -> None:
 
 def test_the_latest_possible_time_is_shown(store: Store) -> None:
     follow(store, change("x", 1000, "true", to_ms=253_402_300_799_999))
-    said = str(decision(counted(store, 1500)))
+    said = str(decision(explain_x(store, 1500)))
     assert "to 9999-12-31T23:59:59.999+00:00 (in effect)" in said

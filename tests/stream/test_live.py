@@ -13,7 +13,7 @@ from covey.store import Store
 from covey.stream.control.subscriptions import parse_position
 from tests.stream.commands import Outcome
 from tests.stream.conftest import Running
-from tests.stream.live import Live, producer, read_json, sent
+from tests.stream.live import Live, producer, read_json, send_all
 
 pytestmark = pytest.mark.integration
 
@@ -80,10 +80,10 @@ def test_unreadable_events_become_dead_letters_and_the_stream_continues(
     assert stream.notified(*places, good) == {**{place: [] for place in places}, good: ["living"]}
     letters = stream.letters()
     for place, (value, reason) in zip(places, unreadable.items(), strict=True):
-        given = {} if value is None else {"value": value.decode(errors="replace")}
+        content = {} if value is None else {"value": value.decode(errors="replace")}
         if reason == "the value is not valid UTF-8":
-            given = {"value_base64": b64encode(value or b"").decode()}
-        assert letters[place] == {"event": place, "reason": reason, **given}
+            content = {"value_base64": b64encode(value or b"").decode()}
+        assert letters[place] == {"event": place, "reason": reason, **content}
     keys = {message.key() for message in stream.read(stream.dead_letters)}
     assert b"dead" in keys
     assert good not in letters
@@ -185,14 +185,14 @@ def test_only_committed_messages_count_and_an_open_transaction_does_not_block(
     writer.init_transactions(60)
     event = [(b"k", {"of": "transaction"})]
     writer.begin_transaction()
-    aborted = sent(writer, stream.events, event * 3)
-    sent(writer, stream.control, [(b"never", {"predicate": "of = 'transaction'"})])
+    aborted = send_all(writer, stream.events, event * 3)
+    send_all(writer, stream.control, [(b"never", {"predicate": "of = 'transaction'"})])
     writer.abort_transaction(60)
     writer.begin_transaction()
-    committed = sent(writer, stream.events, event * 3)
+    committed = send_all(writer, stream.events, event * 3)
     writer.commit_transaction(60)
     writer.begin_transaction()
-    sent(writer, stream.control, [(b"held", {"predicate": "of = 'transaction'"})])
+    send_all(writer, stream.control, [(b"held", {"predicate": "of = 'transaction'"})])
     (meanwhile,) = stream.publish({"of": "transaction"})
     found = stream.notified(*aborted, *committed, meanwhile)
     assert [found[place] for place in aborted] == [[]] * 3

@@ -20,7 +20,7 @@ from tests.stream.simple import change, create, follow
 from tests.stream.test_config import LEAST
 
 
-def recorded(folder: Path, *batches: OffsetRanges) -> DecisionLog:
+def record_batches(folder: Path, *batches: OffsetRanges) -> DecisionLog:
     """Record decisions one after another; batch i was decided by version i."""
     records = DecisionLog(LocalBackend(folder))
     for i, events in enumerate(batches):
@@ -46,7 +46,7 @@ def versions(past: ReplayRange, records: DecisionLog) -> dict[tuple[str, str, in
 
 
 def test_a_range_is_divided_by_batches(tmp_path: Path) -> None:
-    records = recorded(
+    records = record_batches(
         tmp_path,
         {"ads": {"0": (0, 5), "1": (0, 2)}},
         {"ads": {"0": (5, 9), "1": (2, 2)}},
@@ -61,20 +61,20 @@ def test_a_range_is_divided_by_batches(tmp_path: Path) -> None:
 
 
 def test_an_event_of_several_batches_belongs_to_the_last(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (6, 9)}})
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (6, 9)}})
     assert list(versions(ReplayRange({"ads": {"0": 4}}, {"ads": {"0": 8}}), records).values()) == [
         1, 1, 0, 0,
     ]  # fmt: skip
 
 
 def test_a_batch_may_surround_a_later_one(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (4, 6)}})
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (4, 6)}})
     past = ReplayRange({"ads": {"0": 0}}, {"ads": {"0": 9}})
     assert versions(past, records) == {("ads", "0", i): int(4 <= i < 6) for i in range(9)}
 
 
 def test_an_empty_range_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}})
     past = ReplayRange({"ads": {"0": 7, "1": 4, "2": 5}}, {"ads": {"0": 9, "1": 4, "2": 3}})
     assert past.split_by_version(records) == [
         (0, ReplayRange({"ads": {"0": 7}}, {"ads": {"0": 9}}))
@@ -82,7 +82,7 @@ def test_an_empty_range_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
 
 
 def test_a_range_without_events_is_reported(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}})
     for first, end in ((4, 4), (9, 7)):
         said = "the range contains no event: it begins at the end of the topic"
         with pytest.raises(StreamError, match=said):
@@ -108,7 +108,7 @@ def test_each_event_is_decided_by_its_last_batch(
         for offset in range(*r)
     }
     with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
-        records = recorded(Path(folder), *({"ads": batch} for batch in batches))
+        records = record_batches(Path(folder), *({"ads": batch} for batch in batches))
         if None in expected.values() or not expected:
             said = "no batch decision contains" if expected else "the range contains no event"
             with pytest.raises(StreamError, match=said):
@@ -118,7 +118,7 @@ def test_each_event_is_decided_by_its_last_batch(
 
 
 def test_events_without_a_decision_are_reported(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (3, 5)}}, {"ads": {"0": (5, 9)}})
+    records = record_batches(tmp_path, {"ads": {"0": (3, 5)}}, {"ads": {"0": (5, 9)}})
     for first, end, said in ((2, 5, "from 2 to before 3"), (4, 11, "from 9 to before 11")):
         with pytest.raises(StreamError, match=f"'ads' partition 0 {said}: .*retention_s.*--versio"):
             ReplayRange({"ads": {"0": first}}, {"ads": {"0": end}}).split_by_version(records)

@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 from covey.store import Store
 from covey.stream.explain import parse_event_ref
 from tests.stream.commands import Outcome
-from tests.stream.live import Live, waited
+from tests.stream.live import Live, wait_for
 
 pytestmark = pytest.mark.integration
 
@@ -83,9 +83,9 @@ def test_a_repeated_batch_gives_the_same_bytes(
 
     # A batch begins every five seconds; the stream ends after the running batch.
     (tmp_path / "slow").touch()
-    waited(lambda: 2.5 < time.time() % 5 < 3 or None, "the middle of five seconds")
+    wait_for(lambda: 2.5 < time.time() % 5 < 3 or None, "the middle of five seconds")
     last = stream.publish({"a": 2})
-    waited(lambda: (tmp_path / "begun").exists() or None, "the batch")
+    wait_for(lambda: (tmp_path / "begun").exists() or None, "the batch")
     assert (tmp_path / "begun").stat().st_mtime % 5 < 2.5
     assert stream.stop() == 0
     assert (tmp_path / "2-0.txt").exists()
@@ -101,8 +101,8 @@ def test_a_repeated_batch_gives_the_same_bytes(
     (lost,) = stream.publish({"a": 2})
     topic, partition, offset = parse_event_ref(lost)
     admin = AdminClient({"bootstrap.servers": stream.broker.address, "log_level": 0})
-    gone = TopicPartition(topic, partition, offset + 1)
-    admin.delete_records([gone])[gone].result(60)
+    deleted_to = TopicPartition(topic, partition, offset + 1)
+    admin.delete_records([deleted_to])[deleted_to].result(60)
     stream.start()
     assert stream.ended() == 2
     assert "events were deleted from Kafka before they were read: Could not" in stream.printed
@@ -151,8 +151,10 @@ def test_a_stream_continues_with_the_subscriptions_of_the_control_topic(
     stream.start()
     assert stream.notified(low, high) == {low: ["changed"], high: ["kept", "new"]}
     assert count_anew(stream) == 1
-    (told,) = [one for one in stream.log if one["what"].startswith("cancellations may have been")]
-    assert told["cancelled"] == 2  # and the one that was cancelled before, which has no effect
+    (warning,) = [
+        one for one in stream.log if one["what"].startswith("cancellations may have been")
+    ]
+    assert warning["cancelled"] == 2  # and the one that was cancelled before, which has no effect
     assert stream.stop() == 0
 
     # The subscriptions are read from the topic alone, which has more expressions than allowed.
@@ -200,7 +202,7 @@ def compact(stream: Live, id: str) -> None:
         time.sleep(0.5)
         return id.encode() not in [one.key() for one in stream.read(stream.control)] or None
 
-    waited(is_gone, f"compaction of {id}")
+    wait_for(is_gone, f"compaction of {id}")
 
 
 def test_a_stream_continues_with_zones(streams: Streams, tmp_path: Path) -> None:
@@ -235,8 +237,8 @@ def test_a_stream_continues_with_zones(streams: Streams, tmp_path: Path) -> None
     assert list(stream.notified(*last).values()) == [["s18", "s19", "s20", "s4", "wide"]]
     assert count_anew(stream) == 1
     message = "dividing the subscriptions into zones again"
-    told = [one for one in stream.log if one["what"] == message]
-    assert [one["zones"] for one in told] == [6]
+    lines = [one for one in stream.log if one["what"] == message]
+    assert [one["zones"] for one in lines] == [6]
     store = Store.open(stream.state / "store")
     zoning = store.zone_map(store.versions[-1])
     assert zoning is not None

@@ -54,7 +54,7 @@ def test_avro_notifications_reach_a_delta_table_once_although_a_batch_is_repeate
         dead |= {place: "the value is not Avro of the schema"} if ids is None else {}
     dead[places[-1]] = "the value is null"
     assert stream.decided(*places).batch == 0
-    assert notified(tmp_path / "table", stream) == sorted(expected.items())
+    assert read_notifications(tmp_path / "table", stream) == sorted(expected.items())
     assert letters(tmp_path / "table", stream) == sorted(dead.items())
     assert stream.stop() == 0
 
@@ -69,7 +69,7 @@ def test_avro_notifications_reach_a_delta_table_once_although_a_batch_is_repeate
     # the repeated batch was not counted
     assert [one["notifications"] for one in stream.batches] == [4, None, 2]
     expected |= {f"{place}/{id}": id for id in ("above", "later")}
-    assert notified(tmp_path / "table", stream) == sorted(expected.items())
+    assert read_notifications(tmp_path / "table", stream) == sorted(expected.items())
     assert letters(tmp_path / "table", stream) == sorted(dead.items())
     assert stream.interrupt() == 0
 
@@ -81,7 +81,7 @@ def avro(a: float | None, t: str | None) -> bytes:
     return number + text
 
 
-def notified(table: Path, stream: Live) -> list[tuple[str, str]]:
+def read_notifications(table: Path, stream: Live) -> list[tuple[str, str]]:
     """Return the ids and keys of the notifications in the table."""
     found = [
         (json.loads(v)["id"], k) for topic, k, v in rows(table) if topic == stream.notifications

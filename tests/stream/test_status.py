@@ -49,7 +49,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WRITE_INTERVAL_S", 0.0)
 
 
-def seen(folder: Path, now: float | None = None, width: int = 200) -> str:
+def show_status(folder: Path, now: float | None = None, width: int = 200) -> str:
     """Return the status as a terminal shows it."""
     saved = read_status(str(folder))
     assert saved is not None
@@ -159,7 +159,7 @@ def test_the_terminal_shows_batches_rates_and_delays(tmp_path: Path) -> None:
         status.report_batch(
             replace(BATCH, batch=number, events=100 * number, false_candidates=None)
         )
-    said = seen(tmp_path)
+    said = show_status(tmp_path)
     first, rates, delays, header, *rows = said.splitlines()
     assert first.startswith(
         f"process {os.getpid()}, running; in 0 s: 6,600 events, 480 notificatio"
@@ -180,7 +180,7 @@ def test_a_narrow_terminal_shows_fewer_but_complete_columns(tmp_path: Path) -> N
     status.report_batch(
         replace(BATCH, batch=123_456, changes=12_345, oldest_change_age_ms=3_984, **large)
     )
-    *_, header, row = seen(tmp_path, width=80).splitlines()
+    *_, header, row = show_status(tmp_path, width=80).splitlines()
     assert header.split() == [
         "batch", "events", "notified", "dead", "changes", "oldest", "ms", "subscribed", "recent",
         "delay", "ms",
@@ -199,7 +199,7 @@ def test_delays_may_be_negative_if_clocks_differ(
     for delay in delays:
         status.report_batch(replace(BATCH, delay_mean_ms=delay))
     bars = "▁█" if delays[1] > 0 else "▁▁"
-    assert f"mean delay in ms {bars} {delays[1]:,.0f} " in seen(tmp_path)
+    assert f"mean delay in ms {bars} {delays[1]:,.0f} " in show_status(tmp_path)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -209,15 +209,15 @@ def test_the_terminal_shows_if_the_stream_is_running(tmp_path: Path) -> None:
     saved = read_status(str(tmp_path))
     assert saved is not None
     now = saved["written_ms"] / 1000
-    assert ", running;" in seen(tmp_path, now + 29)
-    assert ", silent for 31 s: is it gone?;" in seen(tmp_path, now + 31)
+    assert ", running;" in show_status(tmp_path, now + 29)
+    assert ", silent for 31 s: is it gone?;" in show_status(tmp_path, now + 31)
     status.write_file(is_last=True)
-    assert ", stopped;" in seen(tmp_path, now + 500)
+    assert ", stopped;" in show_status(tmp_path, now + 500)
 
 
 def test_a_stream_without_a_batch_is_shown(tmp_path: Path) -> None:
     StatusReporter(tmp_path, MetricsConfig()).write_file()
-    assert "no batch yet" in seen(tmp_path)
+    assert "no batch yet" in show_status(tmp_path)
 
 
 def test_the_status_file_is_json(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from covey.stream.control.reader import ControlTopicReader
 from covey.stream.control.subscriptions import LiveSubscriptions, format_label, parse_position
 from covey.stream.kafka_cluster import KafkaCluster
 from covey.testing.kafka_server import KafkaServer
-from tests.stream.simple import change, create, follow, notified
+from tests.stream.simple import change, create, follow, match_events
 
 EVENTS: OffsetRanges = {"ads": {"0": (0, 5)}}
 NO_SERVER = "127.0.0.1:1"  # no Kafka server is here: requests fail
@@ -79,9 +79,9 @@ def test_a_recorded_batch_is_decided_without_reading_the_topic(
     alone.decision_log.record_if_absent(recorded)
     record, read = alone.decide_batch("q", 3, EVENTS)
     assert (record, read.changes) == (recorded, 0)
-    assert notified(alone.open_snapshot(record), (2, 0, 100)) == [["x"]]
+    assert match_events(alone.open_snapshot(record), (2, 0, 100)) == [["x"]]
     newest = alone.open_snapshot(BatchDecision("q", 4, EVENTS, 2, 0))
-    assert notified(newest, (2, 0, 100)) == [["x", "y"]]
+    assert match_events(newest, (2, 0, 100)) == [["x", "y"]]
 
 
 def test_nothing_is_deleted_before_a_batch_is_decided(alone: LiveSubscriptions) -> None:
@@ -118,7 +118,7 @@ def test_vacuum_keeps_the_version_of_the_last_batch_and_live_subscriptions(
     snapshot = alone.store.snapshot()
     assert (alone.store.versions, snapshot.manifest.label) == ([1, 3], label)
     assert snapshot.take_ids(snapshot.rows).to_pylist() == ["y"]
-    assert notified(alone.open_snapshot(last), (2, 0, 150)) == [["x", "y"]]
+    assert match_events(alone.open_snapshot(last), (2, 0, 150)) == [["x", "y"]]
 
 
 def test_a_subscription_renewed_during_vacuum_stays(
@@ -141,7 +141,7 @@ def test_a_subscription_renewed_during_vacuum_stays(
     alone.vacuum(0)
     snapshot = alone.store.snapshot()
     assert snapshot.take_ids(snapshot.rows).to_pylist() == ["x"]
-    assert notified(snapshot, (2, 0, 400)) == [["x"]]
+    assert match_events(snapshot, (2, 0, 400)) == [["x"]]
 
 
 def test_merges_drop_expired_subscriptions(alone: LiveSubscriptions) -> None:
@@ -171,7 +171,7 @@ def send(broker: KafkaServer, topic: str, *messages: tuple[bytes, bytes | None])
 
 def now(subscriptions: LiveSubscriptions) -> list[str]:
     """Return the ids that an event appended now notifies."""
-    (found,) = notified(subscriptions.store.snapshot(), (2, 0, time.time_ns() // 1_000_000))
+    (found,) = match_events(subscriptions.store.snapshot(), (2, 0, time.time_ns() // 1_000_000))
     return found
 
 
@@ -230,7 +230,7 @@ def test_changes_count_once_even_if_a_commit_fails(
     send(broker, topic, cancel_message("y"), cancel_message("x", revision=6))
     assert subscriptions.sync_control().ignored_changes == 0
     snapshot = subscriptions.store.snapshot()
-    assert notified(snapshot, (2, 0, between_ms)) == [["x"]]
+    assert match_events(snapshot, (2, 0, between_ms)) == [["x"]]
     assert now(subscriptions) == []
     assert parse_position(snapshot.manifest) == {0: 4}
     assert snapshot.take_revisions(snapshot.find_rows(["x"])).tolist() == [6]
