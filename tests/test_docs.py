@@ -37,18 +37,18 @@ def uses_spark(page: Path) -> bool:
     )
 
 
-def named(page: Path) -> str:
+def page_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if not uses_spark(p)], ids=named)
+@pytest.mark.parametrize("page", [p for p in PAGES if not uses_spark(p)], ids=page_name)
 def test_python_blocks_of_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # files of examples must not stay in the clone
     run_blocks(page)
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("page", [p for p in PAGES if uses_spark(p)], ids=named)
+@pytest.mark.parametrize("page", [p for p in PAGES if uses_spark(p)], ids=page_name)
 def test_pages_on_spark_run(page, tmp_path, monkeypatch, spark):
     if page.name == "flights.md" and "COVEY_TEST_REMOTE" in os.environ:
         pytest.skip("the example makes a session of its own, with a context")

@@ -61,8 +61,10 @@ Started = tuple[list[object], int, int, Path]
 
 
 def environment(site: Path, variables: dict[str, str]) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
-    return {**kept, "HOME": os.devnull, "TMPDIR": str(site.parent / "tmp"), **variables}
+    inherited = {
+        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+    }
+    return {**inherited, "HOME": os.devnull, "TMPDIR": str(site.parent / "tmp"), **variables}
 
 
 def start_process(site: Path, module: str, name: str, calls: str) -> Started:
@@ -232,7 +234,9 @@ def entries(folder: Path) -> _jit._EntryFiles:
     return _jit._EntryFiles(folder, "inner-1", sources)
 
 
-@pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda _: b"", lambda _: b"x" * 99])
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:-1], lambda _: b"", lambda _: b"x" * 99]
+)
 def test_a_damaged_entry_counts_as_missing(
     tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
