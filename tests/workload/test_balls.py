@@ -18,9 +18,9 @@ COUNT = 50_000
 
 
 def balls(workload: Workload, count: int) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
-    (given,) = workload.generate_regions(0, count).constraints.values()
-    assert isinstance(given.batch, Balls)
-    return given.batch.centres, decode_floats(given.batch.upper, FLOAT)
+    (column_constraints,) = workload.generate_regions(0, count).constraints.values()
+    assert isinstance(column_constraints.batch, Balls)
+    return column_constraints.batch.centres, decode_floats(column_constraints.batch.upper, FLOAT)
 
 
 @pytest.mark.parametrize("d", [4, 20])

@@ -19,7 +19,7 @@ COUNT = 50_000
 
 def sides(regions: Regions) -> np.ndarray:
     """Return the lower and upper ends of all boxes, with shape (2, attributes, boxes)."""
-    batches = [given.batch for given in regions.constraints.values()]
+    batches = [column_constraints.batch for column_constraints in regions.constraints.values()]
     return np.array([[getattr(b, end) for b in batches] for end in ("lower", "upper")])
 
 

@@ -26,7 +26,10 @@ def constraints() -> dict[str, Constraints]:
 def test_attributes_are_constrained_with_the_documented_shares(
     constraints: dict[str, Constraints],
 ) -> None:
-    shares = {name: len(given.rows) / COUNT for name, given in constraints.items()}
+    shares = {
+        name: len(column_constraints.rows) / COUNT
+        for name, column_constraints in constraints.items()
+    }
     assert shares == pytest.approx(
         {
             "category": 1, "latitude": 1, "longitude": 1, "price": 1, "condition": 0.5,

@@ -57,13 +57,13 @@ def matches_per_event(workload: Workload, subscriptions: int, events: int) -> fl
     matches = 0
     for event in range(events):
         alive = np.arange(subscriptions)
-        for given, admits in tests:
-            if len(given.rows) == subscriptions:
+        for column_constraints, admits in tests:
+            if len(column_constraints.rows) == subscriptions:
                 alive = alive[admits(event, alive)]
                 continue
-            places, there = given.locate_rows(alive)
-            there[there] = ~admits(event, places[there])
-            alive = alive[~there]
+            places, is_constrained = column_constraints.locate_rows(alive)
+            is_constrained[is_constrained] = ~admits(event, places[is_constrained])
+            alive = alive[~is_constrained]
         matches += len(alive)
     return matches / events
 
@@ -99,12 +99,12 @@ def _is_near(batch: Balls, column: VectorColumn) -> Admits:
 
 
 def _has_words(batch: Tags, column: TagColumn) -> Admits:
-    wanted, has = _codes(batch.tokens.values, column.tokens.values)
+    required, has = _codes(batch.tokens.values, column.tokens.values)
 
     def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         places, owner = batch.groups.flat_indices(rows)  # every group is one word
         words = has[column.tokens.offsets[event] : column.tokens.offsets[event + 1]]
-        lacking = np.bincount(owner[~np.isin(wanted[places], words)], minlength=len(rows))
+        lacking = np.bincount(owner[~np.isin(required[places], words)], minlength=len(rows))
         return np.equal(lacking, 0)
 
     return admits

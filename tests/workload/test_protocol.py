@@ -64,15 +64,17 @@ def test_empty_ranges_give_empty_results(name: str) -> None:
 
 def test_regions_are_in_normal_form(name: str) -> None:
     regions = create_workload(name).generate_regions(0, 500)
-    tidied, kept = Regions.from_constraints(regions.space, len(regions), regions.constraints)
-    assert len(kept) == len(regions)  # no region is empty
+    tidied, rows_left = Regions.from_constraints(regions.space, len(regions), regions.constraints)
+    assert len(rows_left) == len(regions)  # no region is empty
     assert_same_regions(tidied, regions)
-    for given in regions.constraints.values():
-        assert (np.diff(given.rows) > 0).all()
-        rows = np.arange(0, len(given.batch), 7)
-        once_more = given.batch.take(rows).intersect(given.batch.take(rows))  # type: ignore[arg-type]
-        again = {"a": type(given)(rows, once_more)}
-        before = {"a": type(given)(rows, given.batch.take(rows))}
+    for column_constraints in regions.constraints.values():
+        assert (np.diff(column_constraints.rows) > 0).all()
+        rows = np.arange(0, len(column_constraints.batch), 7)
+        once_more = column_constraints.batch.take(rows).intersect(
+            column_constraints.batch.take(rows)
+        )  # type: ignore[arg-type]
+        again = {"a": type(column_constraints)(rows, once_more)}
+        before = {"a": type(column_constraints)(rows, column_constraints.batch.take(rows))}
         assert_same_regions(Regions(regions.space, 500, again), Regions(regions.space, 500, before))
 
 
