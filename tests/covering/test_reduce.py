@@ -191,7 +191,7 @@ def test_each_step_is_counted() -> None:
         "x BETWEEN 1 AND 2 AND y = 1",  # covered
         "x BETWEEN 50 AND 90", "x >= 80 AND s > ''", "x BETWEEN 92 AND 99 AND s = 'a'",  # covered
         "x BETWEEN 70 AND 99 AND s = 'a'",  # subsumed
-        "x BETWEEN 41 AND 49 AND y = 1",  # beside the first
+        "x BETWEEN 41 AND 49 AND y = 1",  # next to the first
     )  # fmt: skip
     result = reduce_regions(stored, np.array([0, 1, 1, 2, 3, 3, 4, 5]))
     summary = result.summary
