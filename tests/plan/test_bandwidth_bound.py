@@ -126,7 +126,7 @@ def test_the_cell_bound_counts_brokers_per_cell() -> None:
     assert compute_cell_bound(
         replace(apart, event_sample=events),
         DemandGroups.from_problem(replace(apart, event_sample=events)),
-    ) == pytest.approx(1.5)  # three of four events are wanted, at two brokers
+    ) == pytest.approx(1.5)  # two brokers must receive three of four events
 
 
 def test_the_cell_bound_counts_brokers_above_leaves() -> None:
