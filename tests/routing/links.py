@@ -177,13 +177,13 @@ class Link(RuleBasedStateMachine):
     def add(self, batch: dict[int, Texts], then: str) -> None:
         self.texts |= batch
         self.follow(self.table.add(list(batch), *regions_of(batch.values())))
-        self.go_on(then)
+        self.do_idle_work(then)
 
     @rule(ids=CANCELLED, then=THEN)
     def cancel(self, ids: set[int], then: str) -> None:
         self.texts = {k: t for k, t in self.texts.items() if k not in ids}
         self.follow(self.table.cancel(ids))
-        self.go_on(then)
+        self.do_idle_work(then)
 
     @rule(batch=PUT, ids=CANCELLED, is_advertised=st.booleans(), dies=st.integers(0, 7))
     def change(
@@ -204,7 +204,7 @@ class Link(RuleBasedStateMachine):
         )
         self.follow(steps)
 
-    def go_on(self, then: str) -> None:
+    def do_idle_work(self, then: str) -> None:
         """Do the work that a broker does at idle times, or nothing."""
         if then == "prune":
             self.follow(self.table.prune())
@@ -224,20 +224,20 @@ class Link(RuleBasedStateMachine):
         assert self.other.knows(self.table.advertised_set)
 
     @invariant()
-    def what_lives_is_admitted(self) -> None:
+    def live_subscriptions_are_admitted(self) -> None:
         admitted = set(np.flatnonzero(self.table.admits(POINTS)).tolist())
         assert match_any(self.texts.values()) <= admitted
         assert admitted == self.other.points
 
     @invariant()
-    def who_absorbs_contains(self) -> None:
+    def absorbers_contain_redundant_subscriptions(self) -> None:
         if not self.table.is_fully_withdrawn:
             return
-        passive = set(self.table.find_redundant())
+        redundant = set(self.table.find_redundant())
         for id_, text in self.texts.items():
             over = self.table.find_absorbers(id_)
-            assert not over or id_ in passive
-            assert not set(over) & passive
+            assert not over or id_ in redundant
+            assert not set(over) & redundant
             if over:
                 self.contain(text, [self.texts[one] for one in over])
 

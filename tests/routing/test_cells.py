@@ -104,13 +104,13 @@ class Link(RuleBasedStateMachine):
         self.follow(self.cells.remove(np.array(numbers, np.int64)))
 
     @rule()
-    def there_is_nothing_to_settle(self) -> None:
+    def no_withdrawal_is_pending(self) -> None:
         assert self.cells.is_fully_withdrawn
         assert not self.cells.reassign_orphans(1)
         assert not self.cells.prune()
 
     @rule(known=st.sets(st.integers(0, SIDE * SIDE - 1)))
-    def a_link_that_knew_something_else_catches_up(self, known: set[int]) -> None:
+    def sync_a_link_with_another_state(self, known: set[int]) -> None:
         self.known = known
         self.follow(self.cells.build_sync_update(RangeSet.from_ranges(list(known), list(known))))
 
@@ -129,7 +129,7 @@ class Link(RuleBasedStateMachine):
         assert self.cells.range_count == len(self.cells.advertised_set)
 
     @invariant()
-    def every_event_of_a_living_region_is_admitted(self) -> None:
+    def every_event_of_a_live_region_is_admitted(self) -> None:
         admitted = set(np.flatnonzero(self.cells.admits(POINTS)).tolist())
         assert set().union(*map(points, self.texts.values())) <= admitted
         positions = GRID.find_positions(POINTS).tolist()
