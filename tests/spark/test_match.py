@@ -95,7 +95,7 @@ def test_random_predicates_match_like_spark(
 ) -> None:
     from covey.spark import Matcher
 
-    # Most of these predicates are so wide that no split pays; they are split all the same.
+    # Most of these predicates are so wide that no split pays; they are split nevertheless.
     monkeypatch.setattr("covey.zones.build_tree._MAX_COPIED_SHARE", float("inf"))
     configure_session(spark, settings)
     random_ = random.Random(seed)
