@@ -72,7 +72,7 @@ class StoreBesideModel(RuleBasedStateMachine):
         self.versions[version.version] = dict(self.model)
 
     @rule()
-    def merge_some(self) -> None:
+    def merge_once(self) -> None:
         version = self.store.merge()
         if version is not None:
             self.versions[version.version] = dict(self.model)
@@ -120,7 +120,7 @@ class StoreBesideModel(RuleBasedStateMachine):
         self.merge = None
 
     @rule(data=st.data())
-    def collect(self, data: st.DataObject) -> None:
+    def vacuum(self, data: st.DataObject) -> None:
         """Delete all versions except the newest and the leased one."""
         leased = data.draw(st.sampled_from(sorted(self.versions)))
         with self.store.lease(leased, 3600):
@@ -130,7 +130,7 @@ class StoreBesideModel(RuleBasedStateMachine):
         self.versions = {n: m for n, m in self.versions.items() if n in self.store.versions}
 
     @rule(data=st.data())
-    def look_back(self, data: st.DataObject) -> None:
+    def check_an_old_version(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.versions)))
         self.check(self.store.snapshot(number), self.versions[number])
 
@@ -140,7 +140,7 @@ class StoreBesideModel(RuleBasedStateMachine):
             self.check(self.store.snapshot(), self.model)
 
     @invariant()
-    def each_zone_has_what_its_events_match(self) -> None:
+    def each_zone_has_the_subscriptions_of_its_events(self) -> None:
         if not hasattr(self, "store"):
             return
         number = self.store.versions[-1]
