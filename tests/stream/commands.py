@@ -100,7 +100,7 @@ class Commands:
 
 
 def die_with_parent() -> None:
-    """Let the calling new process end with the tests, however these end."""
+    """Make the calling process end with the tests, even if these are killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 

@@ -211,9 +211,9 @@ class Live:
         for (topic, partition), offset in last.items():
             where = (topic, partition, offset)
             found = partial(records.find_by_event, *where)
-            newest.append(self.waited(found, f"the batch of {where}"))
+            newest.append(self.wait_for(found, f"the batch of {where}"))
         record = max(newest, key=lambda one: one.batch)
-        self.waited(partial(self._done, record), f"the end of batch {record.batch}")
+        self.wait_for(partial(self._done, record), f"the end of batch {record.batch}")
         return record
 
     def read(self, topic: str) -> list[Message]:

@@ -65,7 +65,7 @@ class Oracle:
         for change_ in log.changes:
             self._change(change_)
 
-    def match_events(self, event: Event) -> list[str]:
+    def find_notified(self, event: Event) -> list[str]:
         return sorted(i for i in IDS if any(self._matches(c, event) for c in self.counted[i]))
 
     def _change(self, one: SubscriptionChange) -> None:
@@ -136,7 +136,7 @@ def test_notifications_do_not_depend_on_the_batches_of_changes(
     times = st.integers(log.horizon_ms, log.horizon_ms + 60)
     events = data.draw(st.lists(st.tuples(VALUES, VALUES, times), min_size=1, max_size=12))
     oracle = Oracle(log)
-    expected = [oracle.notified(event) for event in events]
+    expected = [oracle.find_notified(event) for event in events]
     for _ in range(2):
         with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
             store = create(Path(folder, "store"))

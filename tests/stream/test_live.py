@@ -218,7 +218,7 @@ def test_metrics_are_exported_to_prometheus_and_logged(running: Running) -> None
     stream = running.stream
     stream.subscribe("counted", "of = 'counted'")
     stream.change(b"uncounted", "no JSON")
-    stream.waited(lambda: counted_by_upkeep(stream), "the changes, though there are no events")
+    stream.wait_for(lambda: is_control_topic_read(stream), "the changes, without an event")
     places = stream.publish({"of": "counted"}, "{broken", {"of": "counted"}, partition=0)
     before, record = figures(running), stream.decided(*places)
     (line,) = [one for one in stream.batches if one["batch"] == record.batch]
@@ -241,7 +241,7 @@ def test_metrics_are_exported_to_prometheus_and_logged(running: Running) -> None
     assert figures(running)["covey_version"] >= record.version
 
 
-def counted_by_upkeep(stream: Live) -> bool | None:
+def is_control_topic_read(stream: Live) -> bool | None:
     """Return True if a version has all messages of the control topic, otherwise None."""
     last = stream.read(stream.control)[-1].offset()
     position = parse_position(Store.open(f"{stream.state}/store").snapshot().manifest)

@@ -112,7 +112,7 @@ def test_a_replay_computes_past_notifications_and_sends_none(
 def test_status_shows_the_activity_of_a_stream(running: Running, asked: Asked, run: Run) -> None:
     stream = running.stream
     batch = stream.decided(asked.after).batch
-    stream.waited(lambda: is_shown(stream, batch), f"batch {batch} in the status")
+    stream.wait_for(lambda: is_shown(stream, batch), f"batch {batch} in the status")
     shown = run("status", stream.path, "--once")
     assert shown.code == 0
     words = " ".join(shown.out.split())
