@@ -1,4 +1,4 @@
-"""Batches of any size and kind: wrong texts by the thousand, and things that are no texts."""
+"""Batches with thousands of wrong texts, and arguments that are not lists of texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from covey.geometry.scalars import Scalars
 SPACE = Space.from_types({"price": pa.float64(), "city": pa.string()})
 
 
-def test_thousands_of_wrong_texts_of_one_template() -> None:
+def test_thousands_of_wrong_texts_of_one_template_are_rejected() -> None:
     texts = [f"prise > {i}" for i in range(3_000)] + ["price > 5"]
     predicates = Parser(SPACE).parse(texts)
     assert len(predicates.rejected) == 3_000
@@ -19,7 +19,7 @@ def test_thousands_of_wrong_texts_of_one_template() -> None:
     assert predicates.rejected[2_999].text == "prise > 2999"
 
 
-def test_regions_lead_back_to_their_texts() -> None:
+def test_regions_are_mapped_to_their_texts() -> None:
     predicates = parse(
         SPACE, ["price > 5 OR city = 'Rome'", "price < 1 AND price > 2", "price > 7"]
     )
@@ -30,17 +30,17 @@ def test_regions_lead_back_to_their_texts() -> None:
 
 
 @pytest.mark.parametrize("texts", ["price > 5", [None], [5], ["price > 5", b"x"]])
-def test_what_is_no_list_of_texts_is_refused(texts: object) -> None:
+def test_arguments_other_than_lists_of_texts_are_refused(texts: object) -> None:
     with pytest.raises(InvalidArgumentError):
         parse(SPACE, texts)  # type: ignore[arg-type]
 
 
-def test_an_iterable_of_texts_will_do() -> None:
+def test_an_iterable_of_texts_is_accepted() -> None:
     assert len(parse(SPACE, (text for text in ["price > 5"]))) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("row", [-1, 1])
-def test_only_regions_that_are_there_are_written(row: int) -> None:
+def test_rendering_a_row_out_of_range_is_refused(row: int) -> None:
     with pytest.raises(
         CoveyError, match="row must be at least 0 and less than the number of regions, 1"
     ):

@@ -1,4 +1,4 @@
-"""The file of a stream: what it says is understood, and every mistake in it is told."""
+"""The configuration file of a stream: every setting is read, and every mistake is reported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ host = "0.0.0.0"
 
 
 def with_(section: str, setting: str, base: str = LEAST) -> str:
-    """The text with a setting that it did not have, or had otherwise, or without one."""
+    """Return the text with a setting added, replaced or removed."""
     key, value = setting.split(" =")[0], [setting] if "=" in setting else []
     lines, inside = [], False
     for line in base.splitlines():
@@ -84,7 +84,7 @@ def refused(text: str) -> str:
     return str(caught.value)
 
 
-def test_the_least_is_enough() -> None:
+def test_the_smallest_configuration_is_enough() -> None:
     config = StreamConfig.from_toml(LEAST)
     assert config.kafka == KafkaConfig("127.0.0.1:9092")
     assert (config.events.format, config.events.starting_offsets) == ("json", "latest")
@@ -94,7 +94,7 @@ def test_the_least_is_enough() -> None:
     assert (config.spark, config.metrics) == (SparkConfig(), MetricsConfig())
 
 
-def test_everything_can_be_said() -> None:
+def test_every_setting_is_read() -> None:
     config = StreamConfig.from_toml(ALL)
     assert config.kafka == KafkaConfig(
         "one:9092,two:9092",
@@ -116,7 +116,7 @@ def test_everything_can_be_said() -> None:
     assert config.metrics == MetricsConfig(9464, "0.0.0.0")
 
 
-def test_options_are_spelled_as_kafka_spells_them() -> None:
+def test_option_values_are_written_as_kafka_expects() -> None:
     text = with_("kafka", 'options = { "ssl.a" = true, "b" = false, "c" = 7, "d" = "True" }')
     options = StreamConfig.from_toml(text).kafka.options
     assert options == {"ssl.a": "true", "b": "false", "c": "7", "d": "True"}
@@ -132,7 +132,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         assert config.notifications.path == str(tmp_path / "table")
 
 
-def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
+def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
     text = with_("state", 'path = "s3://bucket/state"', with_("spark", 'jars = "/jars/*"', ALL))
     config = StreamConfig.from_toml(text).with_resolved_paths(tmp_path)
     assert (config.state.path, config.spark.jars) == ("s3://bucket/state", "/jars/*")
@@ -246,29 +246,29 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         ("zzz", "a = 1", "the file has no setting 'zzz': it has kafka, events, subscriptions"),
     ],
 )
-def test_a_mistake_is_told(section: str, setting: str, said: str) -> None:
+def test_a_mistake_is_reported(section: str, setting: str, said: str) -> None:
     assert refused(with_(section, setting)).startswith(said)
 
 
 @pytest.mark.parametrize("section", ["kafka", "events", "subscriptions", "dead_letters", "state"])
-def test_a_section_that_is_missing_is_told(section: str) -> None:
+def test_a_missing_section_is_reported(section: str) -> None:
     text = re.sub(rf"\[{section}\]\n(?:\w.*\n)*", "", LEAST)
     assert refused(text) == f"the file lacks [{section}]"
     assert refused(f"{section} = 1\n{text}") == f"{section} is a section: write [{section}]"
     assert refused(f"{text}[[{section}]]\n") == f"{section} is a section: write [{section}]"
 
 
-def test_no_topic_of_notifications_is_needed_for_other_sinks() -> None:
+def test_other_sinks_may_share_a_topic_name() -> None:
     text = with_("notifications", 'sink = "foreach"\nfunction = "a:b"\ntopic = "ads"')
     assert StreamConfig.from_toml(text).notifications.function == "a:b"
 
 
-def test_what_is_no_toml_is_told_with_its_place() -> None:
+def test_invalid_toml_is_reported_with_its_position() -> None:
     assert refused("[kafka]\nservers = x") == "not valid TOML: Invalid value (at line 2, column 11)"
     assert "line 3" in refused('[kafka]\nservers = "a"\nservers = "b"\n')
 
 
-def test_a_file_is_named_with_what_is_wrong_in_it(tmp_path: Path) -> None:
+def test_a_problem_is_reported_with_the_name_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "alerts.toml"
     with pytest.raises(InvalidArgumentError, match=r"alerts\.toml cannot be read: .*No such file"):
         StreamConfig.from_file(path)

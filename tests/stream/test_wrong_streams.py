@@ -109,7 +109,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
 def stream(
     broker: KafkaServer, commands: Commands, tmp_path_factory: pytest.TempPathFactory
 ) -> Live:
-    """A stream that is never started, and a topic with the times of producers."""
+    """Return a stream that is never started, and create a topic with timestamps of producers."""
     broker.create_topic("created")
     return Live(broker, tmp_path_factory.mktemp("wrong"), commands)
 
@@ -129,7 +129,7 @@ def test_a_wrong_configuration_is_refused(name: str, stream: Live, run: Run) -> 
     assert refused.err.count("\n") == 1
 
 
-def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_missing_or_invalid_configuration_file_is_refused(run: Run, tmp_path: Path) -> None:
     absent, broken = tmp_path / "absent.toml", tmp_path / "broken.toml"
     broken.write_text("[kafka\n")
     for command in (["stream"], ["status"], ["explain", "--event-offset", "x-0-0",
@@ -140,7 +140,7 @@ def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> No
         assert (refused.code, f"{broken}: not valid TOML" in refused.err) == (2, True)
 
 
-def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> None:
+def test_wrong_arguments_about_the_past_are_refused(stream: Live, run: Run) -> None:
     path = stream.configure()
     wrong = {
         ("stream", "--dry-run"): "--dry-run is for a stretch of the past: add --from",
@@ -159,7 +159,7 @@ def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> N
 
 
 def fill(value: Any, known: dict[str, int]) -> Any:
-    """A setting with the ports of now."""
+    """Return a setting with its ports filled in."""
     if value == "{taken}":
         return known["taken"]
     return value.format(**known) if isinstance(value, str) else value
