@@ -1,7 +1,7 @@
 """Conversion of ids between the user's type and the two types of a store, without loss.
 
-A store holds ids as numbers or as texts. Integers, dates and timestamps become numbers; strings,
-decimals and bytes become texts, which represent each of them exactly.
+A store holds ids as numbers or as texts. Integers, dates and timestamps become numbers. Strings,
+decimals and bytes become texts that represent their values exactly.
 """
 
 from __future__ import annotations
