@@ -15,7 +15,7 @@ Modules, in the order in which a message passes through them:
 - `faults`: the probabilities that a packet is lost or duplicated.
 - `reliable_channel`: sequence numbers and acknowledgements, which restore lost packets and order.
 - `random_run`: random joins, leaves, subscriptions, events and crashes on any network.
-- `delivery_oracle`: the notifications that a run must deliver, and those that it is allowed to.
+- `delivery_oracle`: the notifications that a run must deliver, and those that it may deliver.
 """
 
 from covey.overlay.brokers.network import BrokerNetwork, cell_links, region_links

@@ -43,15 +43,15 @@ class RandomRun(Protocol):
         ...
 
     def join(self) -> None:
-        """Add a node."""
+        """Add a node, unless there are enough."""
         ...
 
     def leave(self) -> None:
-        """Remove a random node."""
+        """Remove a random node, unless too few would remain."""
         ...
 
     def subscribe(self) -> None:
-        """Subscribe with random regions at a random node."""
+        """Add one or more random subscriptions at a random node."""
         ...
 
     def cancel(self) -> None:
@@ -67,7 +67,7 @@ class RandomRun(Protocol):
         ...
 
     def drain(self) -> None:
-        """Run the simulator until all messages have arrived, and mark subscriptions as settled."""
+        """Run the simulator until all messages have arrived, so that no event is in flight."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Sample of the events of a DataFrame that does not depend on its partitions."""
+"""Sample of the events in a DataFrame; the choice does not depend on partitions."""
 
 from __future__ import annotations
 

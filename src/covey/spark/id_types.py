@@ -59,7 +59,7 @@ class IdType:
 
     @property
     def kind(self) -> IdKind:
-        """Whether the store holds these ids as numbers or as texts."""
+        """Kind of these ids in the store: numbers or texts."""
         is_text = any(
             is_text_type(self.arrow_type)
             for is_text_type in (pa.types.is_string, pa.types.is_binary, pa.types.is_decimal)

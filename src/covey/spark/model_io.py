@@ -52,7 +52,7 @@ class ModelWriter(MLWriter):
 
     @check_arguments
     def save(self, path: str) -> None:
-        """Save the model at a path; only `overwrite()` allows to replace a model that exists there.
+        """Save the model at a path; a model that exists there is replaced only after `overwrite()`.
 
         Args:
             path: path or URI of a folder.

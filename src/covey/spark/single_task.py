@@ -1,4 +1,4 @@
-"""One function run in a single Spark task, for work that the driver must not do itself."""
+"""Run one function in a Spark task, for work that the driver must not do, such as a commit."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class EventsConfig:
         vectors: number of elements of each column of vectors.
         max_events_per_batch: the largest number of events of a batch; by default it is computed at
             each start from the measured cost of an event.
-        trigger_interval_ms: shortest time from the begin of a batch to the begin of the next one,
-            which never begins before the first one has ended.
+        trigger_interval_ms: shortest time from the start of a batch to the start of the next one,
+            which never starts before the first one has ended.
     """
 
     topics: list[str]
@@ -99,8 +99,8 @@ class NotificationsConfig:
 
     Args:
         sink: `kafka`, `delta` or `foreach`.
-        topic: topic of notifications; with another sink than `kafka`, the value of `topic` in their
-            rows.
+        topic: topic of notifications; for sinks other than `kafka`, the value in the column
+            `topic`.
         include: columns of the event that are added to a notification.
         path: path of the table, for the sink `delta`.
         function: function that is called with each batch, written `module:name`, for the sink

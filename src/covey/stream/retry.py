@@ -66,7 +66,7 @@ class RetryPolicy:
 
 
 def summarize_error(error: Exception) -> str:
-    """Return the first line of an error's message; for an error of a worker, of its own message.
+    """Return the first line of an error's message, without a worker's traceback.
 
     >>> summarize_error(OSError("no such file\\nat …"))
     'no such file'

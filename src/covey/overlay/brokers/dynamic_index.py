@@ -42,8 +42,7 @@ class RegionDelta:
 class DynamicRegionIndex:
     """Regions by key, which can be matched with events and compared with regions.
 
-    Cost: the first query after a change builds an index of all regions, unless there are at most
-        64.
+    Cost: the first query after a change builds an index of all regions if there are more than 64.
     """
 
     def __init__(self, space: Space) -> None:

@@ -57,7 +57,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """From a publisher: regions in which events will be, one per id; and ids to withdraw."""
+    """From a publisher: new announcements, each a region of later events; and ids to withdraw."""
 
     ids: Ids
     regions: Regions

@@ -300,7 +300,7 @@ class CanNode:
                 self._route(centre, NotifyRoots(message.event_number, ((id_, centre),)))
 
     def _notify_matching(self, event_number: int, candidates: Sequence[CanSubscription]) -> None:
-        """Notify the clients of the candidates that match an event exactly."""
+        """Notify the clients of those candidates that match an event, by an exact comparison."""
         if not candidates:
             return
         matches = self._match_rows(event_number, [candidate.row for candidate in candidates])
@@ -411,7 +411,8 @@ class CanNode:
     def _handle_claims(self, claims: ZoneClaims) -> None:
         """Store newer claims, and send the claim of this node to new neighbours.
 
-        If claims touch zones that this node gave away, they are forwarded to the new owners.
+        If claims are newer and touch zones that this node gave away, they are forwarded to the new
+        owners.
         """
         # Other nodes may only have outdated claims of this node and of the nodes that it replaced.
         own_names = {self.name, *self._inherited_nodes}

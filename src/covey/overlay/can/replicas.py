@@ -1,4 +1,4 @@
-"""The replicas of roots at one node."""
+"""The replicas of roots at one node, in all zones of the node."""
 
 from __future__ import annotations
 

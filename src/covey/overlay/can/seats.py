@@ -1,4 +1,4 @@
-"""Seats: the states of subscriptions of a CAN, and the protocol by which they change.
+"""Seats: the states of subscriptions of a CAN, and the protocol by which these states change.
 
 The seat of a subscription is at the node that owns the centre of its box. The subscription is
 either a *root*, with a replica in every zone that its box meets; or, with SMART, a *dependant*,
@@ -357,7 +357,7 @@ class Seats:
         )
 
     def _release_from_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """Return the request of a cancelled dependant to its root."""
+        """Return the messages with which a cancelled dependant asks its root to remove it."""
         assert seat.root_id is not None
         seat.phase, seat.pending_releases = SeatPhase.RELEASING, 1
         subscription = seat.subscription

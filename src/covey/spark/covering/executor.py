@@ -1,4 +1,4 @@
-"""Executor of the distributable steps of a reduction in Spark tasks."""
+"""Executor that runs the distributable steps of a reduction in Spark tasks."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class SparkExecutor:
 
 
 def _open_index(shared_arrays: MappedArrays, index_name: str = "index") -> SegmentIndex:
-    """Return the shared index with a name, from the arrays whose names begin with it."""
+    """Return a shared index, built from the arrays whose names begin with `index_name`."""
     arrays = {
         name.removeprefix(f"{index_name}."): array
         for name, array in shared_arrays.arrays.items()

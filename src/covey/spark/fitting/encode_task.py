@@ -251,7 +251,7 @@ def _group_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _replace_invalid_utf8(column: pa.ChunkedArray) -> tuple[pa.Array, Bools]:
-    """Replace texts that are not valid UTF-8 by null; also return for each row whether it was one.
+    """Replace texts that are not valid UTF-8 by null; also return which rows were replaced.
 
     A column of another type is returned unchanged.
     """

@@ -171,7 +171,7 @@ def load_subscriptions(
 
 
 def _find_most_used(expression_rows: DataFrame) -> list[str]:
-    """Return the 10,000 expressions that most subscriptions compare, the most used first."""
+    """Return the expressions that most subscriptions compare: at most 10,000, sorted by use."""
     counts = expression_rows.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
     most_used = counts.orderBy(F.desc("uses"), "predicate").limit(_MAX_EXPRESSIONS_PER_ROUND)
     return [row["predicate"] for row in most_used.collect()]
@@ -202,7 +202,7 @@ def _select_columns(
     space: Space,
     range_columns: Sequence[RangeColumns],
 ) -> list[Column]:
-    """Return the columns that `EncodeTask` reads, under the names that it uses."""
+    """Return the columns that `EncodeTask` reads, renamed to the names that the task expects."""
     selected = [select_column(params._param_value(params.idCol)).alias("id")]
     if not params.isDefined(params.rangeCols):
         name = params._param_value(params.predicateCol)
@@ -254,7 +254,7 @@ def _list_range_columns(params: MatcherParams) -> tuple[RangeColumns, ...]:
 
 
 def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | None]]:
-    """Return for each attribute the user's columns of the lower and the upper end."""
+    """Return for each attribute the user's two columns of ends; None where one is not set."""
     validity = [params._param_value(params.validFromCol), params._param_value(params.validToCol)]
     return {
         **(params._param_value(params.rangeCols) or {}),

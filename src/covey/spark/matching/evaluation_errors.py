@@ -50,7 +50,7 @@ def find_raising_attributes(space: Space, constrained_attributes: Sequence[str])
 def find_computable_rows(
     batch: pa.RecordBatch, attribute_columns: Mapping[str, int], expressions: Sequence[Attribute]
 ) -> dict[str, Bools]:
-    """Return for each expression on which rows it raises no error.
+    """Return for each expression the rows on which it raises no error.
 
     Args:
         batch: events with their attributes.

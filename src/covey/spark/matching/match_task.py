@@ -1,4 +1,4 @@
-"""Matching of events in Spark's workers: the function of the single `mapInArrow` of `transform`.
+"""Matching of events in Spark's workers: the `mapInArrow` function with which `transform` matches.
 
 Batches are joined until they are large enough to match efficiently, and split if they have too many
 matches. So the memory of a worker is limited, unless a single event has very many matches.

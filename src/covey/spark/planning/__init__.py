@@ -13,6 +13,6 @@ Tasks, in the order of the passes:
 
     FindUncoveredTask  rows that no leaf within the delay limit covers; the search adds them
     LeafSetTask        for each row the number of its leaf set: leaves that can serve it
-    AssignBrokerTask   for each row its broker, from its leaf set and its rank among the rows of it
+    AssignBrokerTask   for each row its broker, from its leaf set and its rank in the leaf set
     VerifyTask         numbers of rows with too long a delay, and of rows outside their filter
 """

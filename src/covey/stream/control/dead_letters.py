@@ -17,7 +17,7 @@ _TIMEOUT_S = 60.0
 
 
 class DeadLetterProducer:
-    """Producer of dead letters about subscription changes; some are sent twice after a failure."""
+    """Producer of dead letters about subscription changes; after a failure, some are repeated."""
 
     def __init__(self, cluster: KafkaCluster, topic: str) -> None:
         self._cluster, self._topic = cluster, topic
