@@ -1,4 +1,4 @@
-"""The oracle of a random run: by brute force, notifications that are required or allowed."""
+"""The oracle of a random run: it finds required and allowed notifications by brute force."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_find_covering(self, case: IndexCase) -> None:
-        """Check that `find_covering` returns exactly the stored regions that cover each region."""
+        """Check that `find_covering` returns for each region the stored ones that cover it."""
         answer = self.build(case.stored_regions).find_covering(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
@@ -90,7 +90,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases(), st.integers(0, 3))
     def test_find_covering_with_limit(self, case: IndexCase, limit: int) -> None:
-        """Check that `find_covering` returns all covers of a region, or `limit` of them if more."""
+        """Check that `find_covering` returns all covers of a region, but at most `limit`."""
         answer = self.build(case.stored_regions).find_covering(case.query_regions, limit=limit)
         all_covers = BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
         _assert_sorted_and_unique(answer)
@@ -104,7 +104,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_find_covered(self, case: IndexCase) -> None:
-        """Check that `find_covered` returns exactly the stored regions that each region covers."""
+        """Check that `find_covered` returns for each region the stored ones that it covers."""
         answer = self.build(case.stored_regions).find_covered(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_covered(case.query_regions)
@@ -113,7 +113,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_find_overlapping(self, case: IndexCase) -> None:
-        """Check that `find_overlapping` returns the stored regions that share events with each."""
+        """Check that `find_overlapping` returns for each region the stored ones that overlap it."""
         answer = self.build(case.stored_regions).find_overlapping(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_overlapping(case.query_regions)

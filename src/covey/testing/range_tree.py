@@ -46,7 +46,7 @@ class RangeTree:
         return cls(matrix, _build_trees(matrix, np.arange(len(matrix)), 0))
 
     def find_dominating(self, point: ArrayLike) -> Ints:
-        """Return, sorted, the rows of points that are at least as large in every coordinate."""
+        """Return the rows of the points that dominate `point`, in ascending order."""
         query_point = np.asarray(point, np.float64)
         rows = [np.empty(0, np.int64), *self.root.find_dominating(self.points, query_point)]
         return np.sort(np.concatenate(rows))

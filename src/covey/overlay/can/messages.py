@@ -138,7 +138,7 @@ class JoinRequest:
 
 @dataclass(frozen=True, slots=True)
 class ZoneClaim:
-    """The zones of a node; of several claims of the node, the largest epoch is the newest."""
+    """The zones of a node; the claim with the largest epoch is the newest one of the node."""
 
     epoch: int
     zones: tuple[CanZone, ...]

@@ -162,7 +162,7 @@ def meets_any(zones: Iterable[CanZone], box: Box) -> bool:
 
 
 def merge_zones(zones: Sequence[CanZone]) -> tuple[CanZone, ...]:
-    """Return fewer zones that contain the same points, by joining pairs that form a box."""
+    """Join pairs of zones whose union is a box; return the resulting zones, sorted."""
     result = list(zones)
     has_merged = True
     while has_merged:
