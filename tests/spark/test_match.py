@@ -279,9 +279,13 @@ def test_messages_of_mistakes_say_what_to_do(
         Matcher(outputMode="rows")
     with pytest.raises(InvalidArgumentError, match=r"no parameter rows: use one of eventCols, "):
         Matcher().setParams(rows=1)
-    with pytest.raises(InvalidArgumentError, match=r"lengths by column.* got \{'v': 'x'\}"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"length of each vector column.* got \{'v': 'x'\}"
+    ):
         Matcher(vectors={"v": "x"})  # type: ignore[dict-item]
-    with pytest.raises(InvalidArgumentError, match=r"two columns by attribute.* got \{'n': 'ab'\}"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"two columns for each attribute.* got \{'n': 'ab'\}"
+    ):
         Matcher(rangeCols={"n": "ab"})
     with pytest.raises(InvalidArgumentError, match="eventSchema is missing"):
         Matcher().fit(alerts)

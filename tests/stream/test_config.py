@@ -147,7 +147,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         (
             "kafka",
             'options = "x"',
-            '[kafka] options must be a table, as { "key" = "value" }, got \'x\'',
+            '[kafka] options must be a table such as { "key" = "value" }, got \'x\'',
         ),
         ("kafka", "options = { a = [1] }", "[kafka] options must be a table"),
         ("kafka", 'options.security.protocol = "SSL"', "[kafka] options must be a table"),
@@ -155,7 +155,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         (
             "events",
             'topics = "ads"',
-            "[events] topics must be a list of non-empty strings, as [\"name\"], got 'ads'",
+            "[events] topics must be a list of non-empty strings such as [\"name\"], got 'ads'",
         ),
         ("events", "topics = [1]", "[events] topics must be a list of non-empty strings"),
         ("events", "topics = []", "[events] topics is empty: name at least one topic"),
@@ -212,12 +212,12 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         (
             "events",
             'topics = [""]',
-            "[events] topics must be a list of non-empty strings, as [\"name\"], got ['']",
+            "[events] topics must be a list of non-empty strings such as [\"name\"], got ['']",
         ),
         (
             "events",
             'vectors = { v = "x" }',
-            "[events] vectors must be a table of whole numbers, as {",
+            "[events] vectors must be a table of whole numbers such as {",
         ),
         ("events", "vectors = { v = true }", "[events] vectors must be a table of whole numbers"),
         ("events", "vectors = [3]", "[events] vectors must be a table of whole numbers"),

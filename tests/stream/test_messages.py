@@ -77,9 +77,9 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
         (b"\xff\xfe{", "the value is not valid JSON"),
         (b"[" * 100_000, "the value is not valid JSON"),
         (b'{"revision": ' + b"9" * 5000 + b"}", "the value is not valid JSON"),
-        ([1], 'the value is not a JSON object, as {"predicate": "price > 5"}'),
-        ("a > 1", 'the value is not a JSON object, as {"predicate": "price > 5"}'),
-        (None, 'the value is not a JSON object, as {"predicate": "price > 5"}'),
+        ([1], 'the value is not a JSON object such as {"predicate": "price > 5"}'),
+        ("a > 1", 'the value is not a JSON object such as {"predicate": "price > 5"}'),
+        (None, 'the value is not a JSON object such as {"predicate": "price > 5"}'),
         (
             {"Predicate": "a"},
             "unknown key 'Predicate': a change has the keys predicate, revision, from",

@@ -60,7 +60,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "schema": (
         {"events": {"schema": "a DOUBLEE"}},
-        "[events] schema is not a Spark schema, as symbol STRING, price DOUBLE: ",
+        "[events] schema is not a Spark schema such as symbol STRING, price DOUBLE: ",
     ),
     "schema of Avro": (
         {"events": {"format": "avro", "schema": "a DOUBLE"}},

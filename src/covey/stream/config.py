@@ -1,4 +1,4 @@
-"""Configuration of a stream: one dataclass per section of its TOML file."""
+"""Configuration of a stream: a dataclass for each section of its TOML file."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class KafkaConfig:
     """Section `[kafka]`: addresses of the Kafka servers, and options of the clients.
 
     Args:
-        servers: addresses, as `host:port,host:port`.
-        options: options of all clients.
-        spark_options: further options of Spark's readers and writers.
-        client_options: further options of covey's own clients, which are librdkafka's.
+        servers: addresses, such as `host:port,host:port`.
+        options: options of all Kafka clients.
+        spark_options: further options, for Spark's readers and writers only.
+        client_options: further options, for covey's own clients only, which use librdkafka.
     """
 
     servers: str
@@ -51,16 +51,16 @@ class EventsConfig:
 
     Args:
         topics: topics of events, at least one.
-        schema: a schema of Spark, as `symbol STRING, price DOUBLE`; with Avro the Avro schema of a
-            record, in JSON.
+        schema: for JSON a schema of Spark, such as `symbol STRING, price DOUBLE`; for Avro the Avro
+            schema of a record, as JSON.
         format: `json` or `avro`.
         id_column: column with a unique id of each event; by default the event ref is the id.
-        starting_offsets: where the first start begins: `latest` or `earliest`.
-        vectors: for each column of vectors their dimension.
-        max_events_per_batch: the largest number of events of a batch; by default it is chosen at
+        starting_offsets: where a stream without a checkpoint begins: `latest` or `earliest`.
+        vectors: number of elements of each column of vectors.
+        max_events_per_batch: the largest number of events of a batch; by default it is computed at
             each start from the measured cost of an event.
-        trigger_interval_ms: a batch begins this long after the previous one began, and not before
-            the previous one has ended.
+        trigger_interval_ms: shortest time from the start of a batch to the start of the next one,
+            which never starts before the first one has ended.
     """
 
     topics: list[str]
@@ -79,12 +79,12 @@ class SubscriptionsConfig:
 
     Args:
         topic: the control topic.
-        clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate
-            counts this much earlier than its message was appended.
+        clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate is
+            valid from this many milliseconds before its message was appended.
         max_derived: the largest number of different expressions, besides columns, that all
             predicates together may compare.
-        zones: number of zones; with more than one, a worker holds the subscriptions of one zone,
-            and events are shuffled to the worker of their zone.
+        zones: number of zones; with more than one, a task needs the subscriptions of one zone
+            only, and events are shuffled to the tasks of their zones.
     """
 
     topic: str
@@ -99,10 +99,12 @@ class NotificationsConfig:
 
     Args:
         sink: `kafka`, `delta` or `foreach`.
-        topic: topic of the rows that are notifications.
+        topic: topic of notifications; for sinks other than `kafka`, the value in the column
+            `topic`.
         include: columns of the event that are added to a notification.
-        path: path of the table, for `delta`.
-        function: function that is called with each batch, as `module:name`, for `foreach`.
+        path: path of the table, for the sink `delta`.
+        function: function that is called with each batch, written `module:name`, for the sink
+            `foreach`.
     """
 
     sink: str = "kafka"
@@ -114,7 +116,7 @@ class NotificationsConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettersConfig:
-    """Section `[dead_letters]`: the topic for events and changes that cannot be read."""
+    """Section `[dead_letters]`: the topic of messages about unreadable events and changes."""
 
     topic: str
 
@@ -126,8 +128,9 @@ class StateConfig:
     Args:
         path: folder of the store, the checkpoint, the decision log and the status file.
         retention_s: seconds for which past versions and batch decisions are kept.
-        max_event_delay_s: how many seconds later than other events an event may become readable;
-            a region is dropped once it ended this long before the oldest event of a batch.
+        max_event_delay_s: largest time, in seconds, by which an event may become readable later
+            than events that were appended after it. A region is dropped if its validity ended this
+            long before the oldest event of a batch.
     """
 
     path: str
@@ -152,7 +155,7 @@ class SparkConfig:
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """Section `[metrics]`: address of the Prometheus endpoint, which a port switches on."""
+    """Section `[metrics]`: address of the Prometheus endpoint; without a port there is none."""
 
     port: int | None = None
     host: str = "127.0.0.1"
@@ -200,7 +203,7 @@ class StreamConfig:
     @classmethod
     @check_arguments
     def from_toml(cls, text: str) -> StreamConfig:
-        """Parse the configuration from TOML text; relative paths in it stay as they are.
+        """Parse the configuration from TOML text; relative paths are not changed.
 
         Raises:
             InvalidArgumentError: the text is not TOML, or a setting in it is wrong.
@@ -274,19 +277,19 @@ def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
         if isinstance(value, dict) and all(isinstance(v, str | int) for v in value.values()):
             return {key: _to_option_text(option) for key, option in value.items()}
         raise InvalidArgumentError(
-            f'{setting} must be a table, as {{ "key" = "value" }}, got {value!r}'
+            f'{setting} must be a table such as {{ "key" = "value" }}, got {value!r}'
         )
     if type_hint == dict[str, int]:
         if isinstance(value, dict) and all(type(number) is int for number in value.values()):
             return value
         raise InvalidArgumentError(
-            f'{setting} must be a table of whole numbers, as {{ "key" = 3 }}, got {value!r}'
+            f'{setting} must be a table of whole numbers such as {{ "key" = 3 }}, got {value!r}'
         )
     if type_hint in (list[str], tuple[str, ...]):
         if isinstance(value, list) and all(isinstance(text, str) and text for text in value):
             return value if type_hint == list[str] else tuple(value)
         raise InvalidArgumentError(
-            f'{setting} must be a list of non-empty strings, as ["name"], got {value!r}'
+            f'{setting} must be a list of non-empty strings such as ["name"], got {value!r}'
         )
     if type(value) is not types[0]:
         expected = {str: "a string", bool: "true or false"}.get(types[0], "a whole number")
@@ -297,7 +300,7 @@ def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
 
 
 def _to_option_text(value: str | int) -> str:
-    """Return an option of Kafka or Spark as a string; booleans become `true` and `false`."""
+    """Return an option of Kafka or Spark as a string; Booleans become `true` or `false`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,9 +1,9 @@
-"""Pipeline: a Spark query from the event topics to a sink, whose batches are decided one by one.
+"""Pipeline: a Spark query from the event topics to a sink; each batch has a recorded decision.
 
 For each batch Spark first records the offsets of its events. The driver then records the batch
 decision with an existing or a new version. Workers decode the events, wait for the decision and
-match, and Spark writes all resulting rows at once. The process may be killed at any of these
-points: the batch is then run again with the same events and the same version.
+match, and Spark writes the output rows. If the process is killed at any point, the next run repeats
+the batch with the same events and, if it was decided, with the same version.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class Pipeline:
         A failed query is started again, with backoff.
 
         Raises:
-            StreamError: no batch has completed until the deadline of `RetryPolicy`.
+            StreamError: the query failed, and no batch completed before the deadline of
+                `RetryPolicy`.
             StoreError: another pipeline has the lock of the state folder.
         """
         lock = self._acquire_lock()
@@ -137,8 +138,8 @@ class Pipeline:
     def _run_query(self, subscriptions: LiveSubscriptions) -> None:
         """Run a query until it fails, `stop` is called, or a version requires further attributes.
 
-        The attributes that workers receive are fixed when a query is planned, so a version that
-        requires others needs a new query.
+        The attributes that workers receive are fixed when a query is planned. So a version that
+        requires further attributes needs a new query.
         """
         self._required_attributes = self._required_attributes.with_attributes_of(
             subscriptions.store.snapshot()
@@ -198,7 +199,7 @@ class Pipeline:
         ).start()
 
     def _await_batch(self, query: StreamingQuery, batch: int | None) -> None:
-        """Wait until Spark has committed a decided batch, at most 60 seconds."""
+        """Wait until Spark has committed a decided batch, the query ends, or 60 s have passed."""
         deadline_s = time.monotonic() + _SHUTDOWN_TIMEOUT_S
         while batch is not None and not self._checkpoint.is_committed(batch):
             if time.monotonic() > deadline_s or not query.isActive:
@@ -206,7 +207,7 @@ class Pipeline:
             time.sleep(0.02)
 
     def _report_batches(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
-        """Report the metrics of batches completed since the last call, and move the horizon."""
+        """Report the batches completed since the last call, and move the horizon of expiry."""
         for completed in list_completed_batches(query, self._last_reported_batch):
             self._last_reported_batch = completed.batch
             if completed.oldest_event_ms is not None:
@@ -230,8 +231,8 @@ class Pipeline:
     def _choose_max_events(self, subscriptions: LiveSubscriptions) -> int:
         """Return the largest number of events of a batch.
 
-        It is the configured number, or follows from the cost of an event, which is taken from the
-        status file of an earlier run or measured with a probe.
+        By default it is computed from the cost of an event, which is taken from the status file of
+        an earlier run, or measured with a probe.
         """
         config = self._config
         if config.events.max_events_per_batch is not None:
@@ -253,7 +254,7 @@ class Pipeline:
         return max_events
 
     def _preopen_store(self) -> None:
-        """Start Spark's workers and open the store in them, which takes seconds."""
+        """Start Spark's workers and open the store in them, so that the first batch is faster."""
         # Best effort: the first batch reports the same error.
         with suppress(PySparkException, Py4JError):
             tasks = self._spark.sparkContext.defaultParallelism
