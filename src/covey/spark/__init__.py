@@ -29,6 +29,7 @@ In the order in which data passes through them:
     planning          assign subscribers to brokers
     single_task       run one function in one task, re-raise errors of workers
     query_log         mute PySpark's own log of failed queries
+    worker_python     choose and check the Python that workers run
 """
 
 from typing import TYPE_CHECKING

@@ -33,6 +33,7 @@ from covey.spark.schemas import check_event_columns, select_attribute, select_co
 from covey.spark.session_settings import check_session_settings, with_time_zones
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, select_attribute_or_time
+from covey.spark.worker_python import prepare_worker_python
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
 from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema
@@ -115,6 +116,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 f"column {id_name!r} is {found.simpleString()}, but the ids of the model are "
                 f"{known.simpleString()}: cast it"
             )
+        prepare_worker_python(changes.sparkSession)
         (changed, removed, refused), mine = classify_changes(changes, self), self._state
         space = with_time_zones(mine.space.without_derived, changes.sparkSession)
         fitted = load_subscriptions(
@@ -141,6 +143,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Cost: a pass over the events now, and one job for each expression that raises; another pass
         when the answer is read. None of it if no expression can raise.
         """
+        prepare_worker_python(events.sparkSession)
         check_session_settings(self._state.space, events.sparkSession)
         fitted, id_name = self._state, self._param_value(self.idCol)
         names = [name for name in fitted.constrained_attributes if name != VALIDITY]
@@ -208,6 +211,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """
         spark = SparkSession.active()
         schema = self._event_schema() or StructType()
+        prepare_worker_python(spark)
         check_session_settings(self._state.space, spark)
         kept = self._select_event_fields(schema)
         shape = self._build_output_format(kept)
@@ -233,6 +237,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        prepare_worker_python(dataset.sparkSession)
         check_session_settings(self._state.space, dataset.sparkSession)
         kept = self._select_event_fields(dataset.schema)
         names = self._state.constrained_attributes

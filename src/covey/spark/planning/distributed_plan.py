@@ -40,6 +40,7 @@ from covey.spark.planning.tasks import (
     read_subscribers,
 )
 from covey.spark.single_task import reraise_worker_errors
+from covey.spark.worker_python import prepare_worker_python
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 
@@ -128,6 +129,7 @@ def assign_subscribers(
             "lower_cols"
         )
     _check_columns(subscribers, [id_col, *columns.names])
+    prepare_worker_python(subscribers.sparkSession)
     count = subscribers.count()
     chosen = _sample_rows(subscribers, id_col, seed, sample_size).select(*columns.names)
     some = Problem(
