@@ -60,7 +60,8 @@ class PredicateError(CoveyError):
     """A predicate's text is wrong.
 
     `problem` says what, `line` and `column` (both from 1) say where, `hint` what to write instead;
-    `text` is the predicate. `str(error)` shows all of it with a mark under the place.
+    `text` is the predicate, `row` its number if it is one of several. `str(error)` shows all of it
+    with a mark under the place.
 
     >>> print(PredicateError("no column 'prise'", "prise > 5", 0, "did you mean price?"))
     line 1, column 1: no column 'prise'; did you mean price?
@@ -68,10 +69,12 @@ class PredicateError(CoveyError):
       ^
     """
 
-    def __init__(self, problem: str, text: str, offset: int = 0, hint: str = "") -> None:
+    def __init__(
+        self, problem: str, text: str, offset: int = 0, hint: str = "", row: int | None = None
+    ) -> None:
         offset = max(0, min(offset, len(text)))
         before = text[:offset]
-        self.problem, self.text, self.hint = problem, text, hint
+        self.problem, self.text, self.hint, self.row = problem, text, hint, row
         self.offset = offset
         self.line = before.count("\n") + 1
         self.column = offset - (before.rfind("\n") + 1) + 1
@@ -83,11 +86,19 @@ class PredicateError(CoveyError):
         before = text.split("\n")[: line - 1]
         return cls(problem, text, sum(len(one) + 1 for one in before) + column - 1)
 
-    def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str]]:
-        return type(self), (self.problem, self.text, self.offset, self.hint)
+    def with_row(self, row: int) -> PredicateError:
+        """Return the error of a predicate that is one of several, with its row from 0."""
+        error = type(self)(self.problem, self.text, self.offset, self.hint, row)
+        error.__cause__ = self.__cause__
+        return error
+
+    def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str, int | None]]:
+        return type(self), (self.problem, self.text, self.offset, self.hint, self.row)
 
     def _format_message(self) -> str:
         head = f"line {self.line}, column {self.column}: {self.problem}"
+        if self.row is not None:
+            head = f"predicate {self.row} (from 0): {head}"
         if self.hint:
             head += f"; {self.hint}"
         shown, mark = self._excerpt_line()

@@ -69,7 +69,9 @@ def parse(
     max_regions: int = MAX_REGIONS,
     types: ExpressionTypes | None = None,
 ) -> Predicates:
-    """The regions of predicates; the first that cannot be read raises its `PredicateError`.
+    """Return the regions of predicates; the first wrong one raises its `PredicateError`.
+
+    If there are several predicates, the error names the row of the wrong one.
 
     What the regions contain is exactly what `events.where(text)` would keep, under the settings of
     the space. Use `Parser`, which has the same arguments, for many batches, or to collect errors
@@ -86,7 +88,8 @@ def parse(
     """
     predicates = Parser(space, max_regions=max_regions, types=types).parse(texts)
     for row in sorted(predicates.rejected):
-        raise predicates.rejected[row]
+        error = predicates.rejected[row]
+        raise error.with_row(row) if len(predicates) > 1 else error
     return predicates
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -116,8 +117,20 @@ class Attribute:
 _DEFAULT_LIMITS = PredicateLimits()
 
 
+class _SpaceMeta(type):
+    """Names the constructors of a space if code asks for another attribute of the class."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        raise AttributeError(
+            f"Space has no {name!r}: make a space with Space.from_arrow(table.schema), or with "
+            "Space.from_types({'price': pa.float64()})",
+            name=name,
+            obj=cls,
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Space:
+class Space(metaclass=_SpaceMeta):
     """The columns of an event, the derived attributes found so far, and the session settings.
 
     Immutable: `with_derived` gives a new space. Two spaces over one schema differ only in their
