@@ -208,7 +208,7 @@ def test_people_see_whether_it_still_runs(tmp_path: Path) -> None:
     assert saved is not None
     now = saved["written_ms"] / 1000
     assert ", running;" in seen(tmp_path, now + 29)
-    assert ", silent for 31 s: is it gone?;" in seen(tmp_path, now + 31)
+    assert ", silent for 31 s: has it ended?;" in seen(tmp_path, now + 31)
     status.write_file(is_last=True)
     assert ", stopped;" in seen(tmp_path, now + 500)
 

@@ -60,7 +60,19 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "schema": (
         {"events": {"schema": "a DOUBLEE"}},
-        "[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: ",
+        "[events] schema: column a has the unknown type DOUBLEE, did you mean DOUBLE?",
+    ),
+    "schema that only Spark can refuse": (
+        {"events": {"schema": "a DECIMAL(99, 2)"}},
+        "[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: [",
+    ),
+    "no starting position": (
+        {"events": {"starting_offsets": None}},
+        "[events] lacks starting_offsets: write starting_offsets = ",
+    ),
+    "packages": (
+        {"spark": {"packages": ["kafkaa"]}},
+        "[spark] packages: 'kafkaa' must be kafka, avro, delta, or Maven coordinates",
     ),
     "schema of Avro": (
         {"events": {"format": "avro", "schema": "a DOUBLE"}},

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from covey._argument_checks import check_arguments, check_local_path
 from covey.errors import InvalidArgumentError, SchemaError
 from covey.space import PredicateLimits
+from covey.stream.schema_check import check_event_schema, list_schema_columns
 
 __all__ = [
     "DeadLettersConfig",
@@ -44,7 +45,9 @@ class EventsConfig:
 
     `schema` is Spark's, as `symbol STRING, price DOUBLE`; with Avro it is the schema in JSON.
     `id_column` is a column that tells events apart, if it is not to be their place on Kafka.
-    `starting_offsets` is where a first start begins; `max_events_per_batch` is the most that a
+    `starting_offsets` is where the first start begins, and must be chosen: `earliest` for every
+    event that Kafka still has, `latest` for those from the start of the process on. Later starts
+    go on where the last one ended. `max_events_per_batch` is the most that a
     batch has, if it is not to be measured. A batch begins every `trigger_interval_ms`
     milliseconds, or when the last one is done.
     """
@@ -53,7 +56,7 @@ class EventsConfig:
     schema: str
     format: str = "json"
     id_column: str | None = None
-    starting_offsets: str = "latest"
+    starting_offsets: str | None = None
     vectors: dict[str, int] = field(default_factory=dict)
     max_events_per_batch: int | None = None
     trigger_interval_ms: int = 0
@@ -101,11 +104,16 @@ class StateConfig:
 
 @dataclass(frozen=True, slots=True)
 class SparkConfig:
-    """The session."""
+    """The Spark session.
+
+    `packages` are Maven coordinates that Spark downloads when it starts; the short names `kafka`,
+    `avro` and `delta` stand for those of the running Spark. `jars` is a pattern of local files.
+    """
 
     master: str = "local[*]"
     jars: str | None = None
     conf: dict[str, str] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +247,16 @@ def _to_option_text(value: str | int) -> str:
 def _check_values(config: StreamConfig) -> None:
     """Refuses values that no setting can have, and settings that do not go together."""
     _check_choice("[events] format", config.events.format, ("json", "avro"))
+    if config.events.starting_offsets is None:
+        raise InvalidArgumentError(
+            '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every '
+            'event that Kafka still has, or "latest" for events from the first start on'
+        )
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")
     )
+    check_event_schema(config.events.schema, config.events.format)
+    _check_column_names(config)
     _check_choice("[notifications] sink", config.notifications.sink, ("kafka", "delta", "foreach"))
     for sink, setting in (("delta", "path"), ("foreach", "function")):
         if config.notifications.sink == sink and not getattr(config.notifications, setting):
@@ -268,6 +283,21 @@ def _check_values(config: StreamConfig) -> None:
         topics.append(config.notifications.topic)
     if len(set(topics)) < len(topics):
         raise InvalidArgumentError(f"a topic has two uses: {', '.join(topics)}; each needs its own")
+
+
+def _check_column_names(config: StreamConfig) -> None:
+    """Refuse settings that name a column which the schema of events does not have."""
+    columns = list_schema_columns(config.events.schema, config.events.format)
+    known = {name.lower() for name in columns}
+    if (id_column := config.events.id_column) is not None and id_column.lower() not in known:
+        raise InvalidArgumentError(
+            f"[events] id_column is {id_column!r}, but the schema has {', '.join(columns)}"
+        )
+    for name in config.notifications.include:
+        if name.lower() not in known:
+            raise InvalidArgumentError(
+                f"[notifications] include names {name!r}, but events have {', '.join(columns)}"
+            )
 
 
 def _check_choice(setting: str, value: str, choices: tuple[str, ...]) -> None:

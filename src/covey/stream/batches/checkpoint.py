@@ -56,6 +56,17 @@ class Checkpoint:
             for topic, offsets in sorted(ends.items())
         }
 
+    def read_next_offsets(self) -> dict[str, dict[str, int]] | None:
+        """Return the first offsets that are not done, or None if the query has never begun."""
+        batch = self.find_next_batch()
+        try:
+            if batch:
+                return self._read_end_offsets(batch - 1)
+            self.storage.read("sources/0/0")
+        except FileNotFoundError:
+            return None
+        return self._read_initial_offsets()
+
     def _read_end_offsets(self, batch: int) -> dict[str, dict[str, int]]:
         lines = self._read_text(f"offsets/{batch}").splitlines()  # version, metadata, one a source
         return _parse_offsets(lines[-1])

@@ -109,7 +109,7 @@ def _build_avro_decoder(config: EventsConfig) -> EventDecoder:
         empty = SparkSession.active().createDataFrame([], "value BINARY")
         schema = empty.select(read.alias("read")).schema["read"].dataType
     except Exception as error:
-        said = str(error).splitlines()[0]
+        said = _first_line(error)
         raise InvalidArgumentError(
             f"[events] schema is no Avro schema of a record: {said}"
         ) from None
@@ -134,9 +134,14 @@ def _parse_ddl_schema(text: str) -> StructType:
     try:
         schema = StructType.fromDDL(text)
     except Exception as error:
-        said = str(error).splitlines()[0]
+        said = _first_line(error)
         raise InvalidArgumentError(
             f"[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: {said}"
         ) from None
     assert isinstance(schema, StructType)
     return schema
+
+
+def _first_line(error: Exception) -> str:
+    """Return the reason in an error of Spark, whose messages may begin with an empty line."""
+    return str(error).strip().partition("\n")[0]
