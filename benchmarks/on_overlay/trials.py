@@ -33,7 +33,7 @@ KEYS = {
 
 
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
-    """Each seed can be run again: `covey simulate`."""
+    """Each seed can be run again: `covey research simulate`."""
     found = _all("trials", _RUNS, lambda seed: _KINDS[seed % len(_KINDS)](seed))
     can = _all("printed CAN", _PRINTED, lambda seed: CanTrial(seed, uses_paper_rules=True))
     brokers = _all(

@@ -85,8 +85,9 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
         patch.chdir(folder)
         patch.setenv("COLUMNS", "100")
         made = run(*WORDS, "--owner", "who")
-    assert made.exit_code == 0, made.output
-    assert made.stderr == ""
+    assert made.exit_code == 3, made.output
+    assert made.stderr.startswith("next: covey match points.parquet out/active ")
+    assert made.stderr.endswith("1 subscription was left out; accept that with --allow-rejected\n")
     return Done(made.stdout, folder / "out", spark)
 
 
@@ -185,7 +186,7 @@ def test_the_picture_is_one_for_a_page(done: Done) -> None:
 def test_a_compaction_is_replaced_when_the_new_one_is_complete(
     boxes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(*WORDS, "--no-picture", "--added", "0").exit_code == 0
+    assert run(*WORDS, "--no-picture", "--added", "0", "--allow-rejected").exit_code == 0
     assert {path.name for path in Path("out").iterdir()} == {
         "active", "redundant", "filters", "summary.json",
     }  # fmt: skip
@@ -219,7 +220,7 @@ def test_a_compaction_is_replaced_when_the_new_one_is_complete(
 def test_a_place_may_be_on_any_file_system_of_sparks(boxes: Any, tmp_path: Path) -> None:
     out = f"file://{tmp_path}/far"
     done = run("compact", "boxes.csv", "points.parquet", "-o", out)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 3, done.output
     assert (tmp_path / "far/compacted.png").read_bytes().startswith(b"\x89PNG")
     made = Done(done.stdout, tmp_path / "far", boxes)
     assert made.table("active").count() == made.summary["active_subscriptions"]
@@ -229,17 +230,17 @@ def test_a_place_may_be_on_any_file_system_of_sparks(boxes: Any, tmp_path: Path)
 EARLY = [
     (["compact", "nope.csv", "points.parquet", "-o", "out"], "no subscriptions at nope.csv"),
     (["compact", "boxes.csv", "nope.csv", "-o", "out"], "no events at nope.csv"),
-    ([*WORDS, "--added", "1"], "--added is a share of events from 0 to less than 1, not 1"),
-    ([*WORDS, "--added", "-0.1"], "not -0.1"),
+    ([*WORDS, "--added", "1"], "--added must be at least 0 and less than 1, got 1"),
+    ([*WORDS, "--added", "-0.1"], "got -0.1"),
     ([*WORDS[:-1], "taken"], "taken exists already: write to another place"),
-    ([*WORDS[:-1], "taken", "--overwrite"], "is no folder of a compaction, or has more in it"),
+    ([*WORDS[:-1], "taken", "--overwrite"], "is not replaced, since it has other files"),
     ([*WORDS[:-1], "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
-    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is no folder that you may change"),
+    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is no folder with write permission"),
     ([*WORDS, "--picture", "a.png", "--no-picture"], "exclude each other"),
-    ([*WORDS, "--picture", "nowhere/a.png"], "no folder for the picture nowhere/a.png"),
+    ([*WORDS, "--picture", "nowhere/a.png"], "of the picture nowhere/a.png does not exist"),
     ([*WORDS, "--picture", "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
-    ([*WORDS, "--picture", "a.csv"], "the picture a.csv would be a PNG"),
-    ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken would be a PNG"),
+    ([*WORDS, "--picture", "a.csv"], "the picture a.csv must be a PNG"),
+    ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken must be a PNG"),
     ([*WORDS, "--vectors", "x1"], "write COLUMN=LENGTH"),
     (WORDS, "pip install 'covey[report]', or leave the picture out with --no-picture"),
 ]

@@ -15,6 +15,7 @@ before it:
 - `parser`: `Parser` and `parse`, which drive all of these for batches of texts.
 - `renderer`: `render`, a region as a predicate again.
 - `explanation`: `explain`, which conditions of a predicate hold on an event.
+- `text_comparisons`: the texts that columns are compared with.
 - `fingerprint`: digests of predicates, equal where their regions are equal.
 """
 

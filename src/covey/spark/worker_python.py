@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -77,7 +77,7 @@ def _check_modules(context: SparkContext) -> None:
     """Refuse workers that lack a package which matching needs."""
     modules = _MODULES
 
-    def find_missing(_: Iterator[int]) -> Iterator[str]:
+    def find_missing(_: Iterable[int]) -> Iterable[str]:
         # Workers unpickle this function before they have covey: it refers to nothing outside.
         from importlib.util import find_spec
 

@@ -29,7 +29,7 @@ _ACTIVE_ID_COLUMN = "covey_active"  # the ids of active ones, beside the user's 
 class ReduceJob:
     """One `covey compact`.
 
-    `params` are those of `covey.spark.reduce_subscriptions` that need no table.
+    `reduce_params` are the parameters of `covey.spark.reduce_subscriptions` that need no table.
     """
 
     subscriptions: TableSource
@@ -44,7 +44,7 @@ class ReduceJob:
     launcher: SessionLauncher
 
     def run(self) -> tuple[ReductionReport, dict[str, float]]:
-        """Does it all; what was counted, and the seconds that each step took."""
+        """Reduce and write; return the counts, and the seconds that each step took."""
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
@@ -86,7 +86,7 @@ class ReduceJob:
         return counts, steps.seconds_by_step
 
     def _select_active(self, subscriptions: DataFrame, reduction: ReductionResult) -> DataFrame:
-        """The user's own rows of those that are active."""
+        """Return the rows of active subscriptions, as the user gave them."""
         ids = reduction.active.toDF(_ACTIVE_ID_COLUMN)
         is_same = F.col(quote_identifier(self.reduce_params["idCol"])) == F.col(_ACTIVE_ID_COLUMN)
         return subscriptions.join(ids, is_same, "left_semi")
