@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -16,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -108,10 +108,9 @@ def _start_spark(conf: Mapping[str, str]) -> SparkSession:
             output = {"stdout": printed, "stderr": printed}
             gateway = launch_gateway(given, output)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError:
-            raise InvalidArgumentError(
-                f"Spark did not start ({_read_last_line(printed)}): it needs Java 17 or newer, "
-                "named by JAVA_HOME or found on PATH"
-            ) from None
+            printed.seek(0)
+            text = printed.read().decode(errors="replace")
+            raise InvalidArgumentError(_explain_failed_start(text)) from None
         context = SparkContext(conf=given, gateway=gateway)
     _stop_on_interrupt(context)
     return SparkSession(context)
@@ -131,10 +130,23 @@ def _stop_on_interrupt(context: SparkContext) -> None:
         signal.signal(signal.SIGINT, stop)
 
 
-def _read_last_line(output: IO[bytes]) -> str:
-    output.seek(0)
-    lines = output.read().decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else "its Java process ended at once"
+def _explain_failed_start(output: str) -> str:
+    """Return why Spark did not start, from the output of its Java process.
+
+    >>> _explain_failed_start("[unresolved dependency: org.x#y;1.0: not found]\\n\\tat a.b")
+    'Spark could not download org.x:y:1.0: check the network, or name local jars'
+    """
+    if missing := re.findall(
+        r"unresolved dependency: ([^\s\]]+?)#([^\s\]]+?);([^\s\]]+?):", output
+    ):
+        names = ", ".join(dict.fromkeys(":".join(parts) for parts in missing))
+        return f"Spark could not download {names}: check the network, or name local jars"
+    lines = output.strip().splitlines()
+    reason = lines[-1].strip() if lines else "its Java process ended at once"
+    return (
+        f"Spark did not start ({reason}): it needs Java 17 or newer, named by JAVA_HOME or found "
+        "on PATH"
+    )
 
 
 def has_java_class(spark: SparkSession, class_name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from covey.stream import StreamConfig
 
 __all__ = ["open_stream_session", "stream"]
+
+_log = logging.getLogger(__name__)
 
 _PACKAGES_SETTING = "spark.jars.packages"
 _REPLAY_PANEL = "Replay of past events"
@@ -130,6 +133,8 @@ def _run_stream(config: StreamConfig) -> None:
     check_topics(config)
     starting_offsets = read_starting_offsets(config)
     configure_json_logging()
+    position = {"starting_offsets": starting_offsets[0], "from": starting_offsets[1]}
+    _log.info("starting Spark", extra=position)
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
     imports.start()  # imports take seconds, as the start of Java does
     with open_stream_session(config) as spark:
