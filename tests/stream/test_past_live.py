@@ -48,7 +48,8 @@ def test_explain_tells_what_was_decided_and_why(running: Running, asked: Asked, 
 
     def explained(place: str, id: str = "asked") -> str:
         answer = run("explain", stream.path, "--event-offset", place, "--subscription", id)
-        assert (answer.code, answer.err) == (0, "")
+        assert answer.code == 0, answer.err
+        assert answer.err.startswith("next: covey stream ")
         return answer.out
 
     version = stream.decided(asked.notified).version
@@ -85,7 +86,8 @@ def test_a_stretch_of_the_past_is_computed_again_and_nobody_is_notified(
     past = ("stream", stream.path, "--from", first, "--to", end, "--dry-run")
     sent = stream.read(stream.notifications)
     again = run(*past, "--output", output)
-    assert (again.code, again.err) == (0, "")
+    assert again.code == 0, again.err
+    assert again.err.startswith("next: covey explain ")
     assert "decided by version " in again.out
     assert f"1 would go to {stream.notifications}" in again.out
     assert f"1 would go to {stream.dead_letters}" in again.out
@@ -95,12 +97,12 @@ def test_a_stretch_of_the_past_is_computed_again_and_nobody_is_notified(
     assert json.loads(lines[stream.dead_letters])["event"] == asked.broken
     before = stream.decided(asked.nobody).version
     without = run(*past, "--version", before)
-    assert f"decided by version {before}; nobody was notified" in without.out
+    assert f"decided by version {before}; no notification was sent" in without.out
     assert f"0 would go to {stream.notifications}" in without.out
     assert len(stream.read(stream.notifications)) == len(sent)
     refused = run(*past, "--output", output)
     assert (refused.code, refused.err) == (
-        2, f"covey: {output} is there already: name another file\n",
+        2, f"covey: {output} exists already: name another file\n",
     )  # fmt: skip
     refused = run(*past, "--version", 100_000)
     assert refused.code == 2

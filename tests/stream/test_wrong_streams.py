@@ -64,7 +64,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "schema that only Spark can refuse": (
         {"events": {"schema": "a DECIMAL(99, 2)"}},
-        "[events] schema is no schema of Spark's, as symbol STRING, price DOUBLE: [",
+        "price DOUBLE: [DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision 99",
     ),
     "no starting position": (
         {"events": {"starting_offsets": None}},
@@ -155,14 +155,14 @@ def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> No
 def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> None:
     path = stream.configure()
     wrong = {
-        ("stream", "--dry-run"): "--dry-run is for a stretch of the past: add --from",
-        ("stream", "--from", "{}"): "the past is computed again with --dry-run only",
+        ("stream", "--dry-run"): "--dry-run is for a replay of past events: add --from",
+        ("stream", "--from", "{}"): "a replay sends no notifications: add --dry-run",
         ("stream", "--from", "0", "--dry-run"): "'0' is no offsets: write",
         ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is no topic of events",
         ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
         ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is no place of an event",
         ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch is known",
-        ("status", "--once"): "says nothing of a stream: has `covey stream",
+        ("status", "--once"): "has no status of a stream: start `covey stream",
     }
     for words, expected in wrong.items():
         refused = run(*words, path)

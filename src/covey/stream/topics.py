@@ -9,12 +9,24 @@ from __future__ import annotations
 from covey.store.storage import open_storage
 from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
 from covey.stream.config import StreamConfig
+from covey.stream.events.sinks import build_sink
 from covey.stream.kafka_cluster import KafkaCluster, read_offset_bounds
 
-__all__ = ["TopicOffsets", "check_topics", "read_starting_offsets"]
+__all__ = ["TopicOffsets", "check_startup", "check_topics", "read_starting_offsets"]
 
 TopicOffsets = dict[str, dict[str, int]]
 """Offsets by topic and partition, with partitions as texts, as Spark and JSON have them."""
+
+
+def check_startup(config: StreamConfig) -> None:
+    """Refuse a configuration whose sink or topics cannot be used, before Spark starts.
+
+    Raises:
+        StreamError: Kafka cannot be reached, or a topic does not exist.
+        InvalidArgumentError: a topic is set up wrongly, or the function of a sink cannot be used.
+    """
+    build_sink(config)
+    check_topics(config)
 
 
 def check_topics(config: StreamConfig) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from covey.stream import StreamConfig
 
 __all__ = ["open_stream_session", "stream"]
-
-_log = logging.getLogger(__name__)
 
 _PACKAGES_SETTING = "spark.jars.packages"
 _REPLAY_PANEL = "Replay of past events"
@@ -128,13 +125,11 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
 
 def _run_stream(config: StreamConfig) -> None:
     from covey.stream.metrics import configure_json_logging
-    from covey.stream.topics import check_topics, read_starting_offsets
+    from covey.stream.topics import check_startup, read_starting_offsets
 
-    check_topics(config)
+    check_startup(config)
     starting_offsets = read_starting_offsets(config)
     configure_json_logging()
-    position = {"starting_offsets": starting_offsets[0], "from": starting_offsets[1]}
-    _log.info("starting Spark", extra=position)
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
     imports.start()  # imports take seconds, as the start of Java does
     with open_stream_session(config) as spark:
