@@ -86,8 +86,9 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
         patch.setenv("COLUMNS", "100")
         made = run(*WORDS, "--owner", "who")
     assert made.exit_code == 3, made.output
-    assert made.stderr.startswith("next: covey match points.parquet out/active ")
-    assert made.stderr.endswith("1 subscription was left out; accept that with --allow-rejected\n")
+    refusal, next_step = made.stderr.splitlines()
+    assert refusal == "covey: 1 subscription was left out; accept that with --allow-rejected"
+    assert next_step.startswith("next: covey match points.parquet out/active ")
     return Done(made.stdout, folder / "out", spark)
 
 

@@ -25,8 +25,8 @@ __all__ = [
     "EXIT_REJECTED",
     "SPARK_ERRORS",
     "check_extra",
-    "exit_if_rejected",
     "exit_on_error",
+    "report_rejected",
     "spark_error_message",
 ]
 
@@ -82,12 +82,13 @@ def check_extra(*modules: str) -> None:
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
-def exit_if_rejected(count: int, *, is_allowed: bool) -> None:
-    """End the command with exit code 3 if subscriptions were rejected and that is not allowed."""
-    if count and not is_allowed:
-        subject = "1 subscription was" if count == 1 else f"{count:,} subscriptions were"
-        typer.echo(f"covey: {subject} left out; accept that with --allow-rejected", err=True)
-        raise typer.Exit(EXIT_REJECTED)
+def report_rejected(count: int, *, is_allowed: bool) -> int:
+    """Return the exit code of a command that left out subscriptions, and print why it is not 0."""
+    if not count or is_allowed:
+        return 0
+    subject = "1 subscription was" if count == 1 else f"{count:,} subscriptions were"
+    typer.echo(f"covey: {subject} left out; accept that with --allow-rejected", err=True)
+    return EXIT_REJECTED
 
 
 def spark_error_message(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_if_rejected, exit_on_error
+from covey.cli.errors import exit_on_error, report_rejected
 from covey.cli.io.formats import FileFormat, format_from_suffix
 from covey.cli.io.targets import TableTarget
 from covey.cli.match.summary import print_summary
@@ -225,6 +225,7 @@ def match(
         )
         report, seconds_by_step = job.run()
         print_summary(make_console(), report, seconds_by_step, out)
+    exit_code = report_rejected(report.rejections.count, is_allowed=allow_rejected)
     if report.rejections.count:
         print_next_step(
             f"covey doctor {subscriptions} --events {events}   # all wrong predicates, with advice"
@@ -234,4 +235,4 @@ def match(
             f"covey explain {subscriptions} --events {events} --row 0 --subscription ID   "
             "# why an event matched"
         )
-    exit_if_rejected(report.rejections.count, is_allowed=allow_rejected)
+    raise typer.Exit(exit_code)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_if_rejected, exit_on_error
+from covey.cli.errors import exit_on_error, report_rejected
 from covey.cli.next_step import print_next_step
 from covey.cli.options import (
     AllowRejectedOption,
@@ -133,7 +133,8 @@ def compact(
         )
         report, seconds_by_step = job.run()
         print_summary(make_console(), report, seconds_by_step, folder, has_plot=not no_picture)
+    exit_code = report_rejected(report.rejections.count, is_allowed=allow_rejected)
     print_next_step(
         f"covey match {events} {out}/active -o matches.parquet   # match the active ones only"
     )
-    exit_if_rejected(report.rejections.count, is_allowed=allow_rejected)
+    raise typer.Exit(exit_code)
