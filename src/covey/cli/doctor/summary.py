@@ -23,13 +23,14 @@ def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> 
     console.print(
         f"{_format_count(problems, 'problem')} and {_format_count(hints, 'hint')} in "
         f"{report.subscription_count:,} subscriptions, tried on {report.event_sample_text}",
+        soft_wrap=True,
         highlight=False,
     )
     for kind, info in CHECKS.items():
         if kind not in counts:
             continue
         heading = Text.assemble("\n", (info.heading, "bold"), f" ({counts[kind]:,}): {info.advice}")
-        console.print(heading, highlight=False)
+        console.print(heading, soft_wrap=True, highlight=False)
         kept = report.findings.where(f"kind = '{kind}'").orderBy("id")
         for row in kept.limit(to_row_limit(max_per_kind)).collect():
             console.print(_format_finding(row), soft_wrap=True, highlight=False)
