@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pyarrow as pa
 import pytest
 
-from covey import CoveyError, InvalidArgumentError, Parser, Space, parse, render
+from covey import CoveyError, InvalidArgumentError, Parser, PredicateError, Space, parse, render
 from covey.geometry.scalars import Scalars
 
 SPACE = Space.from_types({"price": pa.float64(), "city": pa.string()})
@@ -56,3 +58,15 @@ def test_long_decimals_keep_all_digits() -> None:
     assert isinstance(d, Scalars)
     assert e.lower.tolist() == e.upper.tolist() == [int(number)]
     assert d.lower.tolist() == [int(number) * 100 + 26, int(number) * 100 + 25]
+
+
+def test_the_wrong_one_of_many_texts_is_named_by_its_row() -> None:
+    texts = ["price > 1"] * 500 + ["prise > 1", "prise > 2"]
+    with pytest.raises(PredicateError, match=r"^predicate 500 \(from 0\): line 1, column 1: ") as e:
+        parse(SPACE, texts)
+    assert e.value.row == 500
+    again = pickle.loads(pickle.dumps(e.value))
+    assert (again.row, str(again)) == (500, str(e.value))
+    with pytest.raises(PredicateError, match=r"^line 1, column 1: ") as alone:
+        parse(SPACE, ["prise > 1"])
+    assert alone.value.row is None

@@ -126,3 +126,8 @@ def test_an_invalid_decimal_is_refused(precision: int, scale: int) -> None:
 
 def _length(type_: Type) -> dict[str, int]:
     return {"x": type_.length} if type_.is_vector else {}
+
+
+def test_another_name_of_a_constructor_names_those_that_exist() -> None:
+    with pytest.raises(AttributeError, match=r"Space\.from_arrow\(table\.schema\)"):
+        Space.of  # noqa: B018

@@ -18,6 +18,7 @@ servers = "127.0.0.1:9092"
 [events]
 topics = ["ads"]
 schema = "a DOUBLE"
+starting_offsets = "latest"
 [subscriptions]
 topic = "alerts"
 [dead_letters]
@@ -33,7 +34,7 @@ spark_options = { "request.timeout.ms" = 5000 }
 client_options = { "socket.timeout.ms" = 5000 }
 [events]
 topics = ["ads", "offers"]
-schema = "a DOUBLE, v ARRAY<FLOAT>"
+schema = '{"type": "record", "name": "ad", "fields": [{"name": "a", "type": "double"}]}'
 format = "avro"
 id_column = "a"
 starting_offsets = "earliest"
@@ -58,6 +59,7 @@ max_event_delay_s = 5
 [spark]
 master = "local[2,4]"
 jars = "jars/*.jar"
+packages = ["kafka"]
 conf = { "spark.driver.memory" = "2g" }
 [metrics]
 port = 9464
@@ -112,7 +114,9 @@ def test_every_setting_is_read() -> None:
     assert config.notifications == NotificationsConfig("delta", "notes", ["a"], "table")
     assert config.subscriptions.clock_skew_ms == 0
     assert (config.state.retention_s, config.state.max_event_delay_s) == (10, 5)
-    assert config.spark == SparkConfig("local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"})
+    assert config.spark == SparkConfig(
+        "local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"}, ["kafka"]
+    )
     assert config.metrics == MetricsConfig(9464, "0.0.0.0")
 
 
@@ -165,6 +169,21 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
             'starting_offsets = "now"',
             "[events] starting_offsets must be 'latest' or 'earliest', got 'now'",
         ),
+        (
+            "events",
+            "starting_offsets",
+            '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every',
+        ),
+        (
+            "events",
+            'schema = "a DOUBEL"',
+            "[events] schema: column a has the unknown type DOUBEL, did you mean DOUBLE?",
+        ),
+        ("events", 'schema = "a DOUBLE, b"', "[events] schema: column 2 (b) has no type"),
+        ("events", 'schema = "a ARRAY<INT"', "[events] schema: the brackets do not match"),
+        ("events", 'id_column = "b"', "[events] id_column is 'b', but the schema has a"),
+        ("notifications", 'include = ["b"]', "[notifications] include names 'b', but events have"),
+        ("spark", 'packages = "kafka"', "[spark] packages must be a list of strings"),
         ("events", "id_column = 5", "[events] id_column must be a string, got 5"),
         (
             "events",

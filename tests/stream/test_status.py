@@ -210,7 +210,7 @@ def test_the_terminal_shows_if_the_stream_is_running(tmp_path: Path) -> None:
     assert saved is not None
     now = saved["written_ms"] / 1000
     assert ", running;" in show_status(tmp_path, now + 29)
-    assert ", silent for 31 s: is it gone?;" in show_status(tmp_path, now + 31)
+    assert ", silent for 31 s: has it ended?;" in show_status(tmp_path, now + 31)
     status.write_file(is_last=True)
     assert ", stopped;" in show_status(tmp_path, now + 500)
 

@@ -60,7 +60,19 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "schema": (
         {"events": {"schema": "a DOUBLEE"}},
-        "[events] schema is not a Spark schema such as symbol STRING, price DOUBLE: ",
+        "[events] schema: column a has the unknown type DOUBLEE, did you mean DOUBLE?",
+    ),
+    "schema that only Spark can refuse": (
+        {"events": {"schema": "a DECIMAL(99, 2)"}},
+        "price DOUBLE: [DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision 99",
+    ),
+    "no starting position": (
+        {"events": {"starting_offsets": None}},
+        "[events] lacks starting_offsets: write starting_offsets = ",
+    ),
+    "packages": (
+        {"spark": {"packages": ["kafkaa"]}},
+        "[spark] packages: 'kafkaa' must be kafka, avro, delta, or Maven coordinates",
     ),
     "schema of Avro": (
         {"events": {"format": "avro", "schema": "a DOUBLE"}},
@@ -143,14 +155,14 @@ def test_a_missing_or_invalid_configuration_file_is_refused(run: Run, tmp_path: 
 def test_wrong_arguments_about_the_past_are_refused(stream: Live, run: Run) -> None:
     path = stream.configure()
     wrong = {
-        ("stream", "--dry-run"): "--dry-run is for a stretch of the past: add --from",
-        ("stream", "--from", "{}"): "the past is computed again with --dry-run only",
+        ("stream", "--dry-run"): "--dry-run is for a replay of past events: add --from",
+        ("stream", "--from", "{}"): "a replay sends no notifications: add --dry-run",
         ("stream", "--from", "0", "--dry-run"): "'0' is not a set of offsets: write",
         ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is not an event topic",
         ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
         ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is not an event ref",
         ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch decision contains",
-        ("status", "--once"): "says nothing of a stream: has `covey stream",
+        ("status", "--once"): "has no status of a stream: start `covey stream",
     }
     for words, expected in wrong.items():
         refused = run(*words, path)

@@ -30,6 +30,7 @@ In the order in which data passes through them:
     single_task       run one function in one task
     worker_errors     raise errors of workers on the driver
     query_log         mute PySpark's log of failed queries
+    worker_python     choose and check the Python that workers run
 """
 
 from typing import TYPE_CHECKING

@@ -23,6 +23,7 @@ from covey.spark.schemas import build_space
 from covey.spark.session_settings import read_session_settings
 from covey.spark.store_location import create_store_location
 from covey.spark.validity import with_validity
+from covey.spark.worker_python import prepare_worker_python
 from covey.spark.zones.loader import ZoneLoader
 from covey.store import Store
 
@@ -223,6 +224,7 @@ class Matcher(
                 "replication='smart' finds the matches of an event in several zones: outputMode "
                 "must be 'pairs', not 'arrays'"
             )
+        prepare_worker_python(spark)
         space = build_space(schema, read_session_settings(spark), self._param_value(self.vectors))
         limits = self._predicate_limits()
         space = replace(space, max_derived=self._param_value(self.maxDerived), limits=limits)

@@ -33,6 +33,7 @@ from covey.spark.schemas import check_event_columns, select_attribute, select_co
 from covey.spark.session_settings import check_session_settings, with_time_zones
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, select_attribute_or_time
+from covey.spark.worker_python import prepare_worker_python
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
 from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema
@@ -124,6 +125,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 f"column {id_name!r} is {id_type.simpleString()}, but the ids of the model are "
                 f"{model_id_type.simpleString()}: cast it"
             )
+        prepare_worker_python(changes.sparkSession)
         (changed, removed, refused), state = classify_changes(changes, self), self._state
         space = with_time_zones(state.space.without_derived, changes.sparkSession)
         updated = load_subscriptions(
@@ -160,6 +162,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         raises. Reading the result makes another pass. If no expression can raise an error, the call
         runs no job.
         """
+        prepare_worker_python(events.sparkSession)
         check_session_settings(self._state.space, events.sparkSession)
         state, id_name = self._state, self._param_value(self.idCol)
         names = [name for name in state.constrained_attributes if name != VALIDITY]
@@ -251,6 +254,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """
         spark = SparkSession.active()
         schema = self._event_schema() or StructType()
+        prepare_worker_python(spark)
         check_session_settings(self._state.space, spark)
         event_fields = self._select_event_fields(schema)
         output_format = self._build_output_format(event_fields)
@@ -278,6 +282,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        prepare_worker_python(dataset.sparkSession)
         check_session_settings(self._state.space, dataset.sparkSession)
         event_fields = self._select_event_fields(dataset.schema)
         names = self._state.constrained_attributes

@@ -10,10 +10,12 @@ decisions in docs/explanation/decisions/0006-stream.md.
 Modules, in the order in which a stream uses them:
 
 - `config`: the TOML configuration, one dataclass per section.
+- `schema_check`: refuse a wrong schema of events before Spark starts.
 - `spark_defaults`: Spark settings of a stream that the user can override.
 - `worker_daemon`: process from which Spark forks its Python workers, with modules preloaded.
 - `warm_up`: one small match in the daemon, so that workers inherit the loaded kernels.
 - `kafka_cluster`: covey's own Kafka clients, topic configuration and offset bounds.
+- `topics`: check the topics before Spark starts, and read the starting offsets.
 - `startup`: open the store, and resume from the control topic or rebuild the store from it.
 - `zones`: divide the subscriptions of a stream into zones.
 - `control`: sub-package; the control topic: messages, reader, translation to store changes.

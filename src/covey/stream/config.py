@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from covey._argument_checks import check_arguments, check_local_path
 from covey.errors import InvalidArgumentError, SchemaError
 from covey.space import PredicateLimits
+from covey.stream.schema_check import check_event_schema, list_schema_columns
 
 __all__ = [
     "DeadLettersConfig",
@@ -55,7 +56,9 @@ class EventsConfig:
             schema of a record, as JSON.
         format: `json` or `avro`.
         id_column: column with a unique id of each event; by default the event ref is the id.
-        starting_offsets: where a stream without a checkpoint begins: `latest` or `earliest`.
+        starting_offsets: where the first start begins, which must be chosen: `earliest` for every
+            event that Kafka still has, `latest` for events from the start of the process on. Later
+            starts continue where the last one ended.
         vectors: number of elements of each column of vectors.
         max_events_per_batch: the largest number of events of a batch; by default it is computed at
             each start from the measured cost of an event.
@@ -67,7 +70,7 @@ class EventsConfig:
     schema: str
     format: str = "json"
     id_column: str | None = None
-    starting_offsets: str = "latest"
+    starting_offsets: str | None = None
     vectors: dict[str, int] = field(default_factory=dict)
     max_events_per_batch: int | None = None
     trigger_interval_ms: int = 0
@@ -144,6 +147,8 @@ class SparkConfig:
 
     Args:
         master: Spark's master URL.
+        packages: Maven coordinates that Spark downloads when it starts; the short names `kafka`,
+            `avro` and `delta` stand for those of the running Spark.
         jars: path or pattern of the jar files to load.
         conf: further settings of Spark.
     """
@@ -151,6 +156,7 @@ class SparkConfig:
     master: str = "local[*]"
     jars: str | None = None
     conf: dict[str, str] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +313,16 @@ def _to_option_text(value: str | int) -> str:
 def _check_values(config: StreamConfig) -> None:
     """Raise InvalidArgumentError if a value is out of range or settings contradict each other."""
     _check_choice("[events] format", config.events.format, ("json", "avro"))
+    if config.events.starting_offsets is None:
+        raise InvalidArgumentError(
+            '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every '
+            'event that Kafka still has, or "latest" for events from the first start on'
+        )
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")
     )
+    check_event_schema(config.events.schema, config.events.format)
+    _check_column_names(config)
     _check_choice("[notifications] sink", config.notifications.sink, ("kafka", "delta", "foreach"))
     for sink, setting in (("delta", "path"), ("foreach", "function")):
         if config.notifications.sink == sink and not getattr(config.notifications, setting):
@@ -343,6 +356,21 @@ def _check_values(config: StreamConfig) -> None:
         raise InvalidArgumentError(
             f"topics must be different, got {', '.join(topics)}: give each use its own topic"
         )
+
+
+def _check_column_names(config: StreamConfig) -> None:
+    """Refuse settings that name a column which the schema of events does not have."""
+    columns = list_schema_columns(config.events.schema, config.events.format)
+    known = {name.lower() for name in columns}
+    if (id_column := config.events.id_column) is not None and id_column.lower() not in known:
+        raise InvalidArgumentError(
+            f"[events] id_column is {id_column!r}, but the schema has {', '.join(columns)}"
+        )
+    for name in config.notifications.include:
+        if name.lower() not in known:
+            raise InvalidArgumentError(
+                f"[notifications] include names {name!r}, but events have {', '.join(columns)}"
+            )
 
 
 def _check_choice(setting: str, value: str, choices: tuple[str, ...]) -> None:

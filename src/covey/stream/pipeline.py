@@ -8,6 +8,7 @@ the batch with the same events and, if it was decided, with the same version.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -39,6 +40,7 @@ from covey.stream.metrics.batch_metrics import build_batch_metrics, list_complet
 from covey.stream.metrics.status import StatusReporter, read_status
 from covey.stream.retry import RetryPolicy, summarize_error
 from covey.stream.startup import locate_store, open_subscriptions
+from covey.stream.topics import TopicOffsets, check_topics, read_starting_offsets
 from covey.stream.zones import build_partitioner
 
 __all__ = ["Pipeline"]
@@ -64,19 +66,25 @@ class Pipeline:
         StreamError: a topic does not exist, or Kafka cannot be reached.
     """
 
-    def __init__(self, spark: SparkSession, config: StreamConfig) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: StreamConfig,
+        *,
+        starting_offsets: tuple[TopicOffsets, str] | None = None,
+    ) -> None:
         self._spark, self._config = spark, config
+        self._starting_offsets, self._offsets_origin = starting_offsets or ({}, "")
+        self._is_ready = False
         self._sink = build_sink(config)
         self._match_query = MatchQuery.from_config(config)
         self._required_attributes = RequiredAttributes()
         self._store_location = locate_store(config)
         self._counts = CountsAccumulator(spark.sparkContext)
         self._cluster = KafkaCluster(config.kafka)
-        for topic in config.events.topics:
-            self._cluster.check_append_time(topic)
-        if config.notifications.sink == "kafka":
-            self._cluster.list_partitions(config.notifications.topic)
-        self._cluster.list_partitions(config.dead_letters.topic)
+        if not self._offsets_origin:
+            check_topics(config)
+            self._starting_offsets, self._offsets_origin = read_starting_offsets(config)
         self._checkpoint = Checkpoint(open_storage(f"{config.state.path}/{CHECKPOINT_FOLDER}"))
         folder = open_storage(config.state.path).local_path("")
         self._status = StatusReporter(folder, config.metrics)
@@ -146,6 +154,7 @@ class Pipeline:
         )
         events = self._read_events(self._choose_max_events(subscriptions))
         query = self._start_query(self._build_rows(events, subscriptions.store))
+        self._report_ready(subscriptions)
         decider = BatchDecider(
             subscriptions, self._checkpoint, self._required_attributes, self._pending_batches
         )
@@ -172,10 +181,18 @@ class Pipeline:
             self._spark.readStream.format("kafka")
             .options(**self._cluster.reader_options)
             .option("subscribe", ",".join(config.events.topics))
-            .option("startingOffsets", config.events.starting_offsets)
+            .option("startingOffsets", json.dumps(self._starting_offsets))
             .option("maxOffsetsPerTrigger", max_events)
             .load()
         )
+
+    def _report_ready(self, subscriptions: LiveSubscriptions) -> None:
+        """Log once that events are matched from now on, and the first offsets of them."""
+        if not self._is_ready:
+            self._is_ready = True
+            count = subscriptions.store.snapshot().manifest.subscriptions
+            position = {"starting_offsets": self._starting_offsets, "from": self._offsets_origin}
+            _log.info("ready", extra={**position, "subscriptions": count})
 
     def _build_rows(self, events: DataFrame, store: Store) -> DataFrame:
         newest = store.snapshot()

@@ -109,7 +109,7 @@ def reduce_subscriptions(
         limits=ReductionLimits(max_subtractions, max_false_positive_rate),
         executor=SparkExecutor(job),
     )
-    clock.lap("compact")
+    clock.lap("reduce")
     statuses = SubscriptionStatuses.from_reduction(batch, reduction)
     is_active = statuses.statuses == RegionStatus.ACTIVE
     if not is_active.all() and is_active.any():
@@ -137,7 +137,7 @@ def _merge_step_seconds(
 ) -> dict[str, float]:
     """Return the seconds of all steps in the order in which they ran, and the total.
 
-    The step "compact" is left out, because `covering_seconds` has the times of its parts.
+    The step "reduce" is left out, because `covering_seconds` has the times of its parts.
     """
     seconds = {
         "fit": steps["fit"],

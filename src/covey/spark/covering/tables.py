@@ -119,7 +119,7 @@ def write_result_tables(
         statuses: status and absorbers of each subscription.
         reduction: the reduction, with the filters.
     """
-    folder, directory = f"compacted/{uuid4().hex}", open_storage(location)
+    folder, directory = f"reduced/{uuid4().hex}", open_storage(location)
     numbers = np.arange(len(reduction.filters))
     with Store.create(
         f"{location}/{folder}/store", reduction.filters.space.without_derived

@@ -42,6 +42,7 @@ from covey.spark.planning.tasks import (
     read_subscribers,
 )
 from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.worker_python import prepare_worker_python
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 
@@ -172,6 +173,7 @@ def assign_subscribers(
             f"{len(columns.upper)} columns"
         )
     _check_columns(subscribers, [id_col, *columns.names])
+    prepare_worker_python(subscribers.sparkSession)
     count = subscribers.count()
     sample_rows = _sample_rows(subscribers, id_col, seed, sample_size).select(*columns.names)
     problem = Problem(

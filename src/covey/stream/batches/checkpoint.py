@@ -62,6 +62,17 @@ class Checkpoint:
             for topic, offsets in sorted(ends.items())
         }
 
+    def read_next_offsets(self) -> dict[str, dict[str, int]] | None:
+        """Return the first offsets that are not done, or None if the query has never begun."""
+        batch = self.find_next_batch()
+        try:
+            if batch:
+                return self._read_end_offsets(batch - 1)
+            self.storage.read("sources/0/0")
+        except FileNotFoundError:
+            return None
+        return self._read_initial_offsets()
+
     def _read_end_offsets(self, batch: int) -> dict[str, dict[str, int]]:
         # The lines are a version, metadata, and one line per source.
         lines = self._read_text(f"offsets/{batch}").splitlines()

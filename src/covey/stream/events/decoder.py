@@ -116,7 +116,7 @@ def _build_avro_decoder(config: EventsConfig) -> EventDecoder:
         empty = SparkSession.active().createDataFrame([], "value BINARY")
         schema = empty.select(decoded_value.alias("read")).schema["read"].dataType
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = _first_line(error)
         raise InvalidArgumentError(
             f"[events] schema is not the Avro schema of a record: {reason}"
         ) from None
@@ -145,9 +145,14 @@ def _parse_ddl_schema(text: str) -> StructType:
     try:
         schema = StructType.fromDDL(text)
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = _first_line(error)
         raise InvalidArgumentError(
             f"[events] schema is not a Spark schema such as symbol STRING, price DOUBLE: {reason}"
         ) from None
     assert isinstance(schema, StructType)
     return schema
+
+
+def _first_line(error: Exception) -> str:
+    """Return the reason in an error of Spark, whose messages may begin with an empty line."""
+    return str(error).strip().partition("\n")[0]
