@@ -271,7 +271,7 @@ class Tags:
 
     @property
     def _has_only_tokens(self) -> bool:
-        """Whether all rows only require tokens: every group has one token, and no other rule is set."""
+        """Whether rows only require tokens: each group has one token, and no other rule is set."""
         has_other_rules = self.whole.any() or self.bounded.any() or len(self.forbidden.values)
         has_single_tokens = (self.tokens.lengths == 1).all() and (
             self.states == ValueState.VALUE
