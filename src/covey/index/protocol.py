@@ -78,7 +78,7 @@ class Index(Protocol):
     """Protocol of an index: stored regions with row numbers, queried with batches.
 
     The result for each pair is that of `covey.geometry.relations`. It is exact, except for
-    relations between balls, which are inexact in the direction that loses no event.
+    relations between balls: these are inexact in the direction that loses no event.
 
     The tests of an implementation must run `covey.testing.IndexContract`.
     """
