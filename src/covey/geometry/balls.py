@@ -235,7 +235,7 @@ class Balls:
         return self._decide_pairwise(other, _rows_overlap)
 
     def _decide_pairwise(self, other: Balls, decide: Any) -> Bools:
-        """Return `decide` of row i of this batch and row i of `other`, for each i."""
+        """Return for each i the result of `decide` for row i of this batch and row i of `other`."""
         pairs = ((self.row(i), other.row(i)) for i in range(len(self)))
         return np.array([decide(*a, *b) for a, b in pairs], np.bool_)
 
@@ -248,8 +248,9 @@ class Balls:
     def hull(self, groups: Rows) -> Balls:
         """Return one row per group of rows, which covers all rows of the group.
 
-        If the rows have one l2 ball each, the result is a ball that encloses these, two at a time.
-        Other balls are kept if all rows have the same; otherwise the result admits every vector.
+        If the rows have one l2 ball each, the result has one ball that encloses them, computed two
+        balls at a time. Otherwise the balls are kept if all rows have the same; if they differ, the
+        result admits every vector.
 
         Args:
             groups: the group number of each row, ascending, from 0 without gaps.
@@ -266,7 +267,11 @@ class Balls:
 
 
 def _normalize_row(states: int, balls: Sequence[Ball]) -> tuple[int, list[Ball]]:
-    """Return a constraint in which balls with the same metric and centre are one ball."""
+    """Return the states and the balls of a constraint in normal form.
+
+    Balls with the same metric and centre become one ball, their intersection. If a ball admits no
+    score, the states exclude vectors.
+    """
     by_centre: dict[tuple[Metric, tuple[float, ...], bool], Ball] = {}
     for ball in balls if states & ValueState.VALUE else ():
         floor = 0 if ball.metric is Metric.L2 else _DOMAIN.low
@@ -366,7 +371,8 @@ def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list
     """Return balls that contain every vector of either row; an empty list admits every vector.
 
     If both rows have one l2 ball, the result is one ball that encloses both. If one row admits no
-    vector, the result is the balls of the other row. If both have the same balls, it is these.
+    vector, the result is the balls of the other row. Otherwise the balls are kept if both rows have
+    the same, and the result is empty if they differ.
     """
     for (states, _), (_, balls) in ((a, b), (b, a)):
         if not states & ValueState.VALUE:

@@ -28,7 +28,7 @@ _SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
 
 class Metric(IntEnum):
-    """The functions that compute the score of a vector with a centre: a distance, a similarity."""
+    """The functions that score a vector with a centre: l2 distance and cosine similarity."""
 
     L2 = 0  # vector_l2_distance
     COSINE = 1  # vector_cosine_similarity
@@ -109,7 +109,7 @@ def _write_pair_scores(
 ) -> None:  # fmt: skip
     """Write the score of each pair into `scores`, and whether it is not null into `is_defined`.
 
-    No operation is fused or reordered, so that the bits are Spark's.
+    No operation is fused or reordered, so that scores have the same bits as in Spark.
     """
     length = a.shape[1]
     terms, blocks = np.empty(length, np.float32), np.empty(length // 8, np.float32)

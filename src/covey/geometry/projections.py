@@ -127,9 +127,9 @@ class Directions:
     ) -> Ends:
         """Return the lower and the upper ends of the intervals of n balls, widened for rounding.
 
-        Both are arrays of n rows and k columns. The interval of a ball contains the one that
-        `project_balls` computes for each ball that it covers. With `widenings=2` it contains even
-        the one that is widened once. Centres must be finite.
+        Both are arrays of n rows and k columns. The interval of a ball contains the interval that
+        `project_balls` computes for each ball that it covers; with `widenings=2`, even the interval
+        that this method computes for it with one widening. Centres must be finite.
         """
         low, high, sums = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)

@@ -305,7 +305,8 @@ def cover_intervals(
     Arguments are columns of `Scalars`, first of the outer batch, then of the inner one.
 
     Returns:
-        1 if it covers, 0 if not, `UNDECIDED` if the lists must be compared.
+        1 if the outer interval covers the inner one, 0 if not, `UNDECIDED` if the lists must be
+        compared.
     """
     answer = np.empty(len(outer_rows), np.int8)
     for k in range(len(outer_rows)):
