@@ -88,7 +88,10 @@ class Index(Protocol):
         ...
 
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Return for each query region the stored regions that cover it, at most `limit`."""
+        """Return for each query region the stored regions that cover it, at most `limit`.
+
+        The limit is for each query region; None means no limit.
+        """
         ...
 
     def find_covered(self, regions: Regions) -> Pairs:

@@ -78,6 +78,10 @@ class HilbertGrid:
 
         Bounds are included. For dates they are days, for timestamps microseconds since 1970. Values
         beyond the bounds are in the first or the last cell. Text has no width: use `from_regions`.
+
+        Raises:
+            InvalidArgumentError: if bounds are missing or not ascending, or an attribute is text.
+            SchemaError: if an attribute is not scalar.
         """
         for name in attributes:
             _check_scalar(space[name])
@@ -186,8 +190,8 @@ def _check_scalar(attribute: Attribute) -> Type:
     """Return the type of an attribute; raise SchemaError if it is not scalar."""
     if not attribute.type.is_scalar:
         raise SchemaError(
-            f"attribute {attribute.name!r} is {attribute.type}, which has no order that a grid could "
-            "divide: choose scalar attributes"
+            f"attribute {attribute.name!r} is {attribute.type}, which has no order that a grid "
+            "could divide: choose scalar attributes"
         )
     return attribute.type
 

@@ -185,7 +185,7 @@ class HilbertIndex:
     def _make_covering_proposer(self, lower: Ints, upper: Ints) -> Callable[[int], Proposal]:
         """Return a function that proposes the stored boxes that contain each query box.
 
-        They have a block that contains the position of the lower corner of the query box.
+        Such a box has a block that contains the position of the lower corner of the query box.
         """
         positions = hilbert.encode_cells(lower, self.grid.bits)
 

@@ -83,7 +83,8 @@ def _find_best_split(
     """Return the column of codes to divide by, and the share of boxes in the lower part.
 
     The division with the least work is chosen, on a sample of the boxes. The work is the number of
-    boxes of each part times the chance that an event reaches that part.
+    boxes of each part times the chance that an event reaches that part, relative to the chance that
+    it reaches any of the boxes.
     """
     width = codes.shape[1] // 2
     count = min(len(rows), _SAMPLE)

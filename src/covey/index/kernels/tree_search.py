@@ -199,7 +199,7 @@ def match_leaves_limited(
     sparse: NDArray[np.int64], odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
     exact_bits: NDArray[np.uint64], remaining: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write the pairs of `match_leaves` until each query row has as many as requested.
+    """Write pairs as `match_leaves` does, until each query row has as many boxes as it needs.
 
     `remaining` has the number of further boxes that each query row needs, and is updated. Only
     boxes with a bit in `exact_bits` are counted, because others may be false candidates.

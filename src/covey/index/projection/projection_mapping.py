@@ -270,7 +270,7 @@ class VectorProjection:
     directions: Directions
 
     def find_single_balls(self, regions: Regions) -> Ints:
-        """Return for each region the number of its only ball, or -1 if it is not one l2 ball."""
+        """Return for each region the number of its only ball if that is an l2 ball, or -1."""
         chosen = np.full(len(regions), -1)
         if (constraints := regions.constraints.get(self.name)) is not None:
             assert isinstance(constraints.batch, Balls)
@@ -365,7 +365,7 @@ def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
 
 
 def _is_ball(batch: Balls) -> Bools:
-    """Return for each ball or shell whether it is of l2, with a finite radius and centre."""
+    """Return for each ball or shell whether it is an l2 one with a finite radius and centre."""
     is_finite = np.isfinite(decode_floats(batch.upper, FLOAT)) & np.isfinite(batch.centres).all(
         axis=1
     )

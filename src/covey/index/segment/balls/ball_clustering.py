@@ -92,7 +92,7 @@ class BallBatch:
     def unit_directions(self, start: int, stop: int) -> Matrix:
         """Return the unit directions of a range of balls.
 
-        It is that of the centre, or the opposite one if the demand has the sign -1.
+        A ball has the direction of its centre, or the opposite one if its demand has the sign -1.
         """
         scales = self.demands[0, start:stop] / np.maximum(self.norms[start:stop], 1e-30)
         units: Matrix = self.centres[start:stop] * scales[:, None].astype(np.float32)

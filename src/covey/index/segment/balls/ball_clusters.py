@@ -68,8 +68,8 @@ class BallClusters:
     """Balls of one vector attribute, stored in an order in which similar balls are neighbours.
 
     Row i of the arrays is the ball `order[i]` of the input. First come the clusters (cluster k from
-    `starts[k]` to `starts[k + 1]`), then balls that are compared with every event, then balls whose
-    centres are not plain (NaN, infinite, or of a norm whose square is inexact in float32).
+    `starts[k]` to `starts[k + 1]` - 1), then balls that are compared with every event, then balls
+    whose centres are not plain (`is_plain`: NaN, infinite, or with an extreme norm).
 
     Cost: 49 bytes per ball in addition to its centre, and 4 · length bytes per cluster; sketches
     take at most half of the memory of the centres of balls without a cluster. A vector that is not

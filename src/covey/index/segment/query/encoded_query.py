@@ -36,7 +36,8 @@ def padded_width(attributes: int) -> int:
 class EncodedQuery:
     """Batch of queries as rows of codes.
 
-    Each query has one row without a token, and one more row for each of its tokens.
+    Each query has one row without a token, and one more row for each of its tokens that leads to
+    stored regions.
 
     Args:
         low: codes of the lower corner of each row.
