@@ -66,7 +66,7 @@ class AdvertisedRegions:
         return np.flatnonzero(self._advertised_flags)
 
     def contains(self, numbers: Numbers) -> Bools:
-        """Return whether each region is advertised."""
+        """Return for each number whether its region is advertised."""
         return self._flags.get(numbers)
 
     def encode_points(self, regions: Regions) -> DominancePoints:

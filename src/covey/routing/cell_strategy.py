@@ -112,7 +112,7 @@ class HilbertCellStrategy:
         return CellUpdate(delta.ranges, RangeSet.empty())
 
     def remove(self, numbers: Numbers) -> CellUpdate:
-        """Remove live regions; the update withdraws the positions that no other region contains."""
+        """Remove live regions; return an update that withdraws positions only they contained."""
         self._check_numbers(numbers, True)
         rows = self._region_ranges.take(numbers)
         self._region_ranges.remove(numbers)

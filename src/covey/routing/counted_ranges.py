@@ -51,7 +51,7 @@ class RangeDelta(NamedTuple):
         partial_count: ranges of which some positions changed.
         new_count: ranges of which all positions changed.
         merged_count: partial and new ranges that are next to other advertised positions, or so near
-            that the gap between is filled.
+            to them that the gap is filled.
     """
 
     ranges: RangeSet

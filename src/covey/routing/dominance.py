@@ -33,7 +33,7 @@ __all__ = ["DominancePoints"]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _MAX_INT = (1 << 63) - 1
-_TEXT_PREFIX_BYTES = 7  # of a text; the eighth byte is its length
+_TEXT_PREFIX_BYTES = 7  # bytes of a text that are used; the eighth byte is its length
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,10 @@ def recommend_strategy(
 ) -> Recommendation:
     """Return the best strategy for regions like these; each is tried on at most 8,192 of them.
 
-    All strategies that advertise regions advertise equally many, so the one with the fastest adds
-    is chosen. "hilbert", which advertises ranges of cells, is chosen instead if a sample of events
-    is passed, the ranges are at most half as many as the regions that the best of the others
-    advertises, and at most 5% of the events are false forwards.
+    Strategies that advertise regions all advertise the same number, so the one with the fastest
+    adds is chosen. "hilbert", which advertises ranges of cells, is chosen instead if a sample of
+    events is passed, the ranges are at most half as many as the regions of the best other strategy,
+    and at most 5% of the events are false forwards.
 
     Args:
         regions: the regions, from which a random sample is drawn.

@@ -68,6 +68,9 @@ class RegionLog:
         return regions if order is None else regions.take(np.argsort(order))
 
     def _are_similar_in_size(self, block_count: int) -> bool:
-        """Return whether the first of the last blocks is at most 16 times the largest other one."""
+        """Return whether the last `block_count` blocks should be merged.
+
+        They should if the first is at most 16 times as large as the largest of the others.
+        """
         sizes = [stop - start for start, stop in pairwise(self._starts[-block_count - 1 :])]
         return sizes[0] <= _MERGE_FACTOR * max(sizes[1:])

@@ -61,8 +61,8 @@ def apply_ranges(
             applied is added here.
 
     Returns:
-        The number of ranges that were applied, and the first and last positions of the advertised
-        ranges that changed.
+        The number of ranges that were applied, and the advertised positions that changed, as first
+        and last positions of ranges.
     """
     changed = np.empty((2, 2 * len(firsts) + 16), np.int64)
     count = 0
