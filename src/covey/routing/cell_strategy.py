@@ -215,7 +215,11 @@ class HilbertCellStrategy:
         """
         wrong = numbers[self._region_ranges.contains(numbers) != must_be_live]
         if len(wrong):
-            state = "is not in the table" if must_be_live else "is in the table already"
+            state = (
+                "is not in the table: give numbers of live regions"
+                if must_be_live
+                else "is in the table already: give new numbers"
+            )
             raise InvalidArgumentError(f"region {wrong[0]} {state}")
         if len(np.unique(numbers)) != len(numbers):
-            raise InvalidArgumentError("a region number occurs twice in one batch")
+            raise InvalidArgumentError("a region number occurs twice in one batch: give each once")
