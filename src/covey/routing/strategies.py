@@ -157,7 +157,7 @@ def build_hybrid_strategy(
 
 
 def build_hilbert_strategy(region_log: RegionLog) -> CellStrategy:
-    """Return the strategy "hilbert", which advertises ranges of cells; the log is not used."""
+    """Return the strategy "hilbert", which advertises ranges of cells and needs no log."""
     return HilbertCellStrategy()
 
 

@@ -404,5 +404,5 @@ def _check_one_each(values: NDArray[Any], region_count: int) -> None:
     """Raise InvalidArgumentError unless there is one value for each region."""
     if values.shape != (region_count,):
         raise InvalidArgumentError(
-            f"give one value for each of {region_count} regions, got values of shape {values.shape}"
+            f"values must be one for each of {region_count} regions, got shape {values.shape}"
         )
