@@ -52,7 +52,7 @@ UNDECIDED = 2
 def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
     """Return for each k whether region `region_rows[k]` contains event `event_rows[k]`.
 
-    The answer is exactly the one of Spark's `where`.
+    The answer is exactly that of Spark's `where`.
 
     Raises:
         SchemaError: a constrained attribute has another type in the space of the events.

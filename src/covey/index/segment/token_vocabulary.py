@@ -126,7 +126,7 @@ class TokenVocabulary:
 
 
 def compute_token_shares(numbers: Ints) -> NDArray[np.float32]:
-    """Return for each item the share of all items with its number, an estimate of frequency."""
+    """Return for each number its share of all numbers, as an estimate of token frequency."""
     counts = np.bincount(numbers, minlength=1)
     shares: NDArray[np.float32] = (counts / max(1, len(numbers))).astype(np.float32)[numbers]
     return shares
