@@ -65,7 +65,7 @@ def test_without_a_step_it_is_the_plan_that_it_began_with() -> None:
 
 def test_a_start_with_filters_that_are_too_complex_is_refused() -> None:
     problem = ASSIGNMENT_PROBLEMS["hot-spots"](500, 10, seed=4)
-    with pytest.raises(InvalidArgumentError, match="3 rectangles, and max_rectangles is 2"):
+    with pytest.raises(InvalidArgumentError, match="3 rectangles, but max_rectangles is 2"):
         search(replace(problem, max_rectangles=2), greedy(problem), steps=1)
 
 
