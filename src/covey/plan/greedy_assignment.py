@@ -39,8 +39,8 @@ def greedy(
             assign all in the order of arrival (Gr).
         with_latency: respect `max_delay` and `allowed_leaves`. If False, every leaf may serve every
             subscriber; the plan is then Gr-l, for comparison only.
-        seed: the seed of the random order of arrival, in which Gr* assigns subscribers that have
-            equally many possible leaves; None for the order of the problem.
+        seed: the seed of the random order of arrival; None for the order of the problem. Gr* uses
+            this order only among subscribers with equally many possible leaves.
 
     Cost: about a microsecond for each subscriber and leaf that may serve it.
     """

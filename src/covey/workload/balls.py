@@ -28,7 +28,7 @@ from covey.workload.constraints import BallColumn, ConstraintColumn
 
 __all__ = ["CubeBalls"]
 
-_PARETO_SHAPE = math.log(5) / math.log(4)  # a fifth of the balls has four fifths of the radii
+_PARETO_SHAPE = math.log(5) / math.log(4)  # 80-20 rule, for radii without a limit
 _MIN_RADIUS_SHARE = 0.01  # smallest Pareto radius, as a share of the largest
 
 

@@ -2,7 +2,7 @@
 
 A subscriber that wants a cell must be served by a leaf that may serve it and receives the cell. The
 leaves that receive the cell therefore include at least one from the leaf set of every such
-subscriber, and are enough for the capacity that these subscribers need. All brokers above these
+subscriber, and their capacities together suffice for these subscribers. All brokers above these
 leaves receive the cell, too. A linear program for each cell gives a lower bound of the number of
 brokers that receive it. The bound holds for filters with any number of rectangles.
 """
@@ -138,8 +138,8 @@ def _count_needed_brokers(
 def _solve_broker_cover(problem: Problem, rows: Floats, row_lower: Floats) -> float:
     """Return a lower bound of the number of brokers that all leaf sets together need.
 
-    The linear program may choose fractions of brokers; that of a broker is at least that of each of
-    its children.
+    The linear program may choose fractions of brokers. The fraction of a broker is at least the
+    fraction of each of its children.
 
     Args:
         problem: the tree.

@@ -2,8 +2,8 @@
 
 A leaf earns the value of each box that its filter contains, and pays the filter's volume. Filters
 are unions of a few rectangles. All minimal bounding rectangles of subsets of boxes are enumerated.
-Among the filters in which a single rectangle contains each covered box, one of these rectangles is
-the best.
+Among the filters in which every covered box lies within a single rectangle, the best one consists
+of such bounding rectangles.
 
 If rectangles jointly cover a box that none of them contains, at least two of them intersect it. (At
 most three rectangles cover the four corners of the box, so that one of them contains a side of it.)
@@ -73,7 +73,7 @@ class FilterValueBound:
         """Return an upper bound of what a filter can earn, and the boxes for which it is reached.
 
         The boxes are a mask, in which bit i stands for box i. The mask is -1 for all boxes. If no
-        filter earns more than its volume, the result is 0.0 and an empty mask.
+        filter earns more than 0, the result is 0.0 and an empty mask.
 
         Args:
             values: the value of each box.
@@ -138,7 +138,7 @@ class EnclosingRectangles:
 
 
 def _enumerate_masks(lower: Floats, upper: Floats) -> Ints:
-    """Return a mask of the contained boxes for each minimal bounding rectangle of some boxes."""
+    """Return for each minimal bounding rectangle of some boxes the mask of the boxes within it."""
     bits = np.int64(1) << np.arange(len(lower))
     masks = np.array([-1], np.int64)
     for k in range(lower.shape[1]):

@@ -141,7 +141,7 @@ class _CuttingPlanes:
         Args:
             run: the solver.
             leaf: the leaf.
-            is_paying_group: the groups whose payments and rents count; the limit holds for any.
+            is_paying_group: the groups whose payments and rents count; any choice is valid.
             mask: the boxes that the filter contains, one bit for each box class.
             volume: the volume of the filter.
         """

@@ -56,7 +56,7 @@ def find_all_covering_leaves(problem: Problem, allowed_bits: Bits, filters: Brok
 
 
 def find_uncovered(covering_bits: Bits) -> NDArray[np.int64]:
-    """Return the rows without any leaf: subscribers that no allowed leaf's filter covers."""
+    """Return the rows without a set bit: subscribers that the filter of no allowed leaf covers."""
     return np.flatnonzero(~covering_bits.any(axis=1))
 
 
@@ -156,9 +156,9 @@ def enforce_capacity(plan: Plan) -> Plan:
 def relieve_overload(plan: Plan, moves_first: NDArray[np.bool_]) -> Plan:
     """Return the plan with subscribers of overloaded leaves moved to other leaves.
 
-    As many subscribers move as a leaf has beyond its capacity at `max_load`. Subscribers for which
-    `moves_first` is True move before the other ones. Among equals, a subscriber that more leaves
-    can serve moves first.
+    From each leaf, as many subscribers move as it has beyond its capacity at `max_load`.
+    Subscribers for which `moves_first` is True move before the other ones. Apart from this, a
+    subscriber that more leaves can serve moves first.
     """
     problem, leaves = plan.problem, plan.problem.tree.leaves
     capacities = problem.compute_capacities(problem.max_load)

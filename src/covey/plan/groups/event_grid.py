@@ -1,7 +1,7 @@
 """Grid of event space: boxes as ranges of cells, and the bandwidth measure of a box of cells.
 
 The ends of all boxes are the boundaries of cells on each axis. Filters are unions of boxes that
-enclose such boxes, so that their ends are boundaries as well, and containment is decided exactly.
+enclose such boxes, so that the ends of filters are boundaries as well, and containment is exact.
 If an axis has more than `max_boundaries` ends, only some of them become boundaries, and boxes are
 widened to these; for lower bounds they are narrowed.
 """

@@ -1,4 +1,4 @@
-"""Sets of leaves: those that may serve a subscriber, and those of them that cover its box.
+"""Sets of leaves: those that may serve a subscriber, and those whose filter also covers its box.
 
 A set is a row of bits in the layout of `covey.plan.kernels.leaf_bits`.
 """
@@ -36,8 +36,8 @@ Floats = NDArray[np.float64]
 def find_leaves_within_delay(problem: Problem) -> Bits:
     """Return the set of leaves that may serve each subscriber, independent of filters and loads.
 
-    If the problem has `allowed_leaves`, these leaves may serve it; otherwise, the leaves within
-    `max_delay`.
+    If the problem has `allowed_leaves`, its rows are the sets. Otherwise, a set has the leaves
+    within `max_delay`.
 
     Cost: a distance for each subscriber and leaf.
     """

@@ -37,10 +37,10 @@ def make_room(
     loads: Ints,
     capacities: Ints,
 ) -> int:
-    """Assign leaves to unassigned rows, and move other rows for this; return how many have none.
+    """Assign unassigned rows, and move other rows for this; return how many remain unassigned.
 
-    From a leaf to the next one on a path, the first row moves whose box the next leaf's filter
-    covers. If there is none, the row with the smallest size moves.
+    The row that moves from one leaf of a path to the next leaf is the first row whose box the next
+    leaf's filter covers. If there is no such row, it is the row with the smallest size.
 
     Args:
         allowed_bits: the leaves that may serve each row, as bits.

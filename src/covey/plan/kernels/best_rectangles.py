@@ -1,4 +1,4 @@
-"""Search for the best union of up to three rectangles: the values of its boxes, less its volume."""
+"""Search for the union of up to three rectangles with the most value, less its volume."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def find_best_rectangles(
 
     Args:
         values: the value of each box.
-        masks: bit i of `masks[r]` says that rectangle r contains box i. A union has the boxes that
-            one of its rectangles contains.
+        masks: bit i of `masks[r]` says that rectangle r contains box i. The boxes of a union are
+            those that at least one of its rectangles contains.
         lower: lower ends of the rectangles.
         upper: upper ends of the rectangles.
         sizes: volumes of the rectangles.
@@ -43,7 +43,7 @@ def find_best_rectangles(
         must_share_box: only consider unions in which two rectangles contain a common box.
         value_to_beat: only unions that earn more than this count. If there is none, this value is
             returned, and `chosen` is not changed.
-        chosen: receives the numbers of up to three rectangles of the best union, then -1.
+        chosen: receives the numbers of the rectangles of the best union, padded with -1 to three.
 
     Cost: at most all triples of rectangles; triples whose values are too small are skipped.
     """

@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 Boxes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
-MoveLog = list[tuple[int, int, int]]  # leaf, group, and how many subscribers were added (or < 0)
+MoveLog = list[tuple[int, int, int]]  # leaf, group, number of subscribers (< 0: unassigned)
 
 _PORTIONS_PER_LEAF = 20  # a portion of a group has at most 1/20 of a leaf's capacity, or 1
 
@@ -95,8 +95,8 @@ def destroy(
     In a third of the calls, drawn at random, every chosen broker loses all its rectangles; in the
     other calls, every one loses a single random rectangle. A broker below loses the rectangles that
     its parent does not cover any more. A subscriber stays assigned if the filter of its leaf still
-    covers its box. Finally, the filters of the brokers above are fitted again. `assignment`, the
-    loads of `leaves`, and `state` are changed in place.
+    covers its box. Finally, the filters of all brokers above changed ones are fitted again.
+    `assignment`, the loads of `leaves`, and `state` are changed in place.
 
     Returns:
         The log of the moves.
@@ -133,7 +133,7 @@ def destroy(
 
 @kernel
 def _keep_nested_rectangles(broker: int, parent: int, state: FilterState, scratch: Boxes) -> int:
-    """Move the rectangles of a broker that its parent covers to the front; return their number."""
+    """Move the rectangles that the parent's filter covers to the front; return their number."""
     nested_count = 0
     for i in range(state.box_counts[broker]):
         box = state.filters[broker, i]
@@ -229,7 +229,7 @@ def _return_to_original_leaves(
     groups: GroupArrays,
     scratch: Boxes,
 ) -> None:
-    """Assign the subscribers that a log unassigned to their original leaf, if it covers their box.
+    """Assign subscribers of a log to their original leaf again, if its filter covers their box.
 
     Moves are appended to the log.
     """

@@ -1,4 +1,4 @@
-"""Greedy assignment: subscribers one after another, each where it widens filters least.
+"""Greedy assignment: each subscriber in turn goes to the leaf whose filters it widens least.
 
 (papers: assignment)
 """

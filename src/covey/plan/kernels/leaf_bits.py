@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) -> Floats:
-    """Return the length of the path from the publisher, through each leaf (column), to each row."""
+    """Return the lengths of the paths from the publisher by leaf (column) to positions (rows)."""
     total = np.empty((len(positions), len(brokers)))
     for i in range(len(positions)):
         for leaf in range(len(brokers)):

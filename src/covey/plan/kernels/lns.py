@@ -1,4 +1,4 @@
-"""Large neighbourhood search: empty a few related brokers and assign their subscribers again.
+"""Large neighbourhood search: unassign subscribers of a few brokers, and assign them again.
 
 A step chooses some brokers of one level, removes rectangles of their filters, unassigns the
 subscribers whose boxes are no longer covered, assigns them again greedily in a random order, and

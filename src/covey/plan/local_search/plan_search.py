@@ -65,7 +65,7 @@ def search(
             of the start.
 
     Cost: 5 to 10 milliseconds a step for 100 brokers and 50,000 groups, 0.3 milliseconds for 500
-    groups; in addition about 20 microseconds for each of all subscribers.
+    groups; in addition about 20 microseconds for each subscriber.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("max_seconds", 0 if max_seconds is None else max_seconds, 0)

@@ -19,7 +19,7 @@ from covey.plan.model.problem import Problem
 
 __all__ = ["search_sampled_filters"]
 
-_FIRST_PHASE_SHARE = 0.7  # share of the steps on the sample alone
+_FIRST_PHASE_SHARE = 0.7  # share of the steps in the first phase, on the sample alone
 
 
 def search_sampled_filters(
@@ -38,8 +38,8 @@ def search_sampled_filters(
     Args:
         sample_problem: the problem with a sample of the subscribers.
         subscriber_count: the number of all subscribers.
-        find_missed_problem: a function from filters to the problem with the subscribers, among all,
-            whose boxes they do not cover, or to None if there are no such subscribers.
+        find_missed_problem: a function that takes filters, and returns the problem with all
+            subscribers whose boxes the filters do not cover, or None if there is none.
         start: the plan of the sample to start from; by default a greedy plan.
         budget: the limits of the search.
     """

@@ -31,7 +31,7 @@ __all__ = ["SearchBudget", "choose_step_count", "improve_plan", "run_search"]
 _ROUNDS = 100  # after each, the best state is copied, the clock is read, and progress is reported
 _MAX_ROUND_STEPS = 200
 _MAX_DESTROYED_BROKERS = 4  # per step
-_SLACK = 0.008  # share by which a step may increase the bandwidth, at the start
+_SLACK = 0.008  # share by which the first step may increase the bandwidth; falls to 0
 _MIN_STEPS, _MAX_STEPS = 4_000, 64_000  # defaults for many groups, and for few groups
 _GROUP_VISITS = 32_000_000  # the default number of steps is this, divided by the number of groups
 

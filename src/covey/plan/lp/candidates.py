@@ -1,4 +1,4 @@
-"""Candidate rectangles for filters: every combination of a few intervals of each axis.
+"""Candidate rectangles for filters: all combinations of one interval per axis.
 
 (papers: assignment)
 """
@@ -121,9 +121,9 @@ def build_intervals(low: Floats, high: Floats) -> Floats:
 
 
 def _place_intervals(low: Floats, high: Floats, length: float) -> list[tuple[float, float]]:
-    """Return intervals of one length that contain all input intervals.
+    """Return intervals of one length, such that every input interval lies in one of them.
 
-    Each interval is then shortened to end with the last input interval that it contains.
+    Each interval is then shortened: it ends with the last input interval that it contains.
     """
     intervals, starts = [], np.unique(low)
     while len(starts):

@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_LOAD_SAMPLE_PER_BROKER = 10  # subscribers per broker in the sample that represents load
+_LOAD_SAMPLE_PER_BROKER = 10  # subscribers per broker in the uniform sample for the capacities
 _CLUSTERS_PER_BROKER = 5
 
 

@@ -41,8 +41,8 @@ class BrokerFilters:
     def compute_bandwidth(self, event_sample: Floats | None = None) -> Floats:
         """Return the bandwidth of each broker.
 
-        With a sample of events, it is the share of them that the broker's filter contains; without
-        a sample, the exact volume of the filter.
+        With a sample, bandwidth is the share of the sampled events that the broker's filter
+        contains; without a sample, it is the exact volume of the filter.
         """
         return np.array(
             [

@@ -59,9 +59,9 @@ def build_clustered_tree(publisher: Floats, brokers: Floats, degree: int) -> Bro
     """Return a tree of two levels whose top level has as few brokers as `degree` allows.
 
     The first broker of the top level is the most central one; each further one is the broker that
-    is farthest from those chosen before. Then ten rounds follow. In each, every broker is assigned
-    to a near broker of the top level, and the latter is replaced by the most central broker of
-    those assigned to it.
+    is farthest from those chosen before. Then ten rounds follow. In each round, every broker is
+    assigned to a near broker of the top level. Then each broker of the top level is replaced by the
+    most central one of the brokers that are assigned to it.
     """
     heads = _choose_spread_heads(brokers, -(-len(brokers) // (degree + 1)))
     for _ in range(10):
@@ -101,7 +101,7 @@ def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -
 
 
 def _find_medoid(positions: Floats, rows: NDArray[np.int64], head: int) -> int:
-    """Return the row whose position is nearest to the mean of these rows; `head` without rows."""
+    """Return the row whose position is nearest to the mean of `rows`; `head` if `rows` is empty."""
     if not len(rows):
         return head
     centre = positions[rows].mean(axis=0)
