@@ -97,8 +97,8 @@ class ZipfBoxes:
     """Boxes on a grid of cells, whose first cells follow Zipf's law; cell 0 is the most frequent.
 
     *mics* uses 256 cells per dimension, boxes 4 cells wide, and 2, 3 or 4 dimensions (7 in Tables 2
-    and 3). The paper gives no exponent; with exponent 0, cells are uniform. Its events are uniform
-    for matching, and follow Zipf's law in Table 2.
+    and 3). The paper gives no exponent; with exponent 0, cells are uniform. In the paper, events
+    are uniform for matching, and follow Zipf's law in Table 2.
 
     Args:
         dimensions: number of attributes.

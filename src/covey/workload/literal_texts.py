@@ -21,7 +21,7 @@ __all__ = ["format_floats", "format_scalars", "format_vectors"]
 
 
 def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
-    """Return literals for keys of doubles, integral numbers or decimals.
+    """Return literals for keys of doubles, integral numbers, or decimals with a positive scale.
 
     Raises:
         SchemaError: if `type_` is none of these.
@@ -42,7 +42,7 @@ def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
 
 
 def format_floats(numbers: NDArray[np.float32]) -> list[str]:
-    """Return float literals: the shortest decimals that are read as the same float32, with an F.
+    """Return float literals: the shortest decimal that is read as the same float32, then an F.
 
     >>> format_floats(np.float32([0.1, 1.5e-7]))
     ['0.1F', '0.00000015F']

@@ -25,7 +25,7 @@ class Workload(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the workload, as in `create_workload`."""
+        """Name of the workload; for those of `list_workloads`, the name in that list."""
         ...
 
     @property
