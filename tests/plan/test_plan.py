@@ -183,7 +183,7 @@ def test_invalid_boxes_and_trees_are_refused() -> None:
         BrokerTree.from_arrays([0], [[1], [2]], parents=[1, 0])
     with pytest.raises(InvalidArgumentError, match="from 0 to 1, or -1 for the publisher"):
         BrokerTree.from_arrays([0], [[1], [2]], parents=[7, 0])
-    with pytest.raises(InvalidArgumentError, match="no common space"):
+    with pytest.raises(InvalidArgumentError, match=r"publisher of shape .* do not fit"):
         BrokerTree.from_arrays([0, 0], [[1]])
     with pytest.raises(InvalidArgumentError, match="give at least one"):
         BrokerTree.from_arrays([0], np.zeros((0, 1)))

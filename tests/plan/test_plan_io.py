@@ -36,7 +36,7 @@ def test_a_loaded_plan_equals_the_saved_one(tmp_path: Path) -> None:
 
 def test_wrong_folders_and_names_are_reported(tmp_path: Path) -> None:
     plan = greedy(ASSIGNMENT_PROBLEMS["topics"](100, 12, seed=3))
-    with pytest.raises(InvalidArgumentError, match="2 different attributes"):
+    with pytest.raises(InvalidArgumentError, match="2 different names"):
         SavedPlan.from_plan(plan, ["x"])
     with pytest.raises(InvalidArgumentError, match="no plan at"):
         SavedPlan.load(tmp_path / "nowhere")

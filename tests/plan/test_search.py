@@ -68,7 +68,7 @@ def test_a_search_without_steps_returns_its_start() -> None:
 
 def test_a_start_with_too_many_rectangles_is_refused() -> None:
     problem = ASSIGNMENT_PROBLEMS["hot-spots"](500, 10, seed=4)
-    with pytest.raises(InvalidArgumentError, match="3 rectangles, and max_rectangles is 2"):
+    with pytest.raises(InvalidArgumentError, match="3 rectangles, but max_rectangles is 2"):
         search(replace(problem, max_rectangles=2), greedy(problem), steps=1)
 
 
