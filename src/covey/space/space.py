@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -131,8 +132,20 @@ class Attribute:
 _DEFAULT_LIMITS = PredicateLimits()
 
 
+class _SpaceMeta(type):
+    """Metaclass of `Space`: the error of an unknown attribute names the constructors."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        raise AttributeError(
+            f"Space has no {name!r}: make a space with Space.from_arrow(table.schema), or with "
+            "Space.from_types({'price': pa.float64()})",
+            name=name,
+            obj=cls,
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Space:
+class Space(metaclass=_SpaceMeta):
     """All attributes of events, with the session settings and the limits of predicates.
 
     Iteration yields the attributes that subscriptions can constrain, columns first.
