@@ -66,7 +66,7 @@ class PredicateError(CoveyError):
         line: the line of `text`, from 1.
         column: the character of that line, from 1.
         hint: what to write instead; may be empty.
-        row: the number of the predicate, from 0, if it is one of several.
+        row: the row of the predicate, from 0, if it is one of several, otherwise None.
 
     `str(error)` has the position, the problem and the hint, and below these the line of the text
     with a caret under the wrong character.
@@ -95,7 +95,7 @@ class PredicateError(CoveyError):
         return cls(problem, text, sum(len(row) + 1 for row in lines_before) + column - 1)
 
     def with_row(self, row: int) -> PredicateError:
-        """Return the error of a predicate that is one of several, with its row from 0."""
+        """Return a copy of this error that also has the row of the predicate among several."""
         error = type(self)(self.problem, self.text, self.offset, self.hint, row)
         error.__cause__ = self.__cause__
         return error

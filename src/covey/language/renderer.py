@@ -122,9 +122,10 @@ def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str
 
 
 def _find_shorter_bound(key: int, beyond: int, type_: Type) -> str | None:
-    """Return the literal of the next key if it is shorter, as 5.0 is than 4.999999999999999.
+    """Return the literal of the key `beyond` if it is shorter than the literal of `key`, or None.
 
-    A user who wrote `price < 5` reads that again; the events are the same.
+    `beyond` is the key next to `key`, outside of the interval. With its literal, `price < 5` is
+    rendered as `price < 5.0D` and not as `price <= 4.999999999999999D`; the events are the same.
     """
     domain = key_domain(type_)
     if not domain.low < beyond < domain.high:

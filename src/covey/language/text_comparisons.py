@@ -14,7 +14,7 @@ __all__ = ["TextComparison", "find_text_comparisons"]
 
 
 class TextComparison(NamedTuple):
-    """A column that is compared with a text, and where in the predicate that is."""
+    """A column, the text with which it is compared, and the position of the condition."""
 
     column: str
     value: str
@@ -22,7 +22,9 @@ class TextComparison(NamedTuple):
 
 
 def find_text_comparisons(text: str, limits: PredicateLimits) -> list[TextComparison]:
-    """Return the texts that plain columns must be equal to, in the order of the predicate.
+    """Return the comparisons of plain columns with texts, in the order of the predicate.
+
+    These are all conditions with =, <=> and IN, including those under a NOT or an OR.
 
     Raises:
         PredicateError: the predicate cannot be read.
